@@ -1,0 +1,47 @@
+# Each target makes its own environment from nothing; nothing needs to be activated.
+PYTHON ?= python3
+# Two environments: the demo needs no torch, so a first look costs a minute.
+DEMO := .venv-demo
+DEV := .venv
+PIP := -m pip install --quiet --disable-pip-version-check -c constraints.txt
+
+.PHONY: help demo test unit lint typecheck format bench clean
+
+help: ## Show this list
+	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/'
+
+$(DEMO)/.installed: pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(DEMO)
+	$(DEMO)/bin/python $(PIP) -e ".[langchain]"
+	@touch $@
+
+$(DEV)/.installed: pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(DEV)
+	$(DEV)/bin/python $(PIP) -e ".[dev]"
+	@touch $@
+
+demo: $(DEMO)/.installed ## Ask a two-hop question over a small corpus, without key or network
+	$(DEMO)/bin/skr demo
+
+test: lint typecheck ## All checks: format, lint, types and every test
+	$(DEV)/bin/python -m pytest
+
+unit: $(DEV)/.installed ## The quick tests alone: no servers, no real weights, no recorded data
+	$(DEV)/bin/python -m pytest -m "not integration and not data"
+
+lint: $(DEV)/.installed ## ruff, format and rules
+	$(DEV)/bin/ruff format --check .
+	$(DEV)/bin/ruff check .
+
+typecheck: $(DEV)/.installed ## mypy --strict
+	$(DEV)/bin/mypy
+
+format: $(DEV)/.installed ## Put the code into shape
+	$(DEV)/bin/ruff check --fix .
+	$(DEV)/bin/ruff format .
+
+bench: $(DEV)/.installed ## Ratios beside peers; needs the recorded data (SKR_DATA)
+	$(DEV)/bin/python -m benchmarks
+
+clean: ## Remove the environments and caches
+	rm -rf $(DEMO) $(DEV) .mypy_cache .ruff_cache .pytest_cache .hypothesis
