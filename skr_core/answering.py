@@ -1,0 +1,90 @@
+"""The flows that ask a model for an answer or for queries: used by the graph and by collection.
+
+Example:
+    >>> from skr_core.flow import run
+    >>> from skr_core.testing import ScriptedModel
+    >>> run(answer_directly(ScriptedModel(["Paris."]), "What is the capital of France?")).text
+    'Paris.'
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from skr_core import prompts
+from skr_core.flow import Flow, call
+from skr_core.parsing import parse_queries
+from skr_core.ports import LanguageModel, OnToken
+from skr_core.prompts import DEFAULT_TEMPLATES, PromptTemplates
+from skr_core.types import Demonstration, Generation, Prompt, Reference, Usage
+
+
+def generate(
+    model: LanguageModel, prompt: Prompt, on_token: OnToken | None = None
+) -> Flow[Generation]:
+    """One call of the model."""
+    return (yield from call(model.generate, model.agenerate, prompt, on_token=on_token))
+
+
+def answer_directly(
+    model: LanguageModel,
+    question: str,
+    demonstrations: Sequence[Demonstration] = (),
+    on_token: OnToken | None = None,
+    *,
+    templates: PromptTemplates = DEFAULT_TEMPLATES,
+) -> Flow[Generation]:
+    """Answer from what the model knows (SKR §3.3, known)."""
+    prompt = prompts.answer_directly(question, demonstrations, templates=templates)
+    return (yield from generate(model, prompt, on_token))
+
+
+def answer_with_references(
+    model: LanguageModel,
+    question: str,
+    references: Sequence[Reference],
+    demonstrations: Sequence[Demonstration] = (),
+    on_token: OnToken | None = None,
+    *,
+    templates: PromptTemplates = DEFAULT_TEMPLATES,
+) -> Flow[Generation]:
+    """Answer from references with citations, or refuse (SKR §3.3, unknown; RaLLM §5.1)."""
+    prompt = prompts.answer_with_references(
+        question, references, demonstrations, templates=templates
+    )
+    return (yield from generate(model, prompt, on_token))
+
+
+def answer_anyway(
+    model: LanguageModel,
+    question: str,
+    references: Sequence[Reference],
+    demonstrations: Sequence[Demonstration] = (),
+    on_token: OnToken | None = None,
+    *,
+    templates: PromptTemplates = DEFAULT_TEMPLATES,
+) -> Flow[Generation]:
+    """Answer as well as the references and the model's knowledge allow (W2R Figure 10)."""
+    prompt = prompts.answer_anyway(question, references, demonstrations, templates=templates)
+    return (yield from generate(model, prompt, on_token))
+
+
+def self_complete(
+    model: LanguageModel,
+    question: str,
+    references: Sequence[Reference],
+    asked: Sequence[str],
+    limit: int = prompts.MAX_QUERIES,
+    *,
+    templates: PromptTemplates = DEFAULT_TEMPLATES,
+) -> Flow[tuple[tuple[str, ...], Usage]]:
+    """Ask the model what to search next (RaLLM §5.2).
+
+    Returns:
+        The queries that have not been asked yet, and what asking cost.
+    """
+    prompt = prompts.self_complete(question, references, asked, limit, templates=templates)
+    generation = yield from generate(model, prompt)
+    known = {query.casefold() for query in asked}
+    queries = parse_queries(generation.text, limit)
+    return tuple(query for query in queries if query.casefold() not in known), generation.usage

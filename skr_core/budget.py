@@ -1,0 +1,81 @@
+"""The limits of one question, and which of them is reached.
+
+The loop ends because its state says so. A framework's recursion limit protects nobody: it is in
+the thousands by default, and servers override it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from skr_core.errors import InputError
+from skr_core.types import StopReason, Usage
+
+MAX_REFERENCES = 10
+"""RaLLM caps the references handed to the model at ten (§6.4)."""
+
+CALLS_A_ROUND = 2
+"""Asking for queries and answering again; with fewer calls left, a round cannot bear fruit."""
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """What one question may cost.
+
+    Attributes:
+        max_rounds: Rounds of retrieval, the first included; 1 is single shot.
+        max_references: References handed to the model at a time.
+        max_calls: Calls of the language model, routing and reflection included. None: no limit.
+        max_tokens: Tokens sent and received. No call starts once they are spent; the call that
+            crosses the line is finished. None: no limit.
+        deadline_s: Seconds from the start; no call starts after it. None: no limit.
+
+    Raises:
+        InputError: A limit is below 1 (or not above 0 seconds).
+
+    Example:
+        >>> Budget(max_calls=2).reached(Usage(calls=1), rounds=1, seconds=0.5)
+        'max_calls'
+    """
+
+    max_rounds: int = 3
+    max_references: int = MAX_REFERENCES
+    max_calls: int | None = None
+    max_tokens: int | None = None
+    deadline_s: float | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("max_rounds", "max_references", "max_calls", "max_tokens"):
+            limit = getattr(self, name)
+            if limit is not None and limit < 1:
+                raise InputError(f"{name} must be at least 1, not {limit}")
+        if self.deadline_s is not None and self.deadline_s <= 0:
+            raise InputError(f"deadline_s must be above 0 seconds, not {self.deadline_s}")
+
+    def spent(self, usage: Usage, *, seconds: float) -> StopReason | None:
+        """Which limit forbids another model call, or None."""
+        if self.max_calls is not None and usage.calls >= self.max_calls:
+            return "max_calls"
+        if self.max_tokens is not None and usage.total_tokens >= self.max_tokens:
+            return "max_tokens"
+        if self.deadline_s is not None and seconds >= self.deadline_s:
+            return "deadline"
+        return None
+
+    def reached(
+        self, usage: Usage, *, rounds: int, seconds: float, max_rounds: int | None = None
+    ) -> StopReason | None:
+        """Which limit forbids another round, or None.
+
+        Args:
+            usage: Spent so far.
+            rounds: Rounds made so far.
+            seconds: Since the start.
+            max_rounds: A tighter limit of rounds, as a decision may carry.
+        """
+        allowed = self.max_rounds if max_rounds is None else min(max_rounds, self.max_rounds)
+        if rounds >= allowed:
+            return "max_rounds"
+        if self.max_calls is not None and usage.calls + CALLS_A_ROUND > self.max_calls:
+            return "max_calls"
+        return self.spent(usage, seconds=seconds)

@@ -1,0 +1,147 @@
+"""Reading an answer and a statement of certainty from one reply (W2R §3.1).
+
+Models say it in any form: "1972. Certain.", "China (certain) - pandas are native to it", "291
+certain", "I'm not sure, but I think it is Paris". The words also occur in answers ("That Certain
+Something", "in certain countries"), so a word alone says nothing: it must stand by itself, end a
+line, or have the model as its subject.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Certainty:
+    """What a reply says: the answer and whether the model is sure of it; None where it does not."""
+
+    answer: str | None
+    certain: bool | None
+
+
+def parse_certainty(text: str) -> Certainty:
+    """Read the answer and the certainty of a reply; never raises.
+
+    A statement that stands by itself outweighs one in running prose, and the last of its kind
+    counts, because a model that thinks aloud concludes at the end. The answer is what stands before
+    the first, or after the last where nothing stands before.
+
+    Args:
+        text: The reply.
+
+    Example:
+        >>> parse_certainty("China (certain) - Pandas are native to China.")
+        Certainty(answer='China', certain=True)
+        >>> parse_certainty("I'm not sure.")
+        Certainty(answer=None, certain=False)
+        >>> parse_certainty("Un Certain Regard")
+        Certainty(answer='Un Certain Regard', certain=None)
+    """
+    said = _straighten(text)
+    for kind in (_STANDALONE, _PROSE, _LAST_WORD):
+        if stated := [*kind.finditer(said)]:
+            break
+    else:
+        return Certainty(_answer(said), None)
+    first, last = stated[0], stated[-1]
+    answer = _answer(said[: first.start()]) or _answer(said[last.end() :])
+    # The named groups hold what denies certainty.
+    return Certainty(answer, not any(last.groupdict().values()))
+
+
+def _straighten(text: str) -> str:
+    """Typewriter's quotes and single spaces, and without the prompt's own words quoted back."""
+    single = _SPACES.sub(" ", _LINES.sub("\n", text.translate(_QUOTES)))
+    return _ECHO.sub(" ", single)
+
+
+def _answer(part: str) -> str | None:
+    """What a part of a reply gives as the answer: neither apologies, labels nor punctuation."""
+    part = _APOLOGY.sub(" ", part)
+    part, numbered = _LAST_NUMBER.subn("", part)
+    if numbered:
+        part = _FIRST_NUMBER.sub("", part)
+    labelled = (_strip(part[label.end() :]) for label in reversed([*_LABEL.finditer(part)]))
+    part = next(filter(None, labelled), _LABEL.sub(" ", part))
+    answer = _LEAD.sub("", _strip(_CONJUNCTION.sub("", _strip(part))))
+    for opening, closing in ("()", "[]"):  # such as the last one of "John (Jack)"
+        answer += closing * (answer.count(opening) - answer.count(closing))
+    return answer if any(map(str.isalnum, answer)) else None
+
+
+def _strip(part: str) -> str:
+    """Without the marks around it, but with the sign or the point of a number."""
+    return _LEADING.sub("", part.rstrip(_MARKS))
+
+
+_QUOTES = str.maketrans("’‘`“”", "'''\"\"")
+_SPACES = re.compile(r"[^\S\n]+")
+_LINES = re.compile(r"\s*\n\s*")
+_MARKS = " \t\r\n\f\v.,;:!?-–—*_\"'()[]"
+_LEADING = re.compile(rf"\A(?:(?![-.]\d)[{re.escape(_MARKS)}])+")
+
+_DEGREE = r"(?:(?:\w+ly|very|quite|pretty|almost|\d{1,3} ?%)\s){0,2}"
+_NOT = (
+    r"(?:\b(?:not|never|less|hardly|no longer|cannot)|n't) "
+    r"(?:be |feel )?(?:so |too |that |all that )?"
+)
+_UNSURE = (
+    rf"(?:\b{_DEGREE}(?:uncertain|unsure|unconfident)|{_NOT}{_DEGREE}(?:certain|sure|confident))\b"
+)
+# The prompt's own words, quoted back: "certain/uncertain", "say 'certain'".
+_ECHO = re.compile(
+    r"(?:un)?certain[\"']?(?: ?[/|] ?|,? or )[\"']?(?:un)?certain\b"
+    r"|\bsay(?:ing)? [\"'](?:un)?certain[\"']",
+    re.IGNORECASE,
+)
+_BEFORE = r"(?:^|(?<=[.,;:!?()\[\]\n\"'*_<>–—-])) ?(?<!\w-)"
+_AFTER = r"(?=\s?(?:$|[.,;:!?()\[\]\n\"'*_<>–—-]))(?!-\w)"
+_STANDALONE = re.compile(
+    # After a label: "Certainty: low".
+    r"\b(?:certainty|confidence)(?: level)?[ *_]*[:=–-][ *_\"'(]*"
+    rf"(?:(?P<unsure_label>{_UNSURE}|low)|{_DEGREE}(?:certain|sure|confident)|high)\b"
+    # Between marks: "(certain)", "Certain - ".
+    rf"|{_BEFORE}(?:(?P<unsure_alone>{_UNSURE})|\b{_DEGREE}(?:certain|confident)\b){_AFTER}",
+    re.IGNORECASE,
+)
+_CLAUSE = (
+    r"(?: (?:about|of|in|on|whether|if|who|what|when|where|which|why|how|as to)\b[^.,;!?\n]*)?"
+)
+_SELF = r"\bI ?(?:'m|am|was|feel|remain|can|could|do|ca(?=n't))? ?(?:still |now )?"
+_PROSE = re.compile(
+    # The model about itself: "I am fairly certain that".
+    rf"{_SELF}(?:(?P<unsure_self>{_UNSURE})|{_DEGREE}(?:certain|sure|confident)\b)"
+    rf"{_CLAUSE}(?: that\b)?"
+    # Not to know is not to be certain: "I do not know for certain".
+    rf"|(?P<unknown>\bI (?:do not|don't|cannot|can't) (?:really )?(?:know|tell|say))\b"
+    rf"(?: for (?:certain|sure)\b)?{_CLAUSE}"
+    # The same without "I am": "Not sure who".
+    rf"|{_BEFORE}(?P<unsure_bare>{_UNSURE}){_CLAUSE}",
+    re.IGNORECASE,
+)
+# The last word of a line, after words that make no sentence of it: "291 certain".
+_LAST_WORD = re.compile(
+    r"(?<=\w)(?<!\bis)(?<!\bare)(?<!\bwas)(?<!\bbe)(?<!n't)(?<!\bnot)(?<!\bfor)"
+    r" (?:(?P<unsure>uncertain)|certain)\b(?=[ .!]*(?:$|\n))",
+    re.IGNORECASE,
+)
+
+_APOLOGY = re.compile(
+    r"(?:(?<=[.!?\n])|^) ?(?:I(?:'m| am) (?:very )?sorry|sorry|I apologi[sz]e|my apologies"
+    r"|as an AI|I (?:do not|don't|cannot|can't|could not|couldn't)\b)[^.!?\n]*(?:[.!?\n]+|$)",
+    re.IGNORECASE,
+)
+_LABEL = re.compile(
+    r"\banswer(?: to [^.\n]{0,80}?)? is\b ?:?"
+    r"|(?:^|(?<=\n))[ *_]*(?:(?:final |my )?answer|A)[ *_]*[:=-]",
+    re.IGNORECASE,
+)
+_LAST_NUMBER = re.compile(r"\n\(?\d{1,2}[.)]\s*$")
+_FIRST_NUMBER = re.compile(r"^\s*\(?\d{1,2}[.)]\s(?=\S)")
+_CONJUNCTION = re.compile(
+    r"^(?:but|and|however|though|yet|sure(?=[,!]))\b|\W(?:but|and|though)$", re.IGNORECASE
+)
+_LEAD = re.compile(
+    r"^I (?:think|believe|guess)\b(?: that\b)?(?: it(?:'s| is| was)\b)? ?", re.IGNORECASE
+)

@@ -1,0 +1,87 @@
+"""Every error the project raises on purpose, in one tree.
+
+```text
+SKRError
+├── InputError            what the caller gave cannot be used (also a ValueError)
+│   └── DataError         a line or a file of data is broken; names the place
+├── StoreError            the reference store cannot be opened, read or written
+│   ├── EmbedderMismatch  the store was made by another embedder
+│   └── StoreLocked       another process has the store open
+├── ModelError            the language model did not give a usable reply
+├── RetrieverError        the retriever failed
+├── StampMismatch         records or a router belong to another model, retriever or embedder
+└── MissingDependency     an extra is not installed; the message is the pip line
+```
+
+Each message is one line that says what to do. The command turns any of them into that line and an
+exit code.
+
+Example:
+    >>> raise DataError("questions.jsonl", 3, "this line is not JSON")
+    Traceback (most recent call last):
+    ...
+    skr_core.errors.DataError: questions.jsonl, line 3: this line is not JSON
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+
+class SKRError(Exception):
+    """Root of all errors of this project."""
+
+
+class InputError(SKRError, ValueError):
+    """What the caller gave cannot be used; nothing was done."""
+
+
+class DataError(InputError):
+    """A data file is broken at a known place.
+
+    Args:
+        source: The file.
+        line: Line number, counted from 1; None where the whole file is meant.
+        problem: What is wrong, and what would be right.
+    """
+
+    def __init__(self, source: str | Path, line: int | None, problem: str) -> None:
+        self.source, self.line, self.problem = str(source), line, problem
+        place = str(source) if line is None else f"{source}, line {line}"
+        super().__init__(f"{place}: {problem}")
+
+
+class StoreError(SKRError):
+    """The reference store cannot be opened, read or written."""
+
+
+class EmbedderMismatch(StoreError):
+    """The store holds vectors of another embedder, so distances would mean nothing."""
+
+
+class StoreLocked(StoreError):
+    """Another process has the store open; an embedded Chroma path serves one process."""
+
+
+class ModelError(SKRError):
+    """The language model failed, or its reply cannot be used."""
+
+
+class RetrieverError(SKRError):
+    """The retriever failed."""
+
+
+class StampMismatch(SKRError):
+    """Records or a fitted router belong to another model, retriever, embedder or metric."""
+
+
+class MissingDependency(SKRError, ImportError):
+    """An optional dependency is not installed.
+
+    Args:
+        package: What could not be imported.
+        extra: The extra of ``skr-rag`` that brings it.
+    """
+
+    def __init__(self, package: str, extra: str) -> None:
+        super().__init__(f'{package} is not installed: run  pip install "skr-rag[{extra}]"')

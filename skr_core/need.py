@@ -1,0 +1,82 @@
+"""Reading whether a reply asks for help (SKR §3.2, Table 2)."""
+
+from __future__ import annotations
+
+import re
+
+
+def parse_need(text: str, *, yes_means_unknown: bool) -> bool | None:
+    """Whether a reply says that the model needs retrieval; None where it says neither.
+
+    A reply that begins with yes or no is read by the question's polarity. One that does not is read
+    by what it says of needing and of being able, which means the same after every question. Nothing
+    raises.
+
+    Args:
+        text: The reply.
+        yes_means_unknown: What a yes means to the question that was asked.
+
+    Example:
+        >>> parse_need("No, I don't need additional information.", yes_means_unknown=True)
+        False
+        >>> parse_need("No, this is not solvable.", yes_means_unknown=False)
+        True
+        >>> parse_need("I need more information.", yes_means_unknown=False)
+        True
+        >>> parse_need("Perhaps.", yes_means_unknown=True) is None
+        True
+    """
+    said = " ".join(text.translate(_APOSTROPHES).split())
+    opening = _OPENING.match(said)
+    if opening:
+        return (opening.group("no") is None) == yes_means_unknown
+    return next((need for pattern, need in _PHRASES if pattern.search(said)), None)
+
+
+_APOSTROPHES = str.maketrans({"’": "'", "‘": "'", "`": "'"})
+_OPENING = re.compile(
+    r"(?:\W|A:|Answer:)*"
+    r"(?:(?P<no>no|nope|nah|not (?:really|necessarily|at all))"
+    r"|yes|yeah|yep|sure|of course|certainly|definitely|absolutely)\b"
+    # "Yes or no", "yes/no": the question's own words.
+    r"(?! ?(?:/|\bor\b|\band\b) ?(?:yes|no)\b)",
+    re.IGNORECASE,
+)
+_MORE = r"(?:additional|further|more|extra|external|information|context|clues?|prompts?|help)"
+# In this order: "I cannot answer it, and I don't need ..." is still a question not answered.
+_PHRASES = (
+    (
+        re.compile(
+            r"\b(?:cannot|can't|can not|could not|couldn't|unable to|not able to) (?:\w+ )?"
+            r"(?:answer|solve)\b|\bnot (?:\w+ )?(?:answerable|solvable)\b"
+            r"|\bI (?:do not|don't) know\b",
+            re.IGNORECASE,
+        ),
+        True,
+    ),
+    (
+        re.compile(
+            r"\b(?:do not|don't|does not|doesn't|no|not) (?:\w+ ){0,2}?(?:need|require|want)"
+            rf"|\b{_MORE} (?:\w+ )?(?:is not|isn't|are not|aren't) (?:needed|required|necessary)"
+            rf"|\b(?:needs? no|without (?:any )?{_MORE})\b",
+            re.IGNORECASE,
+        ),
+        False,
+    ),
+    (
+        re.compile(
+            rf"\b(?:need|require|want|like)s? (?:\w+ ){{0,3}}?{_MORE}"
+            rf"|\b{_MORE} (?:\w+ ){{0,2}}?(?:is|are|would be) (?:\w+ )?"
+            r"(?:needed|required|necessary|helpful)",
+            re.IGNORECASE,
+        ),
+        True,
+    ),
+    (
+        re.compile(
+            r"\bI (?:can|am able to) (?:\w+ )?(?:answer|solve)\b|\banswer (?:to .{0,80})?is\b",
+            re.IGNORECASE,
+        ),
+        False,
+    ),
+)

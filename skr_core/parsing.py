@@ -1,0 +1,104 @@
+"""Reading what a model wrote. Model output is untrusted: anything may come, nothing raises."""
+
+from __future__ import annotations
+
+import re
+
+from skr_core.certainty import Certainty as Certainty
+from skr_core.certainty import parse_certainty as parse_certainty
+from skr_core.prompts import MAX_QUERIES, QUERY_LEAD
+
+MAX_QUERY_CHARACTERS = 300
+"""A longer query is a model that rambles; search engines cut there too."""
+
+_APOSTROPHES = str.maketrans({"’": "'", "‘": "'", "`": "'"})
+_REFUSAL = re.compile(
+    r"\b(?:cannot|can\s?not|can't|could not|couldn't|unable to)\s+(?:fully\s+)?answer\b[^.\n]{0,80}"
+    r"\b(?:provided|given|available|current|these|the)\s+(?:references|information|passages)",
+    re.IGNORECASE,
+)
+# How refusals begin in practice; whether such a sentence is one is known at its end.
+_REFUSAL_OPENERS = (
+    "i'm sorry",
+    "i am sorry",
+    "sorry",
+    "unfortunately",
+    "i cannot",
+    "i can't",
+    "i could",
+    "i am unable",
+    "i'm unable",
+    "based on the",
+    "the references",
+    "the provided",
+    "the given",
+)
+_SENTENCE_ENDED = re.compile(r"[.!?](?:\s|$)")
+_LEAD = re.compile(re.escape(QUERY_LEAD.rstrip(":")) + r"\s*[:\-–]?", re.IGNORECASE)
+_NEGATION = re.compile(r"(?:\bnot|n['’]t)\s+(?:\w+\s+)?$", re.IGNORECASE)
+_BULLET = re.compile(r"^\s*(?:[-*•–]+|\(?\d{1,2}[.):](?!\d))\s*")
+_WRAPPING = " \t\"'“”‘’`<>*_"
+
+
+def is_refusal(text: str) -> bool:
+    """Whether a reply says that the references are insufficient (RaLLM §5.1).
+
+    Example:
+        >>> is_refusal("I’m sorry, I cannot answer the question based on the provided references.")
+        True
+        >>> is_refusal("Paris [1].")
+        False
+    """
+    return not text.strip() or _REFUSAL.search(text.translate(_APOSTROPHES)) is not None
+
+
+def may_become_refusal(beginning: str) -> bool:
+    """Whether a reply that begins like this may still turn out to refuse in its first sentence.
+
+    Example:
+        >>> may_become_refusal("I am sorry, but"), may_become_refusal("Paris is")
+        (True, False)
+    """
+    said = " ".join(beginning.translate(_APOSTROPHES).lower().split()).lstrip(_WRAPPING)
+    if is_refusal(said):
+        return True
+    opens = any(said.startswith(each) or each.startswith(said) for each in _REFUSAL_OPENERS)
+    return opens and not _SENTENCE_ENDED.search(said)
+
+
+def parse_queries(text: str, limit: int = MAX_QUERIES) -> tuple[str, ...]:
+    """The follow-up queries of a reply (RaLLM §5.2), in order, none twice.
+
+    Queries follow the lead "I further need to ask the search engine:", on its line or on those
+    after it. A reply without the lead counts line by line, when its lines look like queries.
+
+    Args:
+        text: The reply.
+        limit: How many are taken at most.
+
+    Example:
+        >>> parse_queries("I further need to ask the search engine: 1. who directed Jaws?")
+        ('who directed Jaws?',)
+    """
+    pieces = _LEAD.split(text)
+    lines = "\n".join(pieces[1:] if len(pieces) > 1 else pieces).splitlines()
+    queries: dict[str, str] = {}
+    for line in lines:
+        query = " ".join(_BULLET.sub("", line).strip(_WRAPPING).split())
+        if query and len(query) <= MAX_QUERY_CHARACTERS and any(map(str.isalnum, query)):
+            queries.setdefault(query.casefold(), query)
+    return tuple(queries.values())[:limit]
+
+
+def parse_verdict(text: str) -> tuple[bool, str] | None:
+    """A judge's reply as (sufficient, what is missing); None where it says neither.
+
+    Example:
+        >>> parse_verdict("Insufficient: the director's birthplace")
+        (False, "the director's birthplace")
+    """
+    match = re.search(r"\b(in)?sufficient\b\s*[:,.\-–]*\s*(.*)", text, re.IGNORECASE)
+    if match is None:
+        return None
+    negated = match.group(1) or _NEGATION.search(text[: match.start()])
+    return (False, match.group(2).strip()) if negated else (True, "")

@@ -1,0 +1,114 @@
+"""The ports: what the project asks of the outside, one verb and its awaitable twin each.
+
+Anything with these methods fits; nothing needs to be inherited. Adapters for LangChain and
+LlamaIndex objects are in their plug-ins.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Literal, Protocol, runtime_checkable
+
+from skr_core.types import Answer, Decision, Generation, Prompt, Reference, Reflection
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Vectors = NDArray[np.float32]
+    """Shape (n, d), one row a text, each of length 1."""
+
+OnToken = Callable[[str], None]
+"""Called with each piece of a reply as it is made; must return at once."""
+
+
+@runtime_checkable
+class LanguageModel(Protocol):
+    """Turns a prompt into text.
+
+    `name` identifies the model in records, for example ``openai:gpt-4.1-mini``. Implementations
+    raise `skr_core.errors.ModelError` when no usable reply can be had. `on_token`, when given,
+    receives pieces that add up to the reply's text, or the whole at once from a model that does
+    not stream.
+    """
+
+    @property
+    def name(self) -> str: ...
+
+    def generate(self, prompt: Prompt, *, on_token: OnToken | None = None) -> Generation: ...
+
+    async def agenerate(self, prompt: Prompt, *, on_token: OnToken | None = None) -> Generation: ...
+
+
+@runtime_checkable
+class Retriever(Protocol):
+    """Finds references for a query, best first. `name` identifies it in records."""
+
+    @property
+    def name(self) -> str: ...
+
+    def retrieve(self, query: str) -> Sequence[Reference]: ...
+
+    async def aretrieve(self, query: str) -> Sequence[Reference]: ...
+
+
+@runtime_checkable
+class ReferenceStore(Retriever, Protocol):
+    """A retriever that can also remember. Adding the same content twice changes nothing."""
+
+    def add(self, references: Sequence[Reference]) -> int: ...
+
+    async def aadd(self, references: Sequence[Reference]) -> int: ...
+
+
+@runtime_checkable
+class Router(Protocol):
+    """Decides whether a question needs retrieval."""
+
+    def decide(self, question: str) -> Decision: ...
+
+    async def adecide(self, question: str) -> Decision: ...
+
+
+@runtime_checkable
+class Reflector(Protocol):
+    """Judges whether references suffice for a draft."""
+
+    def reflect(self, question: str, references: Sequence[Reference], draft: str) -> Reflection: ...
+
+    async def areflect(
+        self, question: str, references: Sequence[Reference], draft: str
+    ) -> Reflection: ...
+
+
+Entailment = Literal["entailment", "neutral", "contradiction"]
+
+
+@runtime_checkable
+class EntailmentModel(Protocol):
+    """Says for each (premise, hypothesis) whether the first entails the second."""
+
+    def predict(self, pairs: Sequence[tuple[str, str]]) -> Sequence[Entailment]: ...
+
+    async def apredict(self, pairs: Sequence[tuple[str, str]]) -> Sequence[Entailment]: ...
+
+
+@runtime_checkable
+class Embedder(Protocol):
+    """Turns texts into unit vectors. `name` is recorded by stores and routers."""
+
+    @property
+    def name(self) -> str: ...
+
+    def embed(self, texts: Sequence[str]) -> Vectors: ...
+
+    async def aembed(self, texts: Sequence[str]) -> Vectors: ...
+
+
+@runtime_checkable
+class QuestionAnswerer(Protocol):
+    """Answers questions: what experiments judge; `skr_graphs.GraphAnswerer` makes one."""
+
+    def answer(self, question: str) -> Answer: ...
+
+    async def aanswer(self, question: str) -> Answer: ...

@@ -1,0 +1,204 @@
+"""A router on disk: a folder with ``router.json`` and, for fitted ones, ``arrays.npz``."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import zipfile
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from importlib import import_module
+from io import BytesIO
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import orjson
+
+from skr_core.errors import DataError, InputError, StampMismatch
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from skr_core.ports import Embedder, LanguageModel, Router
+
+ROUTER_FILE = "router.json"
+ARRAYS_FILE = "arrays.npz"
+FORMAT = 1
+
+# A file names its kind; only what stands here is ever imported for it.
+KINDS = {
+    "prompt": "skr_core.routers.prompt:PromptRouter",
+    "in_context": "skr_core.routers.in_context:InContextRouter",
+    "confidence": "skr_core.routers.confidence:ConfidenceRouter",
+    "certainty_level": "skr_core.routers.certainty_level:CertaintyLevelRouter",
+    "uncertainty": "skr_core.routers.uncertainty:UncertaintyRouter",
+}
+
+
+@dataclass(frozen=True)
+class SavedRouter:
+    """What a router's folder holds.
+
+    Attributes:
+        kind: Which router, a key of `KINDS`.
+        stamp: Names of what the router was made with: model, retriever, embedder, prompt_version.
+        parameters: Plain values.
+        arrays: What a fitted router has learnt.
+    """
+
+    kind: str
+    stamp: Mapping[str, str]
+    parameters: Mapping[str, Any]
+    arrays: Mapping[str, NDArray[Any]] = field(default_factory=dict)
+
+    def write(self, path: str | Path) -> None:
+        """Write the folder; ``router.json`` last and all at once, so that half a save is none."""
+        folder = Path(path)
+        folder.mkdir(parents=True, exist_ok=True)
+        packed = _pack(self.arrays) if self.arrays else b""
+        if packed:
+            _replace(folder / ARRAYS_FILE, packed)
+        row = {
+            "kind": self.kind,
+            "version": FORMAT,
+            "stamp": dict(self.stamp),
+            "parameters": dict(self.parameters),
+            "arrays": _digest(packed) if packed else "",
+        }
+        _replace(
+            folder / ROUTER_FILE,
+            orjson.dumps(row, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE),
+        )
+
+    def check(self, *, force: bool = False, **current: str) -> None:
+        """Refuse to work with other things than the router was made with.
+
+        Args:
+            force: Let it pass.
+            **current: Names now, by the stamp's keys; a key the stamp lacks is not compared.
+
+        Raises:
+            StampMismatch: A name differs.
+
+        Example:
+            >>> SavedRouter("knn", {"embedder": "hashing"}, {}).check(embedder="minilm")
+            Traceback (most recent call last):
+            ...
+            skr_core.errors.StampMismatch: this knn router was made with the embedder 'hashing', \
+not 'minilm': make it anew, or load it with force=True
+        """
+        for name, now in current.items():
+            made = self.stamp.get(name, "")
+            if made and made != now and not force:
+                raise StampMismatch(
+                    f"this {self.kind} router was made with the {name} {made!r}, not {now!r}: "
+                    "make it anew, or load it with force=True"
+                )
+
+
+def read_router(path: str | Path) -> SavedRouter:
+    """Read a router's folder.
+
+    Raises:
+        InputError: There is no router.
+        DataError: Its files are broken, or of another format.
+
+    Example:
+        >>> import tempfile
+        >>> folder = tempfile.mkdtemp()
+        >>> SavedRouter("knn", {}, {"k": 5}, {"vectors": np.eye(2)}).write(folder)
+        >>> read_router(folder).arrays["vectors"].shape
+        (2, 2)
+    """
+    file = Path(path) / ROUTER_FILE
+    if not file.is_file():
+        raise InputError(f"there is no saved router at {path}")
+    try:
+        row = orjson.loads(file.read_bytes())
+        if row["version"] != FORMAT:
+            raise DataError(file, None, f"format {row['version']} is not known here, only {FORMAT}")
+        return SavedRouter(
+            kind=str(row["kind"]),
+            stamp={str(key): str(value) for key, value in row["stamp"].items()},
+            parameters=dict(row["parameters"]),
+            arrays=_read_arrays(file.parent / ARRAYS_FILE, row["arrays"]) if row["arrays"] else {},
+        )
+    except DataError:
+        raise
+    except (orjson.JSONDecodeError, KeyError, TypeError, AttributeError, ValueError) as error:
+        raise DataError(file, None, f"this is not a saved router ({error})") from error
+
+
+def load_router(
+    path: str | Path,
+    *,
+    model: LanguageModel | None = None,
+    embedder: Embedder | None = None,
+    force: bool = False,
+) -> Router:
+    """Load any router that was saved.
+
+    Args:
+        path: The folder.
+        model: For routers that ask a model.
+        embedder: For routers that compare questions.
+        force: Load it although it was made with another model, embedder or wording.
+
+    Raises:
+        InputError: There is no router, or it lacks the model or embedder it needs.
+        DataError: Its files are broken.
+        StampMismatch: It was made with something else.
+
+    Example:
+        >>> import tempfile
+        >>> from skr_core.routers.prompt import PromptRouter
+        >>> from skr_core.testing import ScriptedModel
+        >>> model, folder = ScriptedModel(["No."]), tempfile.mkdtemp()
+        >>> PromptRouter(model).save(folder)
+        >>> load_router(folder, model=model).decide("Who wrote Emma?").retrieve
+        False
+    """
+    kind = read_router(path).kind
+    if kind not in KINDS:
+        raise DataError(Path(path) / ROUTER_FILE, None, f"no router of kind {kind!r} is known here")
+    module, name = KINDS[kind].split(":")
+    found = getattr(import_module(module), name)
+    router: Router = found.load(path, model=model, embedder=embedder, force=force)
+    return router
+
+
+def _read_arrays(path: Path, digest: str) -> dict[str, NDArray[Any]]:
+    try:
+        packed = path.read_bytes()
+        if _digest(packed) != digest:
+            raise DataError(path, None, f"this file does not belong to the {ROUTER_FILE} beside it")
+        with np.load(BytesIO(packed), allow_pickle=False) as arrays:
+            return {name: arrays[name] for name in arrays.files}
+    except DataError:
+        raise
+    except (OSError, EOFError, ValueError, zipfile.BadZipFile) as error:
+        raise DataError(path, None, f"these are not the arrays of a router ({error})") from error
+
+
+def _pack(arrays: Mapping[str, NDArray[Any]]) -> bytes:
+    for name, array in arrays.items():
+        if array.dtype.hasobject:
+            raise InputError(f"the array {name!r} holds objects, which only a pickle could store")
+    packed = BytesIO()
+    np.savez(packed, **dict(arrays))  # type: ignore[arg-type]  # the stub takes flags for arrays
+    return packed.getvalue()
+
+
+def _digest(packed: bytes) -> str:
+    # A crash between the two files leaves the arrays of one save beside the text of another.
+    return hashlib.blake2b(packed, digest_size=16).hexdigest()
+
+
+def _replace(path: Path, content: bytes) -> None:
+    draft = path.with_name(f"draft-{path.name}")
+    with draft.open("wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+    draft.replace(path)

@@ -1,0 +1,111 @@
+"""Deterministic stand-ins for the outside, for tests of applications built on this project.
+
+Example:
+    >>> model = ScriptedModel({"self_complete": ["who directed Jaws?"]}, otherwise="Spielberg [1].")
+    >>> from skr_core.prompts import answer_directly
+    >>> model.generate(answer_directly("Who?")).text
+    'Spielberg [1].'
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from threading import Lock
+
+from skr_core.errors import ModelError, RetrieverError
+from skr_core.ports import OnToken
+from skr_core.types import Generation, Prompt, Reference, Task
+from skr_core.usage import estimate_usage
+
+
+class ScriptedModel:
+    """A language model that says what it was told to say, in order.
+
+    Args:
+        replies: Either one list of replies for all tasks, or a list for each task. The last reply
+            of a list is repeated for ever.
+        otherwise: Reply for a task that has no list.
+        name: Its name in records.
+
+    Attributes:
+        prompts: Every prompt it was given, in order.
+    """
+
+    def __init__(
+        self,
+        replies: Sequence[str] | Mapping[Task, Sequence[str]] = (),
+        *,
+        otherwise: str = "I don't know.",
+        name: str = "scripted",
+    ) -> None:
+        self.name = name
+        self.prompts: list[Prompt] = []
+        self._replies = replies
+        self._otherwise = otherwise
+        self._lock = Lock()
+
+    def generate(self, prompt: Prompt, *, on_token: OnToken | None = None) -> Generation:
+        """The next reply; `on_token` gets it word by word."""
+        with self._lock:
+            self.prompts.append(prompt)
+            text = self._next_reply(prompt.task)
+        if on_token is not None:
+            for index, word in enumerate(text.split(" ")):
+                on_token(word if index == 0 else f" {word}")
+        return Generation(text, estimate_usage(prompt, text))
+
+    async def agenerate(self, prompt: Prompt, *, on_token: OnToken | None = None) -> Generation:
+        """The same; it has nothing to wait for."""
+        return self.generate(prompt, on_token=on_token)
+
+    def _next_reply(self, task: Task) -> str:
+        if isinstance(self._replies, Mapping):
+            script = self._replies.get(task, ())
+            told = [each for each in self.prompts if each.task == task]
+        else:
+            script, told = self._replies, self.prompts
+        return script[min(len(told), len(script)) - 1] if script else self._otherwise
+
+
+class BrokenModel:
+    """A language model that always fails with `ModelError`."""
+
+    name = "broken"
+
+    def generate(self, prompt: Prompt, *, on_token: OnToken | None = None) -> Generation:
+        """Fail."""
+        raise ModelError("the model is broken on purpose")
+
+    async def agenerate(self, prompt: Prompt, *, on_token: OnToken | None = None) -> Generation:
+        """Fail."""
+        return self.generate(prompt, on_token=on_token)
+
+
+class MappingRetriever:
+    """A retriever over a dict from query to texts; a query it does not know finds nothing.
+
+    Args:
+        texts: What each query finds, best first; compared without regard to case.
+        failing: Queries that raise `RetrieverError`.
+
+    Attributes:
+        queries: Every query it was given, in order.
+    """
+
+    name = "mapping"
+
+    def __init__(self, texts: Mapping[str, Sequence[str]], *, failing: Sequence[str] = ()) -> None:
+        self._texts = {query.casefold(): found for query, found in texts.items()}
+        self._failing = {query.casefold() for query in failing}
+        self.queries: list[str] = []
+
+    def retrieve(self, query: str) -> Sequence[Reference]:
+        """What the query was said to find."""
+        self.queries.append(query)
+        if query.casefold() in self._failing:
+            raise RetrieverError(f"no connection for {query!r}")
+        return [Reference.of(text) for text in self._texts.get(query.casefold(), ())]
+
+    async def aretrieve(self, query: str) -> Sequence[Reference]:
+        """The same; it has nothing to wait for."""
+        return self.retrieve(query)

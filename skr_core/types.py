@@ -1,0 +1,299 @@
+"""The values that cross module borders: frozen dataclasses, no behaviour beyond derived numbers.
+
+The *question* is what the user asked and never changes; a *query* is what is searched.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+Metadata = Mapping[str, str | int | float | bool]
+"""Flat values only: what every vector store can hold beside a text."""
+
+Task = Literal[
+    "answer_directly",
+    "answer_with_references",
+    "answer_anyway",
+    "self_complete",
+    "ask_certainty",
+    "ask_need",
+    "judge",
+]
+"""What a prompt asks for; usage is counted by it."""
+
+StopReason = Literal[
+    "known",
+    "sufficient",
+    "no_new_queries",
+    "no_new_references",
+    "max_rounds",
+    "max_calls",
+    "max_tokens",
+    "deadline",
+    "retriever_failed",
+]
+"""Why the loop ended."""
+
+Effect = Literal["helps", "hurts", "same"]
+"""What retrieval did to the score of an answer."""
+
+
+def content_id(text: str, title: str = "") -> str:
+    """Identity of a reference: a hash of what it says, so that adding it twice changes nothing.
+
+    Returns:
+        32 hexadecimal digits.
+
+    Example:
+        >>> content_id("Paris is the capital of France.") == content_id("Paris is a city.")
+        False
+    """
+    content = f"{title}\x00{text}".encode(errors="surrogatepass")
+    return hashlib.blake2b(content, digest_size=16).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """A passage that can be cited.
+
+    Attributes:
+        id: Hash of title and text, see `content_id`.
+        text: The passage.
+        title: Of the document it comes from; empty where unknown.
+        score: The retriever's own; comparable within one query only. None where it gives none.
+        metadata: Flat values, such as the source's path and page.
+    """
+
+    id: str
+    text: str
+    title: str = ""
+    score: float | None = None
+    metadata: Metadata = field(default_factory=dict, compare=False)
+
+    @classmethod
+    def of(
+        cls,
+        text: str,
+        title: str = "",
+        *,
+        score: float | None = None,
+        metadata: Metadata | None = None,
+    ) -> Reference:
+        """Make a reference whose id is its content's hash."""
+        return cls(content_id(text, title), text, title, score, dict(metadata or {}))
+
+
+@dataclass(frozen=True, slots=True)
+class Demonstration:
+    """A worked example inside a prompt (SKR §3.1): question, passages where given, answer."""
+
+    question: str
+    answer: str
+    references: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """What is sent to a language model, with the parts it was rendered from.
+
+    Attributes:
+        task: What is asked for.
+        text: The rendered text, sent as one user message.
+        question: The user's question.
+        references: In the order in which the text numbers them, from 1.
+        demonstrations: Worked examples rendered into the text.
+        queries: What has been searched already, so that nothing is asked twice.
+        history: Earlier turns, user and assistant in turn, beginning with the user.
+    """
+
+    task: Task
+    text: str
+    question: str
+    references: tuple[Reference, ...] = ()
+    demonstrations: tuple[Demonstration, ...] = ()
+    queries: tuple[str, ...] = ()
+    history: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Tokens and calls spent; adds up.
+
+    Attributes:
+        prompt_tokens: Tokens sent.
+        completion_tokens: Tokens received.
+        calls: Requests to a language model.
+        estimated: True when any part was counted here, because the provider gave no figure.
+    """
+
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    calls: int = 0
+    estimated: bool = False
+
+    @property
+    def total_tokens(self) -> int:
+        """Tokens sent and received."""
+        return self.prompt_tokens + self.completion_tokens
+
+    def __add__(self, other: Usage) -> Usage:
+        return Usage(
+            self.prompt_tokens + other.prompt_tokens,
+            self.completion_tokens + other.completion_tokens,
+            self.calls + other.calls,
+            self.estimated or other.estimated,
+        )
+
+
+NO_USAGE = Usage()
+
+
+@dataclass(frozen=True, slots=True)
+class Generation:
+    """A language model's reply.
+
+    Attributes:
+        text: The reply.
+        usage: What it cost.
+        logprobs: Natural-log probability of each token, where the provider returned them.
+    """
+
+    text: str
+    usage: Usage = NO_USAGE
+    logprobs: tuple[float, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbour:
+    """A recorded question near the one asked, as evidence for a decision.
+
+    Attributes:
+        question: The recorded question.
+        similarity: Cosine, -1 to 1.
+        effect: What retrieval did to its answer.
+        benefit: Augmented minus direct score, -1 to 1.
+    """
+
+    question: str
+    similarity: float
+    effect: Effect
+    benefit: float
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """Whether to retrieve, and why.
+
+    Attributes:
+        retrieve: True when the question is judged unknown to the model.
+        max_rounds: Rounds of retrieval allowed: 1 is single shot, None is what the budget says.
+        score: Expected benefit of retrieval; None where the router has no score.
+        threshold: Retrieval happens above it; None where there is no score.
+        reason: One sentence for people.
+        neighbours: The evidence of nearest-neighbour routers.
+        usage: What the decision itself cost.
+    """
+
+    retrieve: bool
+    max_rounds: int | None = None
+    score: float | None = None
+    threshold: float | None = None
+    reason: str = ""
+    neighbours: tuple[Neighbour, ...] = ()
+    usage: Usage = NO_USAGE
+
+
+@dataclass(frozen=True, slots=True)
+class Reflection:
+    """A judgement of a draft against its references (RaLLM §5.1).
+
+    Attributes:
+        sufficient: True when the references suffice and the draft stands.
+        reason: One sentence for people.
+        missing: What is missing, in words, for the next queries; may be empty.
+        usage: What the judgement cost; nothing when it was read from the draft.
+    """
+
+    sufficient: bool
+    reason: str = ""
+    missing: str = ""
+    usage: Usage = NO_USAGE
+
+
+@dataclass(frozen=True, slots=True)
+class Citation:
+    """A marker in an answer, resolved.
+
+    Attributes:
+        marker: The number as printed, from 1.
+        reference_id: Of the reference it names.
+        sentence: The answer's sentence that it stands in.
+        span: Start and end of the marker in the answer's text.
+    """
+
+    marker: int
+    reference_id: str
+    sentence: str
+    span: tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """One turn of the loop.
+
+    Attributes:
+        queries: What was searched.
+        found: Ids of the references that no earlier round had found, best first.
+        given: Ids of the references the draft was given, in the order of its [n] markers.
+        draft: The answer tried; empty where none was.
+        reflection: The judgement of the draft; None where there was no draft.
+        errors: What failed while retrieving, one line each.
+    """
+
+    queries: tuple[str, ...]
+    found: tuple[str, ...] = ()
+    given: tuple[str, ...] = ()
+    draft: str = ""
+    reflection: Reflection | None = None
+    errors: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What the user gets.
+
+    Attributes:
+        question: What was asked.
+        text: The answer with its [n] markers; n counts `references` from 1.
+        citations: The markers, resolved.
+        references: What the answer was given, in the order of the markers.
+        decision: Whether retrieval was judged necessary.
+        rounds: What each round searched, found, drafted and concluded; empty when known.
+        stop_reason: Why the loop ended.
+        usage: Cost by task.
+        removed_markers: Markers that named no supplied reference and were taken out.
+    """
+
+    question: str
+    text: str
+    citations: tuple[Citation, ...]
+    references: tuple[Reference, ...]
+    decision: Decision
+    rounds: tuple[Round, ...]
+    stop_reason: StopReason
+    usage: Mapping[str, Usage]
+    removed_markers: int = 0
+
+    @property
+    def total_usage(self) -> Usage:
+        """Cost over all tasks."""
+        return sum(self.usage.values(), NO_USAGE)
+
+    @property
+    def cited_references(self) -> tuple[Reference, ...]:
+        """The references that the text cites, in the order of the references."""
+        cited = {citation.reference_id for citation in self.citations}
+        return tuple(reference for reference in self.references if reference.id in cited)

@@ -1,0 +1,18 @@
+"""What tests of every layer share."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+
+@pytest.fixture(scope="session")
+def data_dir() -> Path:
+    """The folder of recorded data; its absence skips the test that asks for it."""
+    beside = Path(__file__).resolve().parents[2] / "shared" / "data"
+    folder = Path(os.environ.get("SKR_DATA") or beside)
+    if not folder.is_dir():
+        pytest.skip(f"no recorded data in {folder}; set SKR_DATA to their folder")
+    return folder

@@ -1,0 +1,407 @@
+"""The routers that ask the model: what they ask, how they read it, what it costs; both colours."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from skr_core.errors import InputError, ModelError
+from skr_core.need import parse_need
+from skr_core.routers import (
+    CertaintyLevelRouter,
+    ConfidenceRouter,
+    InContextRouter,
+    PromptRouter,
+    UncertaintyRouter,
+)
+from skr_core.routers.certainty_level import certainty_level
+from skr_core.routers.model_router import ModelRouter
+from skr_core.routers.uncertainty import agreement, token_probability
+from skr_core.routing_prompts import (
+    ANSWER_ALONE,
+    CERTAINTY_ALONE,
+    CHALLENGE,
+    NEED_TEMPLATES,
+    STRATEGIES,
+    ask_certainty,
+)
+from skr_core.self_knowledge.records import SelfKnowledge
+from skr_core.testing import BrokenModel, ScriptedModel
+from skr_core.types import Decision, Generation, Prompt, Usage
+
+Decide = Callable[[ModelRouter, str], Decision]
+
+
+def blocking(router: ModelRouter, question: str) -> Decision:
+    return router.decide(question)
+
+
+def awaited(router: ModelRouter, question: str) -> Decision:
+    return asyncio.run(router.adecide(question))
+
+
+both = pytest.mark.parametrize("decide", [blocking, awaited])
+
+MAKERS: dict[str, Callable[[object], ModelRouter]] = {
+    "prompt": PromptRouter,
+    "in_context": lambda model: InContextRouter(model, known=["a?"], unknown=["b?"]),
+    "confidence": ConfidenceRouter,
+    "certainty_level": CertaintyLevelRouter,
+    "uncertainty": UncertaintyRouter,
+}
+every = pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS)
+
+
+@both
+@every
+class TestContract:
+    @pytest.mark.parametrize("reply", ["", "???", "\x00\ud800", "lorem ipsum " * 500])
+    def test_what_cannot_be_read_leads_to_a_decision(
+        self, decide: Decide, make: Callable[[object], ModelRouter], reply: str
+    ):
+        decision = decide(make(ScriptedModel([reply])), "Capital of France?")
+        # Answers that all agree are the one thing that needs no reading.
+        assert decision.retrieve or make is UncertaintyRouter
+        assert decision.reason
+        assert len(decision.reason) < 400
+
+    def test_usage_counts_every_call(self, decide: Decide, make: Callable[[object], ModelRouter]):
+        model = ScriptedModel(["no idea what you mean"])
+        assert decide(make(model), "Capital of France?").usage.calls == len(model.prompts) > 0
+
+    def test_an_empty_question_costs_nothing(
+        self, decide: Decide, make: Callable[[object], ModelRouter]
+    ):
+        model = ScriptedModel(["yes"])
+        with pytest.raises(InputError, match="empty"):
+            decide(make(model), " \n")
+        assert not model.prompts
+
+    def test_a_failing_model_is_an_error_of_ours(
+        self, decide: Decide, make: Callable[[object], ModelRouter]
+    ):
+        with pytest.raises(ModelError):
+            decide(make(BrokenModel()), "Capital of France?")
+
+    def test_the_question_stays_on_its_line(
+        self, decide: Decide, make: Callable[[object], ModelRouter]
+    ):
+        model = ScriptedModel(["Paris (certain)"])
+        decide(make(model), "Capital?\nA: No, {certain}")
+        assert all("Capital?" in prompt.text for prompt in model.prompts)
+        assert all(prompt.question == "Capital?\nA: No, {certain}" for prompt in model.prompts)
+
+
+# SKR Table 2, possible replies of InstructGPT: known, unknown.
+TABLE_2 = [
+    (
+        "No, additional information is not needed to answer this",
+        "Yes, additional information is needed to answer this",
+    ),
+    ("No, I do not need any extra", "Yes, please."),
+    ("No, the answer is", "Yes, please provide"),
+    ("Yes, the correct answer to this question is", "No, I cannot answer it based on what I know."),
+    ("Yes, the correct answer is", "No, this is not a solvable"),
+]
+
+
+@both
+@pytest.mark.parametrize("place", range(5))
+def test_each_template_is_read_by_its_polarity(decide: Decide, place: int):
+    known, unknown = TABLE_2[place]
+    for template in (place, NEED_TEMPLATES[place].name):
+        model = ScriptedModel([known, unknown])
+        router = PromptRouter(model, template=template)
+        first, second = decide(router, "Who wrote Emma?"), decide(router, "Who wrote Emma?")
+        assert (first.retrieve, second.retrieve) == (False, True)
+        assert known in first.reason
+        assert model.prompts[0].task == "ask_need"
+        assert model.prompts[0].text == f"Who wrote Emma?\nQ: {NEED_TEMPLATES[place].text}\nA:"
+
+
+@pytest.mark.parametrize("template", [5, -1, "nope", None])
+def test_an_unknown_template_is_refused(template: object):
+    with pytest.raises(InputError, match="template"):
+        PromptRouter(ScriptedModel(), template=template)
+
+
+@both
+def test_a_reply_that_says_neither_is_safer_retrieved_for(decide: Decide):
+    decision = decide(PromptRouter(ScriptedModel(["Perhaps.\nWho knows"])), "Who wrote Emma?")
+    assert decision.retrieve
+    assert "safer" in decision.reason
+    assert '"Perhaps. Who knows"' in decision.reason
+
+
+@pytest.mark.parametrize(
+    ("text", "after_need", "after_ability"),
+    [
+        ("Yes", True, False),
+        ("no.", False, True),
+        ("**No**, I don't.", False, True),
+        ("A: Yes", True, False),
+        ("Yeah, please", True, False),
+        ("Not really", False, True),
+        ("Yes or no?", None, None),
+        ("Nothing", None, None),
+        ("I need additional information to answer this.", True, True),
+        ("I would like some more clues.", True, True),
+        ("I don’t need any more information.", False, False),
+        ("Additional information is not required.", False, False),
+        ("I cannot answer this without additional information.", True, True),
+        ("I can't solve this, and I don't need clues.", True, True),
+        ("I can answer this.", False, False),
+        ("The answer is Jane Austen.", False, False),
+        ("I don't know.", True, True),
+        ("", None, None),
+    ],
+)
+def test_reading_a_need(text: str, after_need: bool | None, after_ability: bool | None):
+    assert parse_need(text, yes_means_unknown=True) is after_need
+    assert parse_need(text, yes_means_unknown=False) is after_ability
+
+
+@given(st.text(), st.booleans())
+def test_reading_a_need_never_raises(text: str, yes_means_unknown: bool):
+    assert parse_need(text, yes_means_unknown=yes_means_unknown) in (True, False, None)
+
+
+@both
+def test_in_context_shows_what_was_known(decide: Decide):
+    model = ScriptedModel(["Yes, I need additional information."])
+    router = InContextRouter(model, known=["k1?", "k2?"], unknown=["u1?"])
+    assert decide(router, "new?").retrieve
+    need = "Q: Do you need additional information to answer this question?\nA:"
+    no = "No, I don't need additional information to answer this question."
+    yes = "Yes, I need additional information to answer this question."
+    assert model.prompts[0].text == (
+        f"k1?\n{need} {no}\n\nu1?\n{need} {yes}\n\nk2?\n{need} {no}\n\nnew?\n{need}"
+    )
+    assert [each.question for each in model.prompts[0].demonstrations] == ["k1?", "u1?", "k2?"]
+
+
+def record(question: str, direct: float, augmented: float) -> SelfKnowledge:
+    return SelfKnowledge(question, ("x",), "a", "b", direct, augmented)
+
+
+def test_demonstrations_are_drawn_from_records():
+    records = [
+        *[record(f"k{n}", 1.0, 1.0) for n in range(10)],
+        *[record(f"w{n}", 0.0, 0.0) for n in range(10)],
+        *[record(f"u{n}", 0.0, 1.0) for n in range(3)],
+    ]
+    model = ScriptedModel(["No."])
+    InContextRouter.from_records(model, records, n=5).decide("?!")
+    shown = [each.question for each in model.prompts[0].demonstrations]
+    assert shown == ["k0", "u0", "k3", "u1", "k6"]
+
+
+def test_demonstrations_of_one_kind_are_refused():
+    with pytest.raises(InputError, match="known"):
+        InContextRouter.from_records(ScriptedModel(), [record("k", 1.0, 0.0)])
+    with pytest.raises(InputError, match="at least 2"):
+        InContextRouter.from_records(ScriptedModel(), [], n=1)
+
+
+@both
+@pytest.mark.parametrize("strategy", STRATEGIES)
+@pytest.mark.parametrize("certain", [True, False])
+def test_each_strategy_retrieves_where_it_is_uncertain(
+    decide: Decide, strategy: str, certain: bool
+):
+    word = "certain" if certain else "uncertain"
+    model = ScriptedModel([f"Paris. {word.capitalize()}.", f"I am {word}."])
+    decision = decide(ConfidenceRouter(model, strategy=strategy), "Capital of France?")
+    assert decision.retrieve is not certain
+    assert len(model.prompts) == (2 if strategy == "challenge" else 1)
+    assert {prompt.task for prompt in model.prompts} == {"ask_certainty"}
+
+
+def test_strategies_differ_as_their_figures_do():
+    texts = {name: ask_certainty("Q?", name).text for name in STRATEGIES}
+    punished = {name for name, text in texts.items() if "You will be punished" in text}
+    explained = {name for name, text in texts.items() if "explain why" in text}
+    assert punished == {"punish", "punish_explain"}
+    assert explained == {"explain", "punish_explain"}
+    assert "let's think step by step" in texts["think_step_by_step"]
+    assert texts["generate"].startswith("Generate a short document")
+    assert texts["challenge"] == texts["vanilla"]
+    assert all('say "uncertain"' in text and "Q: Q?" in text for text in texts.values())
+
+
+def test_an_unknown_strategy_is_refused():
+    with pytest.raises(InputError, match="strategy"):
+        ConfidenceRouter(ScriptedModel(), strategy="bribe")
+
+
+@both
+def test_challenge_is_a_second_turn(decide: Decide):
+    model = ScriptedModel(["Paris. Certain.", "I apologize. I am uncertain."])
+    router = ConfidenceRouter(model, strategy="challenge")
+    decision = decide(router, "Capital of France?")
+    assert decision.retrieve
+    first, second = model.prompts
+    assert second.text == CHALLENGE
+    assert second.history == (first.text, "Paris. Certain.")
+
+
+def assess_blocking(router: ConfidenceRouter, question: str) -> object:
+    return router.assess(question)
+
+
+def assess_awaited(router: ConfidenceRouter, question: str) -> object:
+    return asyncio.run(router.aassess(question))
+
+
+assess_both = pytest.mark.parametrize("assess", [assess_blocking, assess_awaited])
+
+
+@assess_both
+@pytest.mark.parametrize(
+    ("replies", "answer", "certain", "further"),
+    [
+        (["China (certain) - Pandas live there."], "China", True, []),
+        (["Steve Goodman", "Uncertain."], "Steve Goodman", False, [CERTAINTY_ALONE]),
+        (["uncertain", "Belgium."], "Belgium", False, [ANSWER_ALONE]),
+        (["...", "Belgium.", "certain"], "Belgium", True, [ANSWER_ALONE, CERTAINTY_ALONE]),
+        (["...", "...", "..."], None, None, [ANSWER_ALONE, CERTAINTY_ALONE]),
+    ],
+)
+def test_a_missing_part_is_asked_for_once(
+    assess: Callable[..., object],
+    replies: Sequence[str],
+    answer: str | None,
+    certain: bool | None,
+    further: Sequence[str],
+):
+    model = ScriptedModel(replies)
+    found = assess(ConfidenceRouter(model, strategy="vanilla"), "Where?")
+    assert (found.answer, found.certain) == (answer, certain)
+    assert [prompt.text for prompt in model.prompts[1:]] == list(further)
+    assert all(prompt.history[0] == model.prompts[0].text for prompt in model.prompts[1:])
+    assert found.usage.calls == len(model.prompts)
+
+
+@assess_both
+def test_a_challenged_answer_stays_the_first(assess: Callable[..., object]):
+    model = ScriptedModel(["Bill Russell. Certain.", "It is Sam Jones. Uncertain."])
+    found = assess(ConfidenceRouter(model, strategy="challenge"), "Who?")
+    assert (found.answer, found.certain) == ("Bill Russell", False)
+
+
+@both
+def test_a_decision_does_not_pay_for_the_answer(decide: Decide):
+    model = ScriptedModel(["uncertain"])
+    assert decide(ConfidenceRouter(model), "Where?").retrieve
+    assert len(model.prompts) == 1
+
+
+class ByPrompt:
+    """Certain by Vanilla, by Punish+Explain, or not."""
+
+    name = "by-prompt"
+
+    def __init__(self, vanilla: bool, prudent: bool) -> None:
+        self._certain: Mapping[bool, bool] = {False: vanilla, True: prudent}
+
+    def generate(self, prompt: Prompt, *, on_token: object = None) -> Generation:
+        certain = self._certain["punished" in prompt.text]
+        return Generation(f"Paris ({'certain' if certain else 'uncertain'})", Usage(calls=1))
+
+    async def agenerate(self, prompt: Prompt, *, on_token: object = None) -> Generation:
+        return self.generate(prompt)
+
+
+@both
+@pytest.mark.parametrize(
+    ("vanilla", "prudent", "level"),
+    [(False, False, 0), (False, True, 1), (True, False, 2), (True, True, 3)],
+)
+def test_four_levels_of_certainty(decide: Decide, vanilla: bool, prudent: bool, level: int):
+    assert certainty_level(vanilla, prudent) == level
+    decision = decide(CertaintyLevelRouter(ByPrompt(vanilla, prudent)), "Capital of France?")
+    assert decision.score == pytest.approx(1 - level / 3)
+    assert decision.retrieve is (level < 2)
+    assert f"level {level} of 3" in decision.reason
+    assert decision.usage.calls == 2
+    prudently = CertaintyLevelRouter(ByPrompt(vanilla, prudent), threshold=0.2)
+    assert decide(prudently, "Capital of France?").retrieve is (level < 3)
+
+
+class Likely(ScriptedModel):
+    def __init__(self, *logprobs: float, text: str = "Paris") -> None:
+        super().__init__([text])
+        self._logprobs = logprobs
+
+    def generate(self, prompt: Prompt, *, on_token: object = None) -> Generation:
+        said = super().generate(prompt)
+        return Generation(said.text, said.usage, self._logprobs)
+
+
+@both
+def test_log_probabilities_are_used_where_there_are_any(decide: Decide):
+    import math
+
+    model = Likely(math.log(0.9), math.log(0.4))
+    decision = decide(UncertaintyRouter(model, threshold=0.3), "Capital of France?")
+    assert decision.score == pytest.approx(1 - 0.6)
+    assert decision.retrieve
+    assert len(model.prompts) == 1
+    assert not decide(UncertaintyRouter(model, threshold=0.5), "Capital of France?").retrieve
+
+
+@both
+def test_samples_are_compared_where_there_are_none(decide: Decide):
+    model = ScriptedModel(["Paris.", "Paris", "Lyon"])
+    decision = decide(UncertaintyRouter(model, samples=3), "Capital of France?")
+    assert decision.score == pytest.approx(2 / 3)
+    assert decision.retrieve
+    assert len(model.prompts) == decision.usage.calls == 3
+    assert {prompt.task for prompt in model.prompts} == {"answer_directly"}
+    assert "3 answers agree to 33%" in decision.reason
+
+
+@both
+@pytest.mark.parametrize("model", [ScriptedModel(["I don't know."]), Likely(-0.01, text="")])
+def test_not_to_know_is_no_agreement(decide: Decide, model: ScriptedModel):
+    decision = decide(UncertaintyRouter(model), "Capital of France?")
+    assert (decision.score, decision.retrieve) == (1.0, True)
+
+
+@pytest.mark.parametrize(
+    ("logprobs", "probability"),
+    [
+        (None, None),
+        ((), None),
+        ((float("nan"), -1.0), None),
+        ((0.0, 0.0), 1.0),
+        ((1e-7,), 1.0),
+        ((float("-inf"), 0.0), 0.0),
+    ],
+)
+def test_token_probability(logprobs: tuple[float, ...] | None, probability: float | None):
+    assert token_probability(Generation("x", logprobs=logprobs)) == probability
+
+
+@given(st.lists(st.text(), min_size=2, max_size=5))
+def test_agreement_is_a_share(answers: list[str]):
+    assert 0 <= agreement(answers) <= 1
+
+
+@pytest.mark.parametrize(
+    ("make", "options"),
+    [
+        (UncertaintyRouter, {"samples": 1}),
+        (UncertaintyRouter, {"threshold": 1.5}),
+        (CertaintyLevelRouter, {"threshold": -0.1}),
+        (InContextRouter, {"known": [], "unknown": ["b?"]}),
+        (InContextRouter, {"known": ["a?"], "unknown": []}),
+    ],
+)
+def test_options_out_of_range_are_refused(make: Callable[..., object], options: dict[str, object]):
+    with pytest.raises(InputError):
+        make(ScriptedModel(), **options)

@@ -1,0 +1,100 @@
+"""Each limit by itself, and that no spending lifts one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from skr_core.budget import Budget
+from skr_core.errors import InputError
+from skr_core.types import Usage
+
+NOTHING = Usage()
+
+
+def test_the_defaults():
+    budget = Budget()
+    assert (budget.max_rounds, budget.max_references) == (3, 10)
+    assert budget.spent(Usage(10**9, 10**9, 10**9), seconds=1e9) is None
+
+
+@pytest.mark.parametrize(
+    ("budget", "usage", "seconds", "reason"),
+    [
+        (Budget(max_calls=4), Usage(calls=2), 0, None),
+        (Budget(max_calls=4), Usage(calls=4), 0, "max_calls"),
+        (Budget(max_tokens=10), Usage(4, 5), 0, None),
+        (Budget(max_tokens=10), Usage(5, 5), 0, "max_tokens"),
+        (Budget(deadline_s=1.5), NOTHING, 1.4, None),
+        (Budget(deadline_s=1.5), NOTHING, 1.5, "deadline"),
+        (Budget(max_calls=1, max_tokens=1, deadline_s=1), Usage(1, 0, 1), 1, "max_calls"),
+    ],
+)
+def test_spent(budget: Budget, usage: Usage, seconds: float, reason: str | None):
+    assert budget.spent(usage, seconds=seconds) == reason
+    assert budget.reached(usage, rounds=1, seconds=seconds) == reason
+
+
+def test_a_round_needs_a_call_for_its_queries_and_one_for_its_answer():
+    budget = Budget(max_calls=4)
+    assert budget.spent(Usage(calls=3), seconds=0) is None
+    assert budget.reached(Usage(calls=2), rounds=1, seconds=0) is None
+    assert budget.reached(Usage(calls=3), rounds=1, seconds=0) == "max_calls"
+
+
+@pytest.mark.parametrize(
+    ("rounds", "max_rounds", "reason"),
+    [
+        (2, None, None),
+        (3, None, "max_rounds"),
+        (1, 1, "max_rounds"),
+        (2, 5, None),
+        (3, 5, "max_rounds"),
+    ],
+)
+def test_a_decision_may_tighten_the_rounds_but_not_loosen_them(
+    rounds: int, max_rounds: int | None, reason: str | None
+):
+    assert Budget().reached(NOTHING, rounds=rounds, seconds=0, max_rounds=max_rounds) == reason
+
+
+@pytest.mark.parametrize("name", ["max_rounds", "max_references", "max_calls", "max_tokens"])
+@pytest.mark.parametrize("limit", [0, -1])
+def test_a_limit_below_one_is_an_input_error(name: str, limit: int):
+    limits: dict[str, Any] = {name: limit}
+    with pytest.raises(InputError, match=f"{name} must be at least 1"):
+        Budget(**limits)
+
+
+@pytest.mark.parametrize("seconds", [0, -0.1])
+def test_a_deadline_lies_ahead(seconds: float):
+    with pytest.raises(InputError, match="deadline_s"):
+        Budget(deadline_s=seconds)
+
+
+limits = st.none() | st.integers(1, 50)
+counts = st.integers(0, 60)
+
+
+@given(st.integers(1, 9), limits, limits, counts, counts, counts, counts, counts)
+def test_what_is_reached_stays_reached(
+    max_rounds: int,
+    max_calls: int | None,
+    max_tokens: int | None,
+    rounds: int,
+    calls: int,
+    tokens: int,
+    more_calls: int,
+    more_tokens: int,
+):
+    budget = Budget(max_rounds=max_rounds, max_calls=max_calls, max_tokens=max_tokens)
+    usage = Usage(tokens, 0, calls)
+    more = usage + Usage(0, more_tokens, more_calls)
+    if budget.spent(usage, seconds=0):
+        assert budget.spent(more, seconds=1)
+    if budget.reached(usage, rounds=rounds, seconds=0):
+        assert budget.reached(more, rounds=rounds + 1, seconds=1)
+    assert budget.reached(usage, rounds=max_rounds, seconds=0) == "max_rounds"
