@@ -1,0 +1,1 @@
+"""What touches a heavy library: one file each, imported only when used."""

@@ -1,0 +1,153 @@
+"""A store's folder: lock, journal and index, and putting right what a killed process left.
+
+```text
+folder/
+├── references.jsonl   every reference, on the disk before an addition is acknowledged
+├── index/             Chroma's files, which can be made again from the journal
+└── store.lock         held by the one process that has the folder open
+```
+"""
+
+from __future__ import annotations
+
+import shutil
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from skr_core.backends.chroma_index import BATCH_SIZE, ChromaIndex, mismatch
+from skr_core.backends.journal import Journal, read_journal, rewrite_journal
+from skr_core.backends.store_lock import lock_store
+from skr_core.backends.texts import searchable
+from skr_core.errors import InputError, StoreError
+from skr_core.flow import run
+
+if TYPE_CHECKING:
+    from skr_core.ports import Embedder
+
+JOURNAL_NAME = "references.jsonl"
+INDEX_NAME = "index"
+# A healthy row takes 4 bytes a dimension and a few hundred for its links: 17 kB at 4096
+# dimensions. Once, after a kill, a file of links grew to 69 GB over a few thousand rows.
+MOST_BYTES_A_ROW = 64 * 1024
+BYTES_SET_ASIDE = 64 * 1024 * 1024  # Chroma allocates ahead, whatever the number of rows
+
+
+class StoreFolder:
+    """An open folder; the references of journal and index are the same when this is made.
+
+    Args:
+        path: Made if missing.
+        embedder: Of the store; makes the vectors that the index lacks.
+        afresh: Make the index again from the journal, which may change the embedder.
+
+    Attributes:
+        index: The Chroma collection.
+        journal: The record of all references.
+
+    Raises:
+        StoreLocked: The folder is open elsewhere.
+        EmbedderMismatch: Another embedder made the store.
+        InputError: There is no journal to make the index from.
+        StoreError: The folder cannot be used.
+    """
+
+    def __init__(self, path: Path, embedder: Embedder, *, afresh: bool = False) -> None:
+        self._path = path
+        if afresh and not (path / JOURNAL_NAME).is_file():
+            raise InputError(f"{path} holds no {JOURNAL_NAME} to rebuild the index from")
+        try:
+            path.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise StoreError(f"{path} cannot be a store's folder: {error}") from error
+        self._lock = lock_store(path)
+        try:
+            if afresh:
+                rewrite_journal(path / JOURNAL_NAME, embedder.name)
+                shutil.rmtree(path / INDEX_NAME, ignore_errors=True)
+            self.journal = Journal(path / JOURNAL_NAME, embedder.name)
+            if self.journal.embedder != embedder.name:
+                raise mismatch(path, self.journal.embedder, embedder.name)
+            self.index = self._open_index(embedder.name)
+            self._reconcile(embedder)
+        except BaseException:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        """Close the files and give the lock back; closing twice does nothing."""
+        if hasattr(self, "index"):
+            self.index.close()
+        if hasattr(self, "journal"):
+            self.journal.close()
+        self._lock.release()
+
+    def check_size(self) -> None:
+        """Stop a runaway index before it fills the disk.
+
+        Raises:
+            StoreError: The index takes far more room than its references can need.
+        """
+        if self._is_oversized():
+            raise StoreError(
+                f"the index in {self._path / INDEX_NAME} has grown out of proportion: close the "
+                f"store and open it again, which rebuilds the index; no reference is lost"
+            )
+
+    def _is_oversized(self) -> bool:
+        size = sum(file.stat().st_size for file in (self._path / INDEX_NAME).rglob("*.bin"))
+        return size > BYTES_SET_ASIDE + MOST_BYTES_A_ROW * len(self.journal.ids)
+
+    def _open_index(self, embedder: str) -> ChromaIndex:
+        path = self._path / INDEX_NAME
+        if self.journal.ids and self._is_oversized():
+            shutil.rmtree(path)
+        try:
+            return open_index(path, embedder)
+        except StoreError:
+            # Unreadable, or left by a rebuild that was killed half way. The journal has it all.
+            if not self.journal.ids:
+                raise
+        shutil.rmtree(path)
+        return open_index(path, embedder)
+
+    def _reconcile(self, embedder: Embedder) -> None:
+        """Give the index what only the journal has, and the journal what only the index has."""
+        if run(self.index.count()) == len(self.journal.ids):
+            return
+        indexed = run(self.index.known())
+        lost = (item for item in read_journal(self._path / JOURNAL_NAME) if item.id not in indexed)
+        while batch := list({item.id: item for item in islice(lost, BATCH_SIZE)}.values()):
+            texts = [searchable(item) for item in batch]
+            run(self.index.insert(batch, embedder.embed(texts)))
+            indexed.update(item.id for item in batch)
+        # A server may have added to the folder meanwhile.
+        unrecorded = sorted(indexed - self.journal.ids.keys())
+        for start in range(0, len(unrecorded), BATCH_SIZE):
+            found = run(self.index.fetch(unrecorded[start : start + BATCH_SIZE]))
+            self.journal.append(list(found.values()))
+
+
+def open_index(path: Path, embedder: str) -> ChromaIndex:
+    """Open the embedded Chroma of a folder, and make sure that it can be searched.
+
+    Raises:
+        StoreError: It cannot.
+        EmbedderMismatch: Another embedder made it.
+    """
+    import chromadb
+    from chromadb.api.shared_system_client import SharedSystemClient
+
+    try:
+        client: Any = chromadb.PersistentClient(path)
+    except Exception as error:  # Chroma lets errors of sqlite and of its own Rust part through
+        # It also keeps the half-made system, and would give it to the next client of this path.
+        SharedSystemClient._identifier_to_system.pop(str(path), None)
+        raise StoreError(f"Chroma cannot open {path}: {error}") from error
+    index = ChromaIndex(client, path, embedder)
+    try:
+        run(index.probe())
+    except StoreError:
+        index.close()
+        raise
+    return index
