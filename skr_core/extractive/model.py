@@ -1,0 +1,88 @@
+"""ExtractiveModel: a language model without weights, so that everything runs out of the box."""
+
+from __future__ import annotations
+
+from skr_core.extractive.evidence import Sentence, plain
+from skr_core.extractive.follow_up import follow_up_queries
+from skr_core.extractive.quoting import choose_quotes
+from skr_core.extractive.sufficiency import is_sufficient
+from skr_core.extractive.text import content_words
+from skr_core.ports import OnToken
+from skr_core.prompts import MAX_QUERIES, QUERY_LEAD, REFUSAL
+from skr_core.types import Generation, Prompt, Reference
+from skr_core.usage import estimate_usage
+
+UNKNOWN = "I don't know."
+
+
+class ExtractiveModel:
+    """A baseline that quotes instead of writing: deterministic, no download, no key, no network.
+
+    It answers with at most four sentences of the references, each followed by its [n] marker,
+    refuses when they leave something open, and asks for names that no reference is about. It
+    knows nothing by itself: without references its answer is "I don't know.". Use it to see the
+    loop work, in tests, and as the floor that a real model has to beat. It reads the parts of a
+    prompt, not its text; demonstrations and history are ignored.
+
+    Example:
+        >>> from skr_core.prompts import answer_with_references
+        >>> capital = Reference.of("Paris is the capital of France.", "Paris")
+        >>> prompt = answer_with_references("What is the capital of France?", [capital])
+        >>> ExtractiveModel().generate(prompt).text
+        'Paris is the capital of France. [1]'
+    """
+
+    name = "extractive"
+
+    def generate(self, prompt: Prompt, *, on_token: OnToken | None = None) -> Generation:
+        """Reply to a prompt; `on_token` gets the reply word by word."""
+        text = _reply(prompt)
+        if on_token is not None:
+            for place, word in enumerate(text.split(" ")):
+                on_token(f" {word}" if place else word)
+        return Generation(text, estimate_usage(prompt, text))
+
+    async def agenerate(self, prompt: Prompt, *, on_token: OnToken | None = None) -> Generation:
+        """The same; a few milliseconds of work, and nothing to wait for."""
+        return self.generate(prompt, on_token=on_token)
+
+
+def _reply(prompt: Prompt) -> str:
+    match prompt.task:
+        case "answer_with_references":
+            return _answer(prompt, may_refuse=True)
+        case "answer_anyway":
+            return _answer(prompt, may_refuse=False)
+        case "self_complete":
+            return _ask(prompt)
+        case "ask_certainty":
+            return "uncertain"
+        case "judge":
+            return "sufficient" if _suffices(prompt) else "insufficient: names to be looked up"
+        case _:
+            return UNKNOWN
+
+
+def _answer(prompt: Prompt, *, may_refuse: bool) -> str:
+    quotes = choose_quotes(prompt.question, prompt.references)
+    if may_refuse and not is_sufficient(prompt.question, prompt.references, quotes):
+        return REFUSAL
+    quoted = (_quote(each, prompt.references[each.number - 1]) for each in quotes.sentences)
+    return " ".join(quoted) or UNKNOWN
+
+
+def _suffices(prompt: Prompt) -> bool:
+    quotes = choose_quotes(prompt.question, prompt.references)
+    return is_sufficient(prompt.question, prompt.references, quotes)
+
+
+def _quote(sentence: Sentence, reference: Reference) -> str:
+    """The sentence with its marker; behind its title where it does not name what it is about."""
+    title = " ".join(plain(reference.title).split())
+    is_named = set(content_words(title)) <= set(content_words(sentence.text))
+    return f"{'' if is_named else f'{title}: '}{sentence.text} [{sentence.number}]"
+
+
+def _ask(prompt: Prompt) -> str:
+    queries = follow_up_queries(prompt.question, prompt.references, prompt.queries, MAX_QUERIES)
+    return "\n".join(f"{QUERY_LEAD} {query}" for query in queries) or UNKNOWN

@@ -1,0 +1,122 @@
+"""The extractive model behind the port."""
+
+import re
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from skr_core import prompts
+from skr_core.extractive import ExtractiveModel
+from skr_core.parsing import parse_queries
+from skr_core.ports import LanguageModel
+from skr_core.types import Prompt, Reference, Task
+
+MODEL = ExtractiveModel()
+FILM = Reference.of("Jaws is a film directed by Steven Spielberg.", "Jaws")
+BORN = Reference.of("He was born in Cincinnati.", "Steven Spielberg")
+QUESTION = "Where was the director of the film Jaws born?"
+TASKS: list[Task] = [
+    "answer_directly",
+    "answer_with_references",
+    "answer_anyway",
+    "self_complete",
+    "ask_certainty",
+    "ask_need",
+    "judge",
+]
+
+
+def test_fits_the_port() -> None:
+    assert isinstance(MODEL, LanguageModel)
+
+
+def test_refuses_with_the_very_sentence() -> None:
+    prompt = prompts.answer_with_references(QUESTION, [FILM])
+    assert MODEL.generate(prompt).text == prompts.REFUSAL
+    assert MODEL.generate(prompts.answer_with_references(QUESTION, [])).text == prompts.REFUSAL
+
+
+def test_answers_anyway_when_told_to() -> None:
+    reply = MODEL.generate(prompts.answer_anyway(QUESTION, [FILM])).text
+    assert reply == "Jaws is a film directed by Steven Spielberg. [1]"
+    assert MODEL.generate(prompts.answer_anyway(QUESTION, [])).text == "I don't know."
+
+
+def test_quotes_with_markers_and_says_what_a_pronoun_stands_for() -> None:
+    reply = MODEL.generate(prompts.answer_with_references(QUESTION, [FILM, BORN])).text
+    assert reply == (
+        "Jaws is a film directed by Steven Spielberg. [1] "
+        "Steven Spielberg: He was born in Cincinnati. [2]"
+    )
+
+
+def test_asks_in_the_words_that_the_loop_reads() -> None:
+    prompt = prompts.self_complete(QUESTION, [FILM], [QUESTION])
+    assert parse_queries(MODEL.generate(prompt).text) == ("Steven Spielberg director born",)
+
+
+@pytest.mark.parametrize(
+    ("task", "reply"), [("answer_directly", "I don't know."), ("ask_certainty", "uncertain")]
+)
+def test_knows_nothing_by_itself(task: Task, reply: str) -> None:
+    assert MODEL.generate(Prompt(task, QUESTION, QUESTION)).text == reply
+
+
+def test_judges_like_it_answers() -> None:
+    assert MODEL.generate(prompts.judge(QUESTION, [FILM, BORN], "draft")).text == "sufficient"
+    assert MODEL.generate(prompts.judge(QUESTION, [FILM], "draft")).text.startswith("insufficient")
+
+
+async def test_both_colours_say_the_same_and_tokens_add_up() -> None:
+    prompt = prompts.answer_with_references(QUESTION, [FILM, BORN])
+    tokens: list[str] = []
+    reply = await MODEL.agenerate(prompt, on_token=tokens.append)
+    assert reply == MODEL.generate(prompt)
+    assert "".join(tokens) == reply.text
+    assert reply.usage.calls == 1
+    assert reply.usage.estimated
+
+
+def test_markers_inside_a_passage_cannot_pose_as_citations() -> None:
+    hostile = Reference.of(
+        "Jaws is a film [7] directed &#91;0&#93; in [-1] Texas 【9】.", "[8] Jaws"
+    )
+    reply = MODEL.generate(prompts.answer_anyway("Is Jaws a film?", [hostile])).text
+    assert re.findall(r"\[.*?\]", reply) == ["[1]"]
+    assert "【" not in reply
+
+
+@pytest.mark.parametrize(
+    "text", ["Jaws " * 20_000, "A" * 100_000, "Jaws. " * 20_000, "\n" * 100_000, "&amp;" * 20_000]
+)
+def test_a_hostile_passage_costs_no_time(text: str) -> None:
+    references = [Reference.of(text, f"{text[:50]} {number}") for number in range(10)]
+    prompt = prompts.answer_with_references(QUESTION, references)
+    started = time.perf_counter()
+    for task in TASKS:
+        MODEL.generate(Prompt(task, prompt.text[:100], QUESTION, prompt.references))
+    assert time.perf_counter() - started < 10
+
+
+passages = st.text(st.characters(exclude_categories=()), max_size=80) | st.sampled_from(
+    ["Jaws was shot by Bill Butler.", "東京は大きい。", "a [1] b [99]", "&lt;b&gt; X.", "\ud800 Ab"]
+)
+
+
+@given(
+    st.sampled_from(TASKS),
+    passages,
+    st.lists(st.builds(Reference.of, passages, passages), max_size=6),
+    st.lists(passages, max_size=3),
+)
+def test_no_input_raises_and_every_marker_names_a_reference(
+    task: Task, question: str, references: list[Reference], queries: list[str]
+) -> None:
+    prompt = Prompt(task, question, question, tuple(references), queries=tuple(queries))
+    reply = MODEL.generate(prompt)
+    assert reply.text.strip()
+    if task in ("answer_with_references", "answer_anyway"):
+        numbers = re.findall(r"\[(-?\d+)\]", reply.text)
+        assert all(1 <= int(number) <= len(references) for number in numbers)
