@@ -1,0 +1,103 @@
+"""What one run works with: the model, the retriever, the router, the budget."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Annotated, Any, ClassVar
+
+from pydantic import ConfigDict
+from pydantic.json_schema import SkipJsonSchema
+
+from skr_core.budget import Budget
+from skr_core.errors import InputError
+from skr_core.plain import from_plain
+from skr_core.ports import LanguageModel, ReferenceStore, Reflector, Retriever, Router
+from skr_core.prompts import DEFAULT_TEMPLATES, PromptTemplates
+from skr_core.reflectors import RefusalReflector
+from skr_core.routers import AlwaysRetrieve
+from skr_core.types import Demonstration
+
+
+@dataclass(frozen=True)
+class SKRContext:
+    """Of one run; what is None is taken from the graph's own.
+
+    A server's schema shows what can be said in JSON: the budget, abstention and demonstrations. A
+    graph around this one passes its context on where that is a subclass of this class.
+
+    Attributes:
+        model: Answers, and names what is missing.
+        retriever: Finds references. A run that never retrieves needs none.
+        router: Decides whether to retrieve; always, by default.
+        reflector: Judges drafts; by default the refusal sentence is read from them.
+        store: Remembers what other retrievers found, and is searched beside them.
+        budget: The limits of a question.
+        abstain: At the budget's end, refuse rather than return the best draft.
+        demonstrations: Worked examples for the answer prompts.
+        templates: The words of the prompts.
+    """
+
+    __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(arbitrary_types_allowed=True)
+
+    model: Annotated[LanguageModel | None, SkipJsonSchema()] = None
+    retriever: Annotated[Retriever | None, SkipJsonSchema()] = None
+    router: Annotated[Router | None, SkipJsonSchema()] = None
+    reflector: Annotated[Reflector | None, SkipJsonSchema()] = None
+    store: Annotated[ReferenceStore | None, SkipJsonSchema()] = None
+    budget: Budget | None = None
+    abstain: bool | None = None
+    demonstrations: Sequence[Demonstration] | None = None
+    templates: PromptTemplates | None = None
+
+    def over(self, defaults: SKRContext) -> SKRContext:
+        """This context, with the defaults where it says nothing."""
+        given: dict[str, Any] = {
+            each.name: value
+            for each in fields(SKRContext)  # a subclass may hold more
+            if (value := getattr(self, each.name)) is not None
+        }
+        return replace(defaults, **given)
+
+
+@dataclass(frozen=True)
+class Resources:
+    """A context with nothing left open: what a step works with."""
+
+    model: LanguageModel
+    retriever: Retriever | None
+    router: Router
+    reflector: Reflector
+    store: ReferenceStore | None
+    budget: Budget
+    abstain: bool
+    demonstrations: Sequence[Demonstration]
+    templates: PromptTemplates
+
+    @classmethod
+    def of(cls, context: SKRContext) -> Resources:
+        """Fill in what has a default.
+
+        Raises:
+            InputError: There is no model.
+        """
+        if context.model is None:
+            raise InputError("no model: give one to the factory or in the run's context")
+        # A server hands contexts over as JSON.
+        budget: Any = context.budget or Budget()
+        demonstrations: Any = context.demonstrations or ()
+        words: Any = context.templates or DEFAULT_TEMPLATES
+        return cls(
+            model=context.model,
+            retriever=context.retriever,
+            router=AlwaysRetrieve() if context.router is None else context.router,
+            reflector=RefusalReflector() if context.reflector is None else context.reflector,
+            store=context.store,
+            budget=from_plain(Budget, budget) if isinstance(budget, dict) else budget,
+            abstain=bool(context.abstain),
+            demonstrations=[
+                from_plain(Demonstration, each) if isinstance(each, dict) else each
+                for each in demonstrations
+            ],
+            templates=from_plain(PromptTemplates, words) if isinstance(words, dict) else words,
+        )

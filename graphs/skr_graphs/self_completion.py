@@ -1,0 +1,157 @@
+"""The state machine (RaLLM §5): route, retrieve, answer, reflect, follow up, until it suffices.
+
+```text
+START ─► route ─known─► answer_directly ──────────────────────────────────────────► END
+           └─unknown─► retrieve ×n ─► merge ─► answer ─► reflect ─► finish ─► END
+                           ▲                                │ insufficient
+                           └────────── follow_up ◄──────────┘
+```
+
+With ``review_queries`` a node ``review`` stands before every ``retrieve``, where a person may edit
+what will be searched.
+
+The edges are pure functions of the state. Every way out is a ``stop_reason`` that a step has set.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from langgraph.graph import END, START, StateGraph
+from langgraph.types import Send
+
+from skr_core.budget import Budget
+from skr_core.ports import LanguageModel, ReferenceStore, Reflector, Retriever, Router
+from skr_core.prompts import PromptTemplates
+from skr_core.types import Demonstration
+from skr_graphs import steps
+from skr_graphs.context import SKRContext
+from skr_graphs.finish import finish
+from skr_graphs.node import Edge, as_edge, as_node
+from skr_graphs.review import review
+from skr_graphs.state import Search, SKRInput, SKROutput, SKRState
+
+SelfCompletionGraph = StateGraph[SKRState, SKRContext, SKRInput, SKROutput]
+
+
+def create_self_completion_graph(
+    *,
+    model: LanguageModel | None = None,
+    retriever: Retriever | None = None,
+    router: Router | None = None,
+    reflector: Reflector | None = None,
+    store: ReferenceStore | None = None,
+    budget: Budget | None = None,
+    abstain: bool = False,
+    demonstrations: Sequence[Demonstration] = (),
+    templates: PromptTemplates | None = None,
+    review_queries: bool = False,
+) -> SelfCompletionGraph:
+    """Build the graph; each argument is a default that a run's context may replace.
+
+    Args:
+        model: Answers, and names what is missing.
+        retriever: Finds references.
+        router: Decides whether to retrieve; always, by default.
+        reflector: Judges drafts; by default the refusal sentence is read from them.
+        store: Remembers what another retriever found, and is searched beside it.
+        budget: The limits of a question.
+        abstain: At the budget's end, refuse rather than return the best draft.
+        demonstrations: Worked examples for the answer prompts.
+        templates: The words of the prompts.
+        review_queries: Stop before every retrieval until a person has seen the queries: compile
+            with a checkpointer and resume with ``Command(resume=[queries])``, see `review`.
+
+    Returns:
+        The uncompiled graph: ``{"question": str}`` in, `SKROutput` out.
+
+    Example:
+        >>> from skr_core.testing import MappingRetriever, ScriptedModel
+        >>> graph = create_self_completion_graph(
+        ...     model=ScriptedModel(["Paris [1]."]),
+        ...     retriever=MappingRetriever({"Capital of France?": ["Paris is its capital."]}),
+        ... ).compile()
+        >>> graph.invoke({"question": "Capital of France?"})["stop_reason"]
+        'sufficient'
+    """
+    defaults = SKRContext(
+        model=model,
+        retriever=retriever,
+        router=router,
+        reflector=reflector,
+        store=store,
+        budget=budget,
+        abstain=abstain,
+        demonstrations=demonstrations,
+        templates=templates,
+    )
+    graph = StateGraph(
+        SKRState, context_schema=SKRContext, input_schema=SKRInput, output_schema=SKROutput
+    )
+    graph.add_node("route", as_node(steps.route, defaults))
+    graph.add_node("answer_directly", as_node(steps.answer_directly, defaults))
+    graph.add_node("retrieve", as_node(steps.retrieve, defaults), input_schema=Search)
+    graph.add_node("merge", as_node(steps.merge, defaults))
+    graph.add_node("answer", as_node(steps.answer, defaults))
+    graph.add_node("reflect", as_node(steps.reflect, defaults))
+    graph.add_node("follow_up", as_node(steps.follow_up, defaults))
+    graph.add_node("finish", as_node(finish, defaults))
+
+    first: Edge = after_route
+    further: Edge = after_follow_up
+    search = "retrieve"
+    if review_queries:
+        first, further, search = by_review(after_route), by_review(after_follow_up), "review"
+        graph.add_node("review", as_node(review, defaults))
+        graph.add_conditional_edges("review", as_edge(after_follow_up), ["retrieve", "finish"])
+
+    graph.add_edge(START, "route")
+    graph.add_conditional_edges("route", as_edge(first), ["answer_directly", search, "finish"])
+    graph.add_edge("retrieve", "merge")
+    graph.add_conditional_edges("merge", as_edge(after_merge), ["answer", "follow_up", "finish"])
+    graph.add_edge("answer", "reflect")
+    graph.add_conditional_edges("reflect", as_edge(after_reflect), ["follow_up", "finish"])
+    graph.add_conditional_edges("follow_up", as_edge(further), [search, "finish"])
+    graph.add_edge("answer_directly", END)
+    graph.add_edge("finish", END)
+    return graph
+
+
+def after_route(state: SKRState) -> str | list[Send]:
+    """Unknown questions are searched; known ones answered, unless routing spent the budget."""
+    if state["stop_reason"]:
+        return "finish"
+    return fan_out(state) if state["decision"]["retrieve"] else "answer_directly"
+
+
+def after_merge(state: SKRState) -> str:
+    """Nothing to answer from in a round is the end."""
+    return "finish" if state["stop_reason"] else "answer"
+
+
+def after_reflect(state: SKRState) -> str:
+    """Sufficient or exhausted is the end; else the loop goes on."""
+    return "finish" if state["stop_reason"] else "follow_up"
+
+
+def after_follow_up(state: SKRState) -> str | list[Send]:
+    """New queries are searched; none is the end."""
+    return "finish" if state["stop_reason"] else fan_out(state)
+
+
+def by_review(edge: Edge) -> Edge:
+    """The same edge, but what was about to be searched is reviewed first."""
+
+    def reviewed(state: SKRState) -> str | list[Send]:
+        target = edge(state)
+        return "review" if isinstance(target, list) else target
+
+    return reviewed
+
+
+def fan_out(state: SKRState) -> list[Send]:
+    """One search a query, so that each is checkpointed and visible by itself."""
+    return [
+        Send("retrieve", Search(query=query, position=position, round=len(state["rounds"]) + 1))
+        for position, query in enumerate(state["queries"])
+    ]

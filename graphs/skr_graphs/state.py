@@ -1,0 +1,136 @@
+"""The state of one question: plain values, so that every checkpointer holds it without a warning.
+
+Dataclasses of `skr_core.types` go in through `to_plain` and come out through `from_plain`.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, TypedDict
+
+from langgraph.channels import Topic
+
+from skr_core.plain import from_plain, to_plain
+from skr_core.types import Answer, Citation, Decision, Reference, Round, Usage
+
+Plain = dict[str, Any]
+"""A dataclass as `skr_core.plain.to_plain` makes it."""
+
+
+class Search(TypedDict):
+    """What one query of a round is sent out with."""
+
+    query: str
+    position: int
+    round: int
+
+
+class Found(TypedDict):
+    """What one query of a round came back with."""
+
+    position: int
+    references: list[Plain]
+    error: str
+
+
+class Streamed(TypedDict):
+    """What has been passed on of an answer, and under which message id."""
+
+    id: str
+    text: str
+
+
+class SKRInput(TypedDict):
+    """What the graph is invoked with."""
+
+    question: str
+
+
+class SKROutput(TypedDict):
+    """What the graph returns; `answer_of` makes an `Answer` of it.
+
+    Attributes:
+        question: As asked.
+        answer: Text with [n] markers; n counts `references` from 1.
+        citations: The markers, resolved.
+        references: What the answer was given.
+        decision: Whether retrieval was judged necessary.
+        rounds: What each round searched, found, drafted and concluded.
+        stop_reason: Why the loop ended.
+        usage: Cost by task.
+        removed_markers: Markers that named no reference and were taken out.
+    """
+
+    question: str
+    answer: str
+    citations: list[Plain]
+    references: list[Plain]
+    decision: Plain
+    rounds: list[Plain]
+    stop_reason: str
+    usage: dict[str, Plain]
+    removed_markers: int
+
+
+class SKRState(SKROutput, total=False):
+    """What the nodes share.
+
+    The first node sets every key anew, so that a reused thread inherits nothing of its last
+    question. No key accumulates; `found` is empty again after the step that reads it.
+
+    Attributes:
+        queries: To be searched in this round.
+        found: What the searches of this round brought.
+        rankings: Ids found, by round, by query, best first.
+        pool: Every reference found, by id.
+        streamed: What a draft has streamed so far.
+        started_at: Seconds since the epoch.
+    """
+
+    queries: list[str]
+    found: Annotated[list[Found], Topic(Found)]
+    rankings: list[list[list[str]]]
+    pool: dict[str, Plain]
+    streamed: Streamed | None
+    started_at: float
+
+
+def references_of(state: SKRState) -> list[Reference]:
+    """The references in hand, in the order in which prompts number them."""
+    return [from_plain(Reference, each) for each in state["references"]]
+
+
+def usage_with(state: SKRState, task: str, spent: Usage) -> dict[str, Plain]:
+    """The state's usage with one more cost added under its task."""
+    before = from_plain(Usage, state["usage"].get(task, {}))
+    return {**state["usage"], task: to_plain(before + spent)}
+
+
+def queries_asked(state: SKRState) -> list[str]:
+    """Every query of the rounds so far."""
+    return [query for each in state["rounds"] for query in each["queries"]]
+
+
+def answer_of(output: SKROutput) -> Answer:
+    """The graph's output as an `Answer`.
+
+    Example:
+        >>> from skr_core.testing import ScriptedModel
+        >>> from skr_graphs import create_self_completion_graph
+        >>> from skr_core.routers import NeverRetrieve
+        >>> graph = create_self_completion_graph(
+        ...     model=ScriptedModel(["Paris."]), retriever=None, router=NeverRetrieve()
+        ... ).compile()
+        >>> answer_of(graph.invoke({"question": "What is the capital of France?"})).stop_reason
+        'known'
+    """
+    return Answer(
+        question=output["question"],
+        text=output["answer"],
+        citations=tuple(from_plain(Citation, each) for each in output["citations"]),
+        references=tuple(from_plain(Reference, each) for each in output["references"]),
+        decision=from_plain(Decision, output["decision"]),
+        rounds=tuple(from_plain(Round, each) for each in output["rounds"]),
+        stop_reason=output["stop_reason"],  # type: ignore[arg-type]
+        usage={task: from_plain(Usage, each) for task, each in output["usage"].items()},
+        removed_markers=output["removed_markers"],
+    )

@@ -1,0 +1,102 @@
+"""What the tests of the graph share: doubles, both colours, and a graph that always searches on."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import pytest
+
+from skr_core.errors import RetrieverError, StoreError
+from skr_core.prompts import REFUSAL
+from skr_core.testing import MappingRetriever, ScriptedModel
+from skr_core.types import Reference, Task
+
+QUESTION = "Capital?"
+PARIS = "Paris is the capital of France."
+
+Invoke = Callable[..., dict[str, Any]]
+
+
+def blocking(graph: Any, question: str = QUESTION, **options: Any) -> dict[str, Any]:
+    output: dict[str, Any] = graph.invoke({"question": question}, **options)
+    return output
+
+
+def awaited(graph: Any, question: str = QUESTION, **options: Any) -> dict[str, Any]:
+    return asyncio.run(graph.ainvoke({"question": question}, **options))
+
+
+both = pytest.mark.parametrize("invoke", [blocking, awaited])
+
+
+def refusing(*queries: str, anyway: str = "Perhaps Paris.") -> ScriptedModel:
+    """Refuses every time and asks for one query after the other."""
+    script: Mapping[Task, Sequence[str]] = {
+        "answer_with_references": [REFUSAL],
+        "self_complete": queries,
+        "answer_anyway": [anyway],
+    }
+    return ScriptedModel(script)
+
+
+def searchable(*more: str, failing: Sequence[str] = ()) -> MappingRetriever:
+    """Finds Paris for the question, and for each other query a text of its own."""
+    texts = {QUESTION: [PARIS], **{query: [f"about {query}"] for query in more}}
+    return MappingRetriever(texts, failing=failing)
+
+
+class SlowRetriever:
+    """Takes as many seconds as a query says."""
+
+    name = "slow"
+
+    def __init__(self, seconds: Mapping[str, float]) -> None:
+        self._seconds = seconds
+        self.finished: list[str] = []
+
+    def retrieve(self, query: str) -> Sequence[Reference]:
+        time.sleep(self._seconds.get(query, 0))
+        self.finished.append(query)
+        return [Reference.of(f"about {query}")]
+
+    async def aretrieve(self, query: str) -> Sequence[Reference]:
+        await asyncio.sleep(self._seconds.get(query, 0))
+        self.finished.append(query)
+        return [Reference.of(f"about {query}")]
+
+
+class ListStore:
+    """A store that finds every text sharing a word with the query; false while it is empty."""
+
+    name = "list"
+
+    def __init__(self, *, read_only: bool = False, broken: bool = False) -> None:
+        self.references: dict[str, Reference] = {}
+        self._read_only, self._broken = read_only, broken
+
+    def __len__(self) -> int:
+        return len(self.references)
+
+    def add(self, references: Sequence[Reference]) -> int:
+        if self._read_only:
+            raise StoreError("the disk is full")
+        before = len(self)
+        self.references |= {reference.id: reference for reference in references}
+        return len(self) - before
+
+    async def aadd(self, references: Sequence[Reference]) -> int:
+        return self.add(references)
+
+    def retrieve(self, query: str) -> Sequence[Reference]:
+        if self._broken:
+            raise RetrieverError("the store is closed")
+        words = set(re.findall(r"\w+", query.lower()))
+        found = self.references.values()
+        return [each for each in found if words & set(re.findall(r"\w+", each.text.lower()))]
+
+    async def aretrieve(self, query: str) -> Sequence[Reference]:
+        return self.retrieve(query)

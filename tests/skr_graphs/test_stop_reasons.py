@@ -1,0 +1,207 @@
+"""Every way out of the loop, in both colours, with the exact number of the model's calls."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, get_args
+
+import pytest
+
+from skr_core.budget import Budget
+from skr_core.ports import Router
+from skr_core.prompts import REFUSAL
+from skr_core.reflectors import JudgeReflector
+from skr_core.routers import NeverRetrieve
+from skr_core.testing import MappingRetriever, ScriptedModel
+from skr_core.types import Decision, StopReason, Usage
+from skr_graphs import answer_of, create_self_completion_graph
+from tests.skr_graphs.doubles import (
+    PARIS,
+    QUESTION,
+    Invoke,
+    SlowRetriever,
+    both,
+    refusing,
+    searchable,
+)
+
+
+@dataclass
+class Case:
+    stop_reason: str
+    model: ScriptedModel
+    calls: int
+    text: str
+    retriever: Any = field(default_factory=lambda: searchable("one", "two"))
+    router: Router | None = None
+    budget: Budget | None = None
+    id: str = ""
+
+
+class CostlyRouter:
+    """Spends two calls on its decision."""
+
+    def __init__(self, decision: Decision) -> None:
+        self._decision = decision
+
+    def decide(self, question: str) -> Decision:
+        return self._decision
+
+    async def adecide(self, question: str) -> Decision:
+        return self._decision
+
+
+def cases() -> list[Case]:
+    known = Decision(False, usage=Usage(10, 1, 2))
+    single = Decision(True, max_rounds=1)
+    two_calls = Budget(max_calls=2)
+    return [
+        Case("known", ScriptedModel(["Paris."]), 1, "Paris.", router=NeverRetrieve()),
+        Case("sufficient", ScriptedModel(["Paris [1]."]), 1, "Paris [1]."),
+        # Refused, asked, answered anyway.
+        Case("no_new_queries", refusing(QUESTION), 3, "Perhaps Paris."),
+        Case("no_new_queries", refusing("???"), 3, "Perhaps Paris.", id="unreadable"),
+        Case(
+            "no_new_references",
+            refusing("again"),
+            3,
+            "Perhaps Paris.",
+            retriever=MappingRetriever({QUESTION: [PARIS], "again": [PARIS]}),
+        ),
+        Case(
+            "no_new_references",
+            refusing(),
+            1,
+            "Perhaps Paris.",
+            retriever=MappingRetriever({}),
+            id="nothing",
+        ),
+        # Three refusals and two requests for queries, then answered anyway.
+        Case("max_rounds", refusing("one", "two"), 6, "Perhaps Paris."),
+        Case(
+            "max_rounds", refusing("one"), 2, "Perhaps Paris.", budget=Budget(max_rounds=1), id="1"
+        ),
+        Case(
+            "max_rounds",
+            refusing("one"),
+            2,
+            "Perhaps Paris.",
+            router=CostlyRouter(single),
+            id="decision",
+        ),
+        Case("max_calls", refusing("one"), 1, REFUSAL, budget=Budget(max_calls=1)),
+        Case("max_calls", refusing("one"), 2, "Perhaps Paris.", budget=two_calls, id="anyway"),
+        Case("max_calls", refusing("one", "two"), 3, REFUSAL, budget=Budget(max_calls=3), id="3"),
+        Case(
+            "max_calls",
+            ScriptedModel(["Paris."]),
+            2,
+            REFUSAL,
+            router=CostlyRouter(known),
+            budget=two_calls,
+            id="router",
+        ),
+        Case("max_tokens", refusing("one"), 1, REFUSAL, budget=Budget(max_tokens=1)),
+        Case(
+            "deadline",
+            refusing("one"),
+            0,
+            REFUSAL,
+            retriever=SlowRetriever({QUESTION: 0.02}),
+            budget=Budget(deadline_s=0.01),
+        ),
+        Case(
+            "retriever_failed",
+            refusing("one"),
+            1,
+            "Perhaps Paris.",
+            retriever=searchable(failing=[QUESTION]),
+        ),
+        Case("retriever_failed", refusing(), 1, "Perhaps Paris.", retriever=None, id="none"),
+        Case(
+            "retriever_failed",
+            refusing("one"),
+            3,
+            "Perhaps Paris.",
+            retriever=searchable(failing=["one"]),
+            id="later",
+        ),
+    ]
+
+
+def test_no_stop_reason_is_forgotten():
+    assert {case.stop_reason for case in cases()} == set(get_args(StopReason))
+
+
+@both
+@pytest.mark.parametrize(
+    "number", range(len(cases())), ids=[f"{case.stop_reason}{case.id}" for case in cases()]
+)
+def test_every_stop_reason(number: int, invoke: Invoke):
+    case = cases()[number]
+    graph = create_self_completion_graph(
+        model=case.model, retriever=case.retriever, router=case.router, budget=case.budget
+    ).compile()
+    answer = answer_of(invoke(graph))  # type: ignore[arg-type]
+    assert answer.stop_reason == case.stop_reason
+    assert answer.text == case.text
+    assert answer.total_usage.calls == case.calls
+    routed = answer.usage.get("route", Usage()).calls
+    assert len(case.model.prompts) == case.calls - routed
+
+
+@both
+@pytest.mark.parametrize(
+    ("budget", "calls", "stop_reason"),
+    [
+        # A round is an answer and a judgement; between two rounds the model is asked for queries.
+        (Budget(), 8, "max_rounds"),
+        (Budget(max_rounds=1), 2, "max_rounds"),
+        (Budget(max_rounds=50), 149, "max_rounds"),
+        (Budget(max_rounds=50, max_calls=1), 1, "max_calls"),
+        (Budget(max_rounds=50, max_calls=2), 2, "max_calls"),
+        (Budget(max_rounds=50, max_calls=4), 4, "max_calls"),
+        (Budget(max_rounds=50, max_calls=10), 10, "max_calls"),
+    ],
+)
+def test_a_judge_that_always_says_no_ends_within_the_budget(
+    budget: Budget, calls: int, stop_reason: str, invoke: Invoke
+):
+    queries = [f"query {number}" for number in range(60)]
+    model = ScriptedModel(
+        {"answer_with_references": ["Paris [1]."], "self_complete": queries}, otherwise="?"
+    )
+    judge = ScriptedModel(["insufficient: everything"])
+    graph = create_self_completion_graph(
+        model=model,
+        retriever=searchable(*queries),
+        reflector=JudgeReflector(judge),
+        budget=budget,
+    ).compile()
+    answer = answer_of(invoke(graph))  # type: ignore[arg-type]
+    assert len(model.prompts) + len(judge.prompts) == answer.total_usage.calls == calls
+    assert budget.max_calls is None or calls <= budget.max_calls
+    assert answer.stop_reason == stop_reason
+    assert answer.text == "Paris [1]."
+
+
+@both
+@pytest.mark.parametrize(
+    ("queries", "stop_reason"),
+    [(["one", "two"], "max_rounds"), ([QUESTION], "no_new_queries")],
+)
+def test_a_caller_may_prefer_silence(queries: list[str], stop_reason: str, invoke: Invoke):
+    graph = create_self_completion_graph(
+        model=refusing(*queries), retriever=searchable("one", "two"), abstain=True
+    ).compile()
+    output = invoke(graph)
+    assert (output["answer"], output["stop_reason"]) == (REFUSAL, stop_reason)
+    assert "answer_anyway" not in output["usage"]
+
+
+@both
+def test_silence_does_not_touch_a_sufficient_answer(invoke: Invoke):
+    graph = create_self_completion_graph(
+        model=ScriptedModel(["Paris [1]."]), retriever=searchable(), abstain=True
+    ).compile()
+    assert invoke(graph)["answer"] == "Paris [1]."

@@ -1,0 +1,225 @@
+"""Events and tokens: in order, typed, and never a word that the answer does not say."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Callable
+from itertools import pairwise
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from skr_core.citations import resolve_citations
+from skr_core.prompts import REFUSAL
+from skr_core.reflectors import JudgeReflector
+from skr_core.routers import NeverRetrieve
+from skr_core.testing import ScriptedModel
+from skr_core.types import Reference
+from skr_graphs import create_self_completion_graph, streaming
+from skr_graphs.streaming import TokenStream
+from tests.skr_graphs.doubles import QUESTION, refusing, searchable
+
+Stream = Callable[..., list[Any]]
+
+
+def blocking(graph: Any, mode: Any, **options: Any) -> list[Any]:
+    return list(graph.stream({"question": QUESTION}, stream_mode=mode, **options))
+
+
+def awaited(graph: Any, mode: Any, **options: Any) -> list[Any]:
+    async def collect() -> list[Any]:
+        stream = graph.astream({"question": QUESTION}, stream_mode=mode, **options)
+        return [each async for each in stream]
+
+    return asyncio.run(collect())
+
+
+both = pytest.mark.parametrize("stream", [blocking, awaited])
+
+REFUSING_OPENERS = [
+    REFUSAL,
+    REFUSAL.replace("'", "’") + ".",
+    "I am sorry, but I cannot answer the question based on the provided references.",
+    "Unfortunately, I cannot answer the question from the given information.",
+]
+
+
+def two_rounds(refusal: str = REFUSAL, answer: str = "Paris is the capital [1].") -> Any:
+    model = ScriptedModel(
+        {"answer_with_references": [refusal, answer], "self_complete": ["one"]},
+    )
+    return create_self_completion_graph(model=model, retriever=searchable("one")).compile()
+
+
+@both
+def test_events_come_in_order_and_typed(stream: Stream):
+    events = stream(two_rounds(), "custom")
+    kinds = [event["type"] for event in events]
+    tokens = kinds.count("token")
+    assert tokens > 3
+    assert [kind for kind in kinds if kind != "token"] == [
+        *("route", "query", "references", "draft", "reflection"),
+        *("query", "references", "draft", "reflection", "answer"),
+    ]
+    assert [event["round"] for event in events if "round" in event] == [1] * 4 + [2] * 4
+    of = {event["type"]: event for event in events}
+    assert of["route"]["decision"]["retrieve"] is True
+    assert of["query"]["query"] == "one"
+    assert [each["text"] for each in of["references"]["added"]] == ["about one"]
+    assert of["references"]["total"] == 2
+    assert of["draft"]["text"] == "Paris is the capital [1]."
+    assert of["reflection"]["reflection"]["sufficient"] is True
+    assert of["answer"]["answer"] == "Paris is the capital [1]."
+    assert of["answer"]["stop_reason"] == "sufficient"
+    assert [each["marker"] for each in of["answer"]["citations"]] == [1]
+
+
+@both
+def test_events_of_a_known_question(stream: Stream):
+    graph = create_self_completion_graph(
+        model=ScriptedModel(["It is Paris."]), router=NeverRetrieve()
+    ).compile()
+    kinds = [event["type"] for event in stream(graph, "custom")]
+    assert kinds == ["route", "token", "token", "token", "answer"]
+
+
+def graphs() -> dict[str, Any]:
+    searching = {"retriever": searchable("one")}
+    judge = JudgeReflector(ScriptedModel(["insufficient: it", "sufficient"]))
+    drafts = ScriptedModel(
+        {"answer_with_references": ["Rome [1].", "Paris [1]."], "self_complete": ["one"]}
+    )
+    direct = ScriptedModel(["Paris [1] it is."])
+    return {
+        "two rounds": two_rounds(),
+        **{f"refusal {n}": two_rounds(each) for n, each in enumerate(REFUSING_OPENERS)},
+        "invalid markers": two_rounds(answer="[7] Paris [1, 9] is [0] large [-1]. So [8]"),
+        "wide brackets": two_rounds(answer="Paris 【1†source】 is【2】large [1-2] [x] [1"),
+        "direct": create_self_completion_graph(model=direct, router=NeverRetrieve()).compile(),
+        "anyway": create_self_completion_graph(model=refusing(QUESTION), **searching).compile(),
+        "abstain": create_self_completion_graph(
+            model=refusing(QUESTION), abstain=True, **searching
+        ).compile(),
+        "judged": create_self_completion_graph(
+            model=drafts, reflector=judge, **searching
+        ).compile(),
+    }
+
+
+@both
+@pytest.mark.parametrize("name", list(graphs()))
+def test_streams_say_exactly_the_answer(name: str, stream: Stream):
+    """`messages`, the token events and the output agree, whatever the drafts were."""
+    parts = stream(graphs()[name], ["custom", "messages", "values"])
+    answer = [data for mode, data in parts if mode == "values"][-1]["answer"]
+    assert answer
+    tokens = [d["text"] for mode, d in parts if mode == "custom" and d["type"] == "token"]
+    messages = [data[0] for mode, data in parts if mode == "messages"]
+    assert "".join(tokens) == answer
+    assert "".join(message.content for message in messages) == answer
+    assert len({message.id for message in messages}) == 1
+
+
+@both
+def test_an_answer_is_streamed_as_it_is_made(stream: Stream):
+    """Its tokens come before its draft event, not at the end."""
+    events = stream(two_rounds(), "custom")
+    kinds = [event["type"] for event in events]
+    drafted = len(kinds) - 1 - kinds[::-1].index("draft")
+    assert kinds[:drafted].count("token") >= 3
+
+
+# By hand
+
+
+@pytest.fixture
+def pushed(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    messages: list[Any] = []
+    monkeypatch.setattr(streaming, "push_message", lambda m, **_: messages.append(m))
+    return messages
+
+
+def texts(events: list[Any]) -> list[str]:
+    return [event["text"] for event in events]
+
+
+REFERENCES = [Reference.of("one"), Reference.of("two")]
+
+
+def test_a_marker_waits_until_it_is_known(pushed: list[Any]):
+    events: list[Any] = []
+    tokens = TokenStream(events.append, REFERENCES)
+    for piece in ["Paris", " [", "1", "]", " and", " [", "9", "]", "."]:
+        tokens.write(piece)
+    assert texts(events) == ["Paris", " [1]", " and", "."]
+    assert [message.content for message in pushed] == texts(events)
+    assert {message.id for message in pushed} == {tokens.streamed["id"]}
+
+
+def test_an_open_bracket_in_text_holds_back_no_more_than_its_line(pushed: list[Any]):
+    events: list[Any] = []
+    tokens = TokenStream(events.append, REFERENCES)
+    for piece in ["The interval [0, 1) is", " half open.", "\nNext", " line"]:
+        tokens.write(piece)
+    assert texts(events) == ["The interval", " [0, 1) is half open.\nNext", " line"]
+
+
+def test_a_refusal_is_held_back_and_an_answer_is_not(pushed: list[Any]):
+    events: list[Any] = []
+    tokens = TokenStream(events.append, REFERENCES, hold_refusals=True)
+    for piece in re.findall(r"\s*\S+", REFUSAL):
+        tokens.write(piece)
+    assert events == []
+    tokens = TokenStream(events.append, REFERENCES, hold_refusals=True)
+    tokens.write("Par")
+    tokens.write("is")
+    assert texts(events) == ["Par", "is"]
+
+
+def test_a_later_step_goes_on_with_what_was_streamed(pushed: list[Any]):
+    events: list[Any] = []
+    draft = TokenStream(events.append, REFERENCES)
+    draft.write("Paris [1")
+    TokenStream(events.append).finish("Paris [1].", draft.streamed)
+    assert texts(events) == ["Paris", " [1]."]
+    assert len({message.id for message in pushed}) == 1
+
+
+def test_another_answer_is_another_message(pushed: list[Any]):
+    events: list[Any] = []
+    draft = TokenStream(events.append, REFERENCES)
+    draft.write("Rome.")
+    TokenStream(events.append).finish("Paris.", draft.streamed)
+    assert texts(events) == ["Rome.", "Paris."]
+    assert len({message.id for message in pushed}) == 2
+
+
+pieces = st.sampled_from(
+    [
+        *"[]【】129-, .x†\n\u00a0",
+        *("Paris", " and ", "0" * 9),
+        *("[1]", "[7]", "[0]", "[1-2]", "[1, 9]"),
+    ]
+)
+replies = st.lists(pieces, max_size=30).map("".join) | st.text()
+
+
+@given(replies, st.lists(st.integers(0, 60), max_size=12), st.integers(0, 3), st.booleans())
+def test_chopped_anywhere_the_pieces_add_up(
+    text: str, cuts: list[int], count: int, hold_refusals: bool
+):
+    references = [Reference.of(str(number)) for number in range(count)]
+    events: list[Any] = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(streaming, "push_message", lambda *_, **__: None)
+        tokens = TokenStream(events.append, references, hold_refusals=hold_refusals)
+        ends = [0, *sorted(cut for cut in cuts if cut < len(text)), len(text)]
+        for start, end in pairwise(ends):
+            tokens.write(text[start:end])
+        answer = resolve_citations(text, references).text
+        tokens.finish(answer)
+    assert "".join(texts(events)) == answer
+    assert all(texts(events))
