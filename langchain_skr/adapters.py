@@ -1,0 +1,300 @@
+"""LangChain objects behind the ports, and references as documents.
+
+Callbacks need no passing on: LangChain finds the run that encloses a call through context
+variables, so traces nest under the graph's nodes in both colours.
+
+Example:
+    >>> from langchain_core.language_models import FakeListChatModel
+    >>> from skr_core.types import Prompt
+    >>> model = LangChainModel(FakeListChatModel(responses=["Paris"]))
+    >>> model.generate(Prompt("answer_directly", "Capital of France?", "Capital of France?")).text
+    'Paris'
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import AsyncGenerator, Generator, Iterator, Mapping, Sequence
+from contextlib import aclosing, closing, contextmanager
+from numbers import Real
+from typing import Any
+
+from langchain_core.documents import Document
+from langchain_core.language_models import BaseLanguageModel, LanguageModelInput
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
+from langchain_core.retrievers import BaseRetriever
+from langchain_core.runnables import Runnable, RunnableConfig
+from langchain_core.vectorstores import VectorStore
+from langgraph.errors import GraphBubbleUp
+
+from langchain_skr.models import load_model, model_name, streams_safely
+from skr_core.errors import InputError, ModelError, RetrieverError, SKRError
+from skr_core.ports import LanguageModel, OnToken, Retriever
+from skr_core.types import Generation, Metadata, Prompt, Reference, Usage
+from skr_core.usage import estimate_usage
+
+LangChainLanguageModel = Runnable[LanguageModelInput, Any]
+"""A chat or completion model, also behind ``bind``, ``with_retry`` or ``with_fallbacks``."""
+
+
+class LangChainModel:
+    """A LangChain model as a `LanguageModel`.
+
+    Calls are tagged ``nostream``, so that ``stream_mode="messages"`` does not show them, and
+    ``skr:<task>``, which traces can be filtered by. A model without an async implementation is run
+    in a thread by LangChain itself; nothing here starts one.
+
+    Args:
+        model: The model. Completion models (``BaseLLM``) work too.
+        name: Recorded name; by default provider and model, such as ``openai:gpt-4.1-mini``.
+        streaming: Whether to ask for a stream when a call brings `on_token`. By default yes,
+            except behind ``with_retry``, which does not retry streams. Without a stream `on_token`
+            gets the whole reply at once.
+
+    Example:
+        >>> from langchain_core.language_models import FakeListChatModel
+        >>> LangChainModel(FakeListChatModel(responses=["Paris"])).name
+        'fake-list'
+    """
+
+    def __init__(
+        self,
+        model: LangChainLanguageModel,
+        *,
+        name: str | None = None,
+        streaming: bool | None = None,
+    ) -> None:
+        self.model = model
+        self.name = name or model_name(model)
+        self.streaming = streams_safely(model) if streaming is None else streaming
+
+    def generate(self, prompt: Prompt, *, on_token: OnToken | None = None) -> Generation:
+        """Send a prompt; raises `ModelError` when no usable reply comes."""
+        reply = _Reply(self.name, on_token)
+        with closing(self._chunks(prompt, on_token is not None and self.streaming)) as chunks:
+            for chunk in chunks:
+                reply.add(chunk)
+        return reply.generation(prompt)
+
+    async def agenerate(self, prompt: Prompt, *, on_token: OnToken | None = None) -> Generation:
+        """Like `generate`, awaited."""
+        reply = _Reply(self.name, on_token)
+        async with aclosing(
+            self._achunks(prompt, on_token is not None and self.streaming)
+        ) as chunks:
+            async for chunk in chunks:
+                reply.add(chunk)
+        return reply.generation(prompt)
+
+    # The model's errors are translated inside these two, so that those of on_token are not.
+
+    def _chunks(self, prompt: Prompt, stream: bool) -> Generator[Any, None, None]:
+        with _raising(ModelError, self.name):
+            if stream:
+                yield from self.model.stream(_messages(prompt), _config(prompt))
+            else:
+                yield self.model.invoke(_messages(prompt), _config(prompt))
+
+    async def _achunks(self, prompt: Prompt, stream: bool) -> AsyncGenerator[Any, None]:
+        with _raising(ModelError, self.name):
+            if stream:
+                async for chunk in self.model.astream(_messages(prompt), _config(prompt)):
+                    yield chunk
+            else:
+                yield await self.model.ainvoke(_messages(prompt), _config(prompt))
+
+
+class _Reply:
+    """A reply as it comes in: one chunk where nothing is streamed."""
+
+    def __init__(self, name: str, on_token: OnToken | None) -> None:
+        self.name, self.on_token = name, on_token
+        self.pieces: list[str] = []
+        self.whole: Any = None
+
+    def add(self, chunk: Any) -> None:
+        self.whole = chunk if self.whole is None else self.whole + chunk
+        if piece := _text(chunk):
+            self.pieces.append(piece)
+            if self.on_token is not None:
+                self.on_token(piece)
+
+    def generation(self, prompt: Prompt) -> Generation:
+        text = "".join(self.pieces)
+        about: Mapping[str, Any] = getattr(self.whole, "response_metadata", {})
+        if not text.strip():
+            reason = about.get("finish_reason")
+            detail = f" (finish reason: {reason})" if reason else ""
+            raise ModelError(f"{self.name}: the model returned an empty reply{detail}")
+        spent = getattr(self.whole, "usage_metadata", None) or {}
+        usage = Usage(spent.get("input_tokens", 0), spent.get("output_tokens", 0), calls=1)
+        tokens = (about.get("logprobs") or {}).get("content") or ()
+        return Generation(
+            text,
+            usage if usage.total_tokens else estimate_usage(prompt, text),
+            tuple(float(token["logprob"]) for token in tokens) or None,
+        )
+
+
+class LangChainRetriever:
+    """A LangChain retriever as a `Retriever`.
+
+    Args:
+        retriever: A retriever, a vector store, or any runnable from a query to documents. One
+            without an async implementation is run in a thread by LangChain.
+        name: Recorded name; by default that of the vector store or of the retriever.
+
+    Example:
+        >>> from langchain_core.runnables import RunnableLambda
+        >>> search = RunnableLambda(lambda query: [Document(f"All about {query}")])
+        >>> LangChainRetriever(search, name="mine").retrieve("Paris")[0].text
+        'All about Paris'
+    """
+
+    def __init__(
+        self, retriever: Runnable[str, Any] | VectorStore, *, name: str | None = None
+    ) -> None:
+        self.retriever: Runnable[str, Any] = (
+            retriever.as_retriever() if isinstance(retriever, VectorStore) else retriever
+        )
+        store = getattr(self.retriever, "vectorstore", None)
+        self.name = name or (type(store).__name__ if store else self.retriever.get_name())
+
+    def retrieve(self, query: str) -> Sequence[Reference]:
+        """Find references, best first; raises `RetrieverError` when the retriever fails."""
+        with _raising(RetrieverError, self.name):
+            return _references(self.retriever.invoke(query))
+
+    async def aretrieve(self, query: str) -> Sequence[Reference]:
+        """Like `retrieve`, awaited."""
+        with _raising(RetrieverError, self.name):
+            return _references(await self.retriever.ainvoke(query))
+
+
+def as_language_model(model: object, *, base_url: str | None = None) -> LanguageModel:
+    """Make a `LanguageModel` of what a caller gave.
+
+    Args:
+        model: A LangChain model, a model id such as ``openai:gpt-4.1-mini``, or a `LanguageModel`,
+            which is passed through.
+        base_url: Of an OpenAI-compatible server; for model ids only.
+
+    Raises:
+        InputError: It is none of these, or the id names no known provider.
+
+    Example:
+        >>> from langchain_core.language_models import FakeListChatModel
+        >>> as_language_model(FakeListChatModel(responses=["Paris"])).name
+        'fake-list'
+    """
+    if isinstance(model, str):
+        return load_model(model, base_url=base_url)
+    # Before the port: chat models have a `generate` of their own, with another meaning.
+    if isinstance(model, Runnable):
+        if not isinstance(model, BaseRetriever):
+            return LangChainModel(model)
+    elif isinstance(model, LanguageModel):
+        return model
+    raise InputError(
+        f"a model is wanted, not {type(model).__name__}: "
+        "give a LangChain chat model or an id such as 'openai:gpt-4.1-mini'"
+    )
+
+
+def as_retriever(retriever: object) -> Retriever:
+    """Make a `Retriever` of what a caller gave.
+
+    Args:
+        retriever: A LangChain retriever, vector store or runnable from a query to documents, or a
+            `Retriever`, which is passed through.
+
+    Raises:
+        InputError: It is none of these.
+
+    Example:
+        >>> from langchain_core.runnables import RunnableLambda
+        >>> as_retriever(RunnableLambda(lambda query: [], name="nothing")).name
+        'nothing'
+    """
+    if isinstance(retriever, Runnable | VectorStore):
+        if not isinstance(retriever, BaseLanguageModel):
+            return LangChainRetriever(retriever)
+    elif isinstance(retriever, Retriever):
+        return retriever
+    raise InputError(
+        f"a retriever is wanted, not {type(retriever).__name__}: "
+        "give a LangChain retriever, a vector store or a runnable that returns documents"
+    )
+
+
+def to_document(reference: Reference) -> Document:
+    """Turn a reference into a document.
+
+    Its id, title and score join the metadata, unless the source used those keys itself.
+
+    Example:
+        >>> to_document(Reference.of("Paris is in France.", "Paris")).metadata["title"]
+        'Paris'
+    """
+    metadata: dict[str, Any] = {"id": reference.id, "title": reference.title}
+    if reference.score is not None:
+        metadata["score"] = reference.score
+    return Document(reference.text, id=reference.id, metadata={**metadata, **reference.metadata})
+
+
+@contextmanager
+def _raising(kind: type[SKRError], name: str) -> Iterator[None]:
+    """Turn whatever a provider raises into one error of ours, the cause chained."""
+    try:
+        yield
+    except (SKRError, GraphBubbleUp):  # the latter is how LangGraph's interrupts travel
+        raise
+    except Exception as error:
+        line = f"{type(error).__name__}: {error}"
+        root: BaseException = error
+        while root.__cause__ is not None:
+            root = root.__cause__
+        if str(root) not in line:  # "Connection error." alone says little
+            line += f" <- {type(root).__name__}: {root}"
+        raise kind(f"{name}: {' '.join(line.split())[:400]}") from error
+
+
+def _messages(prompt: Prompt) -> list[BaseMessage]:
+    turns: list[BaseMessage] = [
+        AIMessage(turn) if number % 2 else HumanMessage(turn)
+        for number, turn in enumerate(prompt.history)
+    ]
+    return [*turns, HumanMessage(prompt.text)]
+
+
+def _config(prompt: Prompt) -> RunnableConfig:
+    return {"tags": ["nostream", f"skr:{prompt.task}"], "metadata": {"skr_task": prompt.task}}
+
+
+def _text(reply: Any) -> str:
+    if isinstance(reply, str):
+        return reply
+    if isinstance(reply, BaseMessage):
+        return str(reply.text)  # joins the text blocks where the content is a list
+    raise ModelError(f"the model returned {type(reply).__name__}, not a message")
+
+
+def _references(documents: Any) -> list[Reference]:
+    if not isinstance(documents, Sequence) or not all(isinstance(d, Document) for d in documents):
+        raise RetrieverError(f"the retriever returned {type(documents).__name__}, not documents")
+    return [_reference(document) for document in documents if document.page_content.strip()]
+
+
+def _reference(document: Document) -> Reference:
+    given = document.metadata
+    metadata: Metadata = {
+        key: value for key, value in given.items() if type(value) in (str, int, float, bool)
+    }
+    title = given.get("title") or given.get("source")
+    score = given.get("score", given.get("relevance_score"))
+    return Reference.of(
+        document.page_content,
+        title if isinstance(title, str) else "",
+        score=float(score) if isinstance(score, Real) and math.isfinite(score) else None,
+        metadata=metadata,
+    )

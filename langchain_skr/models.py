@@ -1,0 +1,139 @@
+"""Models and their names: from ``openai:gpt-4.1-mini`` to a model, and back."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from typing import Any
+
+from langchain_core.language_models import BaseChatModel, BaseLanguageModel
+from langchain_core.runnables import Runnable
+from langchain_core.runnables.retry import RunnableRetry
+
+from skr_core.errors import InputError, MissingDependency
+from skr_core.ports import LanguageModel
+
+PLACEHOLDER_KEY = "none"
+"""Sent to a server that wants no key: the OpenAI client refuses to start without one."""
+
+
+def load_model(
+    spec: str,
+    *,
+    base_url: str | None = None,
+    api_key: str | None = None,
+    temperature: float | None = 0.0,
+) -> LanguageModel:
+    """Make a language model from its id.
+
+    Args:
+        spec: ``extractive``, which needs no model at all, or an id of LangChain's
+            ``init_chat_model``: ``provider:model``. With `base_url`, an id without a provider
+            belongs to an OpenAI-compatible server; write ``openai:`` before an id that itself
+            holds a colon.
+        base_url: The server's address, ending in ``/v1``. The variables of each provider, such as
+            ``OPENAI_BASE_URL``, work too.
+        api_key: The provider's key, else from its variable. A server with an address of its own
+            needs none.
+        temperature: None leaves it to the provider; some reasoning models accept no other.
+
+    Raises:
+        InputError: The id names no known provider, its package is missing, or a key is.
+        MissingDependency: The extra ``langchain`` is not installed.
+
+    Example:
+        >>> load_model("openai:gpt-4.1-mini", base_url="http://localhost:8000/v1").name
+        'openai:gpt-4.1-mini'
+    """
+    from langchain_skr.adapters import LangChainModel  # that module imports this one
+
+    if spec == "extractive":
+        from skr_core.extractive import ExtractiveModel
+
+        return ExtractiveModel()
+    options: dict[str, Any] = {
+        "base_url": base_url,
+        "api_key": api_key,
+        "temperature": temperature,
+    }
+    options = {name: value for name, value in options.items() if value is not None}
+    server = base_url or os.environ.get("OPENAI_BASE_URL") or os.environ.get("OPENAI_API_BASE")
+    provider = "openai" if base_url and ":" not in spec else None
+    try:
+        model = _chat_model(spec, provider, server, options)
+    except InputError:
+        if not server or provider:
+            raise
+        # An id such as qwen3:8b: the part before the colon is no provider.
+        model = _chat_model(spec, "openai", server, options)
+    return LangChainModel(model)
+
+
+def model_name(model: Runnable[Any, Any]) -> str:
+    """Name a model for records: its provider and its id, as far as it tells them.
+
+    Example:
+        >>> from langchain_core.language_models import FakeListChatModel
+        >>> model_name(FakeListChatModel(responses=["Paris"]).with_retry())
+        'fake-list'
+    """
+    *_, inner = _layers(model)
+    if not isinstance(inner, BaseLanguageModel):
+        return model.get_name()
+    provider = str(getattr(inner, "_llm_type", type(inner).__name__))
+    provider = provider.removeprefix("chat-").removesuffix("-model").removesuffix("-chat")
+    identity = getattr(inner, "model_name", None) or getattr(inner, "model", None)
+    return f"{provider}:{identity}" if isinstance(identity, str) else provider
+
+
+def streams_safely(model: Runnable[Any, Any]) -> bool:
+    """Whether a stream of this model keeps its retries; ``with_retry`` retries calls alone.
+
+    Example:
+        >>> from langchain_core.language_models import FakeListChatModel
+        >>> streams_safely(FakeListChatModel(responses=["Paris"]).with_retry())
+        False
+    """
+    return not any(isinstance(layer, RunnableRetry) for layer in _layers(model))
+
+
+def _layers(model: object) -> Iterator[object]:
+    """The model and what it wraps: ``bind`` and ``with_retry`` say bound, fallbacks runnable."""
+    while model is not None:
+        yield model
+        model = getattr(model, "bound", None) or getattr(model, "runnable", None)
+
+
+def _chat_model(
+    spec: str, provider: str | None, server: str | None, options: dict[str, Any]
+) -> BaseChatModel:
+    try:
+        from langchain.chat_models import init_chat_model
+    except ImportError as error:
+        raise MissingDependency("langchain", "langchain") from error
+    if provider == "openai" or spec.startswith(("openai:", "gpt-")):
+        options = options | _openai_options(server, options)
+    try:
+        model: BaseChatModel = init_chat_model(spec, model_provider=provider, **options)
+    except ImportError as error:
+        if "langchain-openai" in str(error):
+            raise MissingDependency("langchain-openai", "langchain") from error
+        raise InputError(f"cannot load {spec!r}: {_first_line(error)}") from error
+    except Exception as error:
+        raise InputError(
+            f"cannot load {spec!r}: {_first_line(error)} "
+            "Give provider:model, such as openai:gpt-4.1-mini, and the provider's key."
+        ) from error
+    return model
+
+
+def _openai_options(server: str | None, options: dict[str, Any]) -> dict[str, Any]:
+    # Streams of other servers report no usage unless asked to.
+    extra: dict[str, Any] = {"stream_usage": True}
+    if server and "api_key" not in options and not os.environ.get("OPENAI_API_KEY"):
+        extra["api_key"] = PLACEHOLDER_KEY
+    return extra
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).strip().split("\n", 1)[0]

@@ -1,0 +1,42 @@
+"""The LlamaIndex plug-in: retrieves when needed, and until the references suffice."""
+
+from llamaindex_skr.adapters import (
+    LlamaIndexModel,
+    LlamaIndexRetriever,
+    as_language_model,
+    as_retriever,
+    to_node,
+)
+from llamaindex_skr.events import (
+    SKRAnswerEvent,
+    SKRDraftEvent,
+    SKREvent,
+    SKRQueryEvent,
+    SKRReferencesEvent,
+    SKRReflectionEvent,
+    SKRRouteEvent,
+)
+from llamaindex_skr.models import load_model, openai_like
+from llamaindex_skr.query_engine import SKRQueryEngine
+from llamaindex_skr.retriever import SKRRetriever
+from llamaindex_skr.selector import SKRSelector
+
+__all__ = [
+    "LlamaIndexModel",
+    "LlamaIndexRetriever",
+    "SKRAnswerEvent",
+    "SKRDraftEvent",
+    "SKREvent",
+    "SKRQueryEngine",
+    "SKRQueryEvent",
+    "SKRReferencesEvent",
+    "SKRReflectionEvent",
+    "SKRRetriever",
+    "SKRRouteEvent",
+    "SKRSelector",
+    "as_language_model",
+    "as_retriever",
+    "load_model",
+    "openai_like",
+    "to_node",
+]

@@ -1,0 +1,255 @@
+"""LlamaIndex objects behind the ports, and references as nodes.
+
+Example:
+    >>> from llama_index.core.llms import MockLLM
+    >>> from skr_core.types import Prompt
+    >>> model = LlamaIndexModel(MockLLM(max_tokens=2))
+    >>> model.generate(Prompt("answer_directly", "Capital of France?", "Capital of France?")).text
+    'text text'
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import AsyncGenerator, Generator, Iterator, Mapping, Sequence
+from contextlib import aclosing, closing, contextmanager, suppress
+from typing import Any, Protocol, runtime_checkable
+
+from llama_index.core.base.base_retriever import BaseRetriever
+from llama_index.core.base.llms.types import ChatMessage, ChatResponse, MessageRole
+from llama_index.core.llms import LLM
+from llama_index.core.schema import MetadataMode, NodeWithScore, TextNode
+
+from llamaindex_skr.models import load_model, model_name
+from llamaindex_skr.replies import Reply
+from skr_core.errors import InputError, ModelError, RetrieverError, SKRError
+from skr_core.ports import LanguageModel, OnToken, Retriever
+from skr_core.types import Generation, Metadata, Prompt, Reference
+
+
+class LlamaIndexModel:
+    """A LlamaIndex model as a `LanguageModel`.
+
+    A model derived from ``CustomLLM`` has no async implementation: its ``achat`` blocks the event
+    loop while it works.
+
+    Args:
+        llm: The model; completion models are prompted through LlamaIndex's own chat template.
+        name: Recorded name; by default provider and model, such as ``openai:gpt-4.1-mini``.
+        streaming: Whether to ask for a stream when a call brings `on_token`; without one it gets
+            the whole reply at once. Many servers report no usage in a stream unless told to, see
+            `llamaindex_skr.models.openai_like`.
+
+    Example:
+        >>> from llama_index.core.llms import MockLLM
+        >>> LlamaIndexModel(MockLLM()).name
+        'mockllm'
+    """
+
+    def __init__(self, llm: LLM, *, name: str | None = None, streaming: bool = False) -> None:
+        self.llm = llm
+        self.name = name or model_name(llm)
+        self.streaming = streaming
+
+    def generate(self, prompt: Prompt, *, on_token: OnToken | None = None) -> Generation:
+        """Send a prompt; raises `ModelError` when no usable reply comes."""
+        reply = Reply(self.name, on_token)
+        with closing(self._chunks(prompt, on_token is not None and self.streaming)) as chunks:
+            for chunk in chunks:
+                reply.add(chunk)
+        return reply.generation(prompt)
+
+    async def agenerate(self, prompt: Prompt, *, on_token: OnToken | None = None) -> Generation:
+        """Like `generate`, awaited."""
+        reply = Reply(self.name, on_token)
+        async with aclosing(
+            self._achunks(prompt, on_token is not None and self.streaming)
+        ) as chunks:
+            async for chunk in chunks:
+                reply.add(chunk)
+        return reply.generation(prompt)
+
+    # The model's errors are translated inside these two, so that those of on_token are not.
+
+    def _chunks(self, prompt: Prompt, stream: bool) -> Generator[ChatResponse, None, None]:
+        with _raising(ModelError, self.name):
+            if stream:
+                yield from self.llm.stream_chat(_messages(prompt))
+            else:
+                yield self.llm.chat(_messages(prompt))
+
+    async def _achunks(self, prompt: Prompt, stream: bool) -> AsyncGenerator[ChatResponse, None]:
+        with _raising(ModelError, self.name):
+            if stream:
+                async for chunk in await self.llm.astream_chat(_messages(prompt)):
+                    yield chunk
+            else:
+                yield await self.llm.achat(_messages(prompt))
+
+
+class LlamaIndexRetriever:
+    """A LlamaIndex retriever as a `Retriever`.
+
+    Many retrievers, BM25 and most of one's own among them, define no ``_aretrieve``; LlamaIndex's
+    default for it blocks the event loop while it searches. Where that matters, give one that
+    awaits.
+
+    Args:
+        retriever: The retriever.
+        name: Recorded name; by default that of its class.
+
+    Example:
+        >>> from llama_index.core.retrievers import BaseRetriever
+        >>> class Search(BaseRetriever):
+        ...     def _retrieve(self, query_bundle):
+        ...         return [NodeWithScore(node=TextNode(text=f"About {query_bundle.query_str}"))]
+        >>> LlamaIndexRetriever(Search()).retrieve("Paris")[0].text
+        'About Paris'
+    """
+
+    def __init__(self, retriever: BaseRetriever, *, name: str | None = None) -> None:
+        self.retriever = retriever
+        self.name = name or type(retriever).__name__
+
+    def retrieve(self, query: str) -> Sequence[Reference]:
+        """Find references, best first; raises `RetrieverError` when the retriever fails."""
+        with _raising(RetrieverError, self.name):
+            return _references(self.retriever.retrieve(query))
+
+    async def aretrieve(self, query: str) -> Sequence[Reference]:
+        """Like `retrieve`, awaited."""
+        with _raising(RetrieverError, self.name):
+            return _references(await self.retriever.aretrieve(query))
+
+
+@runtime_checkable
+class _Index(Protocol):
+    def as_retriever(self, **kwargs: Any) -> BaseRetriever: ...
+
+
+def as_language_model(
+    model: object, *, base_url: str | None = None, streaming: bool = False
+) -> LanguageModel:
+    """Make a `LanguageModel` of what a caller gave.
+
+    Args:
+        model: A LlamaIndex model, an id for `load_model`, or a `LanguageModel`, passed through.
+        base_url: Of an OpenAI-compatible server; for model ids only.
+        streaming: As for `LlamaIndexModel`; models loaded by id stream anyway.
+
+    Raises:
+        InputError: It is none of these, or the id cannot be used.
+
+    Example:
+        >>> from llama_index.core.llms import MockLLM
+        >>> as_language_model(MockLLM()).name
+        'mockllm'
+    """
+    if isinstance(model, str):
+        return load_model(model, base_url=base_url)
+    if isinstance(model, LLM):
+        return LlamaIndexModel(model, streaming=streaming)
+    if isinstance(model, LanguageModel):
+        return model
+    raise InputError(
+        f"a model is wanted, not {type(model).__name__}: "
+        "give a LlamaIndex LLM or an id such as 'openai:gpt-4.1-mini'"
+    )
+
+
+def as_retriever(
+    retriever: object, *, model: LanguageModel | None = None, k: int | None = None
+) -> Retriever:
+    """Make a `Retriever` of what a caller gave.
+
+    Args:
+        retriever: A LlamaIndex retriever, an index, or a `Retriever`, which is passed through.
+        model: For an index whose retriever asks a model, in place of ``Settings.llm``.
+        k: For an index that takes ``similarity_top_k``.
+
+    Raises:
+        InputError: It is none of these.
+
+    Example:
+        >>> from llama_index.core.retrievers import BaseRetriever
+        >>> class Search(BaseRetriever):
+        ...     def _retrieve(self, query_bundle):
+        ...         return []
+        >>> as_retriever(Search()).name
+        'Search'
+    """
+    if isinstance(retriever, _Index):
+        wished = {"llm": getattr(model, "llm", None), "similarity_top_k": k}
+        retriever = _retriever_of(retriever, {key: it for key, it in wished.items() if it})
+    # Before the port: a LlamaIndex retriever with a name has all that the port asks for.
+    if isinstance(retriever, BaseRetriever):
+        return LlamaIndexRetriever(retriever)
+    if isinstance(retriever, Retriever):
+        return retriever
+    given = type(retriever).__name__
+    raise InputError(f"a retriever is wanted, not {given}: give a LlamaIndex retriever or index")
+
+
+def _retriever_of(index: _Index, wished: Mapping[str, Any]) -> BaseRetriever:
+    with suppress(TypeError):  # an index with a model of its own takes no other
+        return index.as_retriever(**wished)
+    return index.as_retriever()
+
+
+def to_node(reference: Reference) -> NodeWithScore:
+    """Turn a reference into a node.
+
+    Its title joins the metadata, unless the source used that key itself.
+
+    Example:
+        >>> to_node(Reference.of("Paris is in France.", "Paris")).node.metadata
+        {'title': 'Paris'}
+    """
+    metadata = {"title": reference.title, **reference.metadata}
+    node = TextNode(id_=reference.id, text=reference.text, metadata=metadata)
+    return NodeWithScore(node=node, score=reference.score)
+
+
+@contextmanager
+def _raising(kind: type[SKRError], name: str) -> Iterator[None]:
+    """Turn whatever a provider raises into one error of ours, the cause chained."""
+    try:
+        yield
+    except SKRError:
+        raise
+    except Exception as error:
+        line = f"{type(error).__name__}: {error}"
+        root: BaseException = error
+        while root.__cause__ is not None:
+            root = root.__cause__
+        if str(root) not in line:  # "Connection error." alone says little
+            line += f" <- {type(root).__name__}: {root}"
+        raise kind(f"{name}: {' '.join(line.split())[:400]}") from error
+
+
+def _messages(prompt: Prompt) -> list[ChatMessage]:
+    roles = (MessageRole.USER, MessageRole.ASSISTANT)
+    turns = [
+        ChatMessage(turn, role=roles[number % 2]) for number, turn in enumerate(prompt.history)
+    ]
+    return [*turns, ChatMessage(prompt.text, role=MessageRole.USER)]
+
+
+def _references(nodes: Sequence[NodeWithScore]) -> list[Reference]:
+    found = [_reference(node) for node in nodes]
+    return [reference for reference in found if reference.text.strip()]
+
+
+def _reference(found: NodeWithScore) -> Reference:
+    given = found.node.metadata
+    metadata: Metadata = {
+        key: value for key, value in given.items() if type(value) in (str, int, float, bool)
+    }
+    title = given.get("title") or given.get("file_name") or given.get("source")
+    score = found.score
+    return Reference.of(
+        found.node.get_content(MetadataMode.NONE),
+        title if isinstance(title, str) else "",
+        score=float(score) if score is not None and math.isfinite(score) else None,
+        metadata=metadata,
+    )

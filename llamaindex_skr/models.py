@@ -1,0 +1,142 @@
+"""Models and their names: from ``openai:gpt-4.1-mini`` to a model, and back.
+
+LlamaIndex's OpenAI models wrap retries around those of the OpenAI client, so that the numbers
+multiply: ten requests for one question that a busy server refuses. `openai_like` leaves retrying
+to the client alone, which honours Retry-After.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+from llama_index.core.llms import LLM
+
+from skr_core.errors import InputError, MissingDependency
+from skr_core.ports import LanguageModel
+
+if TYPE_CHECKING:
+    from llama_index.llms.openai_like import OpenAILike
+
+TRIES = 3
+CONTEXT_WINDOW = 128_000
+PLACEHOLDER_KEY = "none"
+"""Sent to a server that wants no key: the OpenAI client refuses to start without one."""
+
+
+def load_model(
+    spec: str,
+    *,
+    base_url: str | None = None,
+    api_key: str | None = None,
+    temperature: float = 0.0,
+) -> LanguageModel:
+    """Make a language model from its id.
+
+    Args:
+        spec: ``extractive``, which needs no model at all, or ``openai:`` and the id of a model of
+            OpenAI or of a server that speaks its language; the prefix may be left out. For other
+            providers make the LlamaIndex ``LLM`` and give that.
+        base_url: The server's address, ending in ``/v1``, else from ``OPENAI_BASE_URL``.
+        api_key: Else from ``OPENAI_API_KEY``. A server with an address of its own needs none.
+        temperature: Sent with each request.
+
+    Raises:
+        InputError: A key is missing.
+        MissingDependency: The extra ``llamaindex`` is not installed.
+
+    Example:
+        >>> load_model("openai:gpt-4.1-mini", base_url="http://localhost:8000/v1").name
+        'openai:gpt-4.1-mini'
+    """
+    from llamaindex_skr.adapters import LlamaIndexModel  # that module imports this one
+
+    if spec == "extractive":
+        from skr_core.extractive import ExtractiveModel
+
+        return ExtractiveModel()
+    llm = openai_like(
+        spec.removeprefix("openai:"), base_url=base_url, api_key=api_key, temperature=temperature
+    )
+    return LlamaIndexModel(llm, streaming=True)
+
+
+def openai_like(
+    model: str,
+    *,
+    base_url: str | None = None,
+    api_key: str | None = None,
+    temperature: float = 0.0,
+    tries: int = TRIES,
+    timeout: float = 60.0,
+) -> OpenAILike:
+    """Make an ``OpenAILike`` that sends each question at most `tries` times.
+
+    Its streams report usage.
+
+    Args:
+        model: The model's id.
+        base_url: The server's address, else from ``OPENAI_BASE_URL``, else OpenAI's.
+        api_key: Else from ``OPENAI_API_KEY``; a server with an address of its own needs none.
+        temperature: Sent with each request.
+        tries: Requests at most; the client waits between them as the server's Retry-After says.
+        timeout: Seconds for one request.
+
+    Raises:
+        InputError: A key is missing.
+        MissingDependency: The extra ``llamaindex`` is not installed.
+
+    Example:
+        >>> openai_like("llama-3.1-8b", base_url="http://localhost:8000/v1").max_retries
+        0
+    """
+    try:
+        from llama_index.llms.openai_like import OpenAILike
+        from openai import AsyncOpenAI, OpenAI
+    except ImportError as error:
+        raise MissingDependency("llama-index-llms-openai-like", "llamaindex") from error
+    server = base_url or os.environ.get("OPENAI_BASE_URL") or os.environ.get("OPENAI_API_BASE")
+    key = api_key or os.environ.get("OPENAI_API_KEY") or (PLACEHOLDER_KEY if server else None)
+    if key is None:
+        raise InputError(
+            f"cannot load {model!r}: set OPENAI_API_KEY, or give the base_url of a server of yours"
+        )
+    options: dict[str, Any] = {
+        "base_url": server,
+        "api_key": key,
+        "timeout": timeout,
+        "max_retries": tries - 1,
+    }
+    clients: dict[str, Any] = {
+        "openai_client": OpenAI(**options),
+        "async_openai_client": AsyncOpenAI(**options),
+    }
+    return OpenAILike(
+        model=model,
+        api_base=server,
+        api_key=key,
+        temperature=temperature,
+        context_window=CONTEXT_WINDOW,
+        is_chat_model=True,
+        timeout=timeout,
+        max_retries=0,  # switches LlamaIndex's retries off; the clients bring their own
+        reuse_client=True,
+        # Dropped by LlamaIndex from requests that are not streamed.
+        additional_kwargs={"stream_options": {"include_usage": True}},
+        **clients,
+    )
+
+
+def model_name(llm: LLM) -> str:
+    """Name a model for records: its provider and its id, as far as it tells them.
+
+    What speaks OpenAI's language is called ``openai`` wherever it runs, as under LangChain.
+
+    Example:
+        >>> from llama_index.core.llms import MockLLM
+        >>> model_name(MockLLM())
+        'mockllm'
+    """
+    provider = llm.class_name().lower().removesuffix("_llm").removesuffix("like")
+    identity = llm.metadata.model_name
+    return provider if identity == "unknown" else f"{provider}:{identity}"

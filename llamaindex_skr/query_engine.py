@@ -1,0 +1,157 @@
+"""SKRQueryEngine: the state machine as a LlamaIndex query engine."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from llama_index.core import Settings
+from llama_index.core.base.base_query_engine import BaseQueryEngine
+from llama_index.core.base.response.schema import RESPONSE_TYPE
+from llama_index.core.callbacks import CallbackManager, CBEventType, EventPayload
+from llama_index.core.prompts.mixin import PromptDictType, PromptMixinType
+from llama_index.core.schema import QueryBundle
+
+from llamaindex_skr.adapters import as_language_model, as_retriever
+from llamaindex_skr.graph_run import GraphRun
+from llamaindex_skr.prompt_templates import as_prompts, replaced
+from llamaindex_skr.responses import astream_response, stream_response, to_response
+from skr_core.budget import Budget
+from skr_core.errors import InputError
+from skr_core.ports import ReferenceStore, Reflector, Router
+from skr_core.prompts import DEFAULT_TEMPLATES, PromptTemplates
+from skr_core.types import Demonstration
+from skr_graphs import CompiledGraph, SKRContext, create_self_completion_graph
+
+
+class SKRQueryEngine(BaseQueryEngine):
+    """Answers a query, retrieving only when needed and until the references suffice.
+
+    A response's ``source_nodes`` are the references the answer was given, in the order of its [n]
+    markers; its ``metadata`` hold ``decision``, ``rounds``, ``stop_reason``, ``citations`` and
+    ``usage``. A question the model knows gets a direct answer and no source.
+
+    ``get_prompts`` and ``update_prompts`` read and replace the words of the prompts, of this
+    engine alone.
+
+    Args:
+        graph: A compiled self-completion graph.
+        context: Of every run; what it leaves open is the graph's own.
+        streaming: Whether responses stream the final answer's tokens.
+        callback_manager: LlamaIndex's.
+
+    Example:
+        >>> from llama_index.core.llms import MockLLM
+        >>> from skr_core.testing import MappingRetriever
+        >>> engine = SKRQueryEngine.from_defaults(
+        ...     MappingRetriever({"Capital?": ["Paris is the capital."]}), llm=MockLLM(max_tokens=3)
+        ... )
+        >>> engine.query("Capital?").metadata["stop_reason"]
+        'sufficient'
+    """
+
+    def __init__(
+        self,
+        graph: CompiledGraph,
+        context: SKRContext | None = None,
+        *,
+        streaming: bool = False,
+        callback_manager: CallbackManager | None = None,
+    ) -> None:
+        super().__init__(callback_manager)
+        self._graph = graph
+        self._context = context or SKRContext()
+        self._streaming = streaming
+
+    @classmethod
+    def from_defaults(
+        cls,
+        retriever: object = None,
+        *,
+        llm: object = None,
+        router: Router | None = None,
+        reflector: Reflector | None = None,
+        store: ReferenceStore | None = None,
+        budget: Budget | None = None,
+        abstain: bool = False,
+        demonstrations: Sequence[Demonstration] = (),
+        templates: PromptTemplates | None = None,
+        streaming: bool = False,
+        callback_manager: CallbackManager | None = None,
+    ) -> SKRQueryEngine:
+        """Build the engine over LlamaIndex objects.
+
+        Args:
+            retriever: A LlamaIndex retriever or index, or a `Retriever`. A router that never
+                retrieves needs none.
+            llm: A LlamaIndex LLM, an id such as ``openai:gpt-4.1-mini``, or a `LanguageModel`;
+                ``Settings.llm`` where none is given.
+            router: Decides whether to retrieve; always, by default.
+            reflector: Judges drafts; by default the refusal sentence is read from them.
+            store: Remembers what the retriever found, and is searched beside it.
+            budget: The limits of a question.
+            abstain: At the budget's end, refuse rather than return the best draft.
+            demonstrations: Worked examples for the answer prompts.
+            templates: The words of the prompts; `skr_core.paper_templates` has those of papers.
+            streaming: Whether responses stream the final answer's tokens.
+            callback_manager: LlamaIndex's; ``Settings.callback_manager`` where none is given.
+
+        Raises:
+            InputError: The model or the retriever is none of the above.
+        """
+        if retriever is None and store is None and router is None:
+            raise InputError(
+                "there is nothing to retrieve from: give a retriever or an index, "
+                "or a router that never retrieves"
+            )
+        model = as_language_model(Settings.llm if llm is None else llm, streaming=streaming)
+        context = SKRContext(
+            model=model,
+            retriever=None if retriever is None else as_retriever(retriever, model=model),
+            router=router,
+            reflector=reflector,
+            store=store,
+            budget=budget,
+            abstain=abstain,
+            demonstrations=demonstrations,
+            templates=templates,
+        )
+        return cls(
+            create_self_completion_graph().compile(name="skr"),
+            context,
+            streaming=streaming,
+            callback_manager=callback_manager or Settings.callback_manager,
+        )
+
+    def _query(self, query_bundle: QueryBundle) -> RESPONSE_TYPE:
+        run = self._run(query_bundle)
+        payload: dict[str, Any] = {EventPayload.QUERY_STR: query_bundle.query_str}
+        with self.callback_manager.event(CBEventType.QUERY, payload=payload) as event:
+            response = stream_response(run) if self._streaming else to_response(run.complete())
+            event.on_end(payload={EventPayload.RESPONSE: response})
+        return response
+
+    async def _aquery(self, query_bundle: QueryBundle) -> RESPONSE_TYPE:
+        run = self._run(query_bundle)
+        payload: dict[str, Any] = {EventPayload.QUERY_STR: query_bundle.query_str}
+        with self.callback_manager.event(CBEventType.QUERY, payload=payload) as event:
+            if self._streaming:
+                response: RESPONSE_TYPE = await astream_response(run)
+            else:
+                response = to_response(await run.acomplete())
+            event.on_end(payload={EventPayload.RESPONSE: response})
+        return response
+
+    def _run(self, query_bundle: QueryBundle) -> GraphRun:
+        return GraphRun(self._graph, query_bundle.query_str, self._context)
+
+    def _get_prompts(self) -> PromptDictType:
+        return as_prompts(self._context.templates or DEFAULT_TEMPLATES)
+
+    def _update_prompts(self, prompts: PromptDictType) -> None:
+        before = self._context.templates or DEFAULT_TEMPLATES
+        self._context = replace(self._context, templates=replaced(before, prompts))
+
+    def _get_prompt_modules(self) -> PromptMixinType:
+        return {}

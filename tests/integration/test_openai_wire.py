@@ -1,0 +1,163 @@
+"""The adapters through a real socket, both frameworks from one body."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import Any
+
+import pytest
+from langchain_openai import ChatOpenAI
+from openai import OpenAI
+
+from langchain_skr.adapters import LangChainModel
+from langchain_skr.models import load_model as load_for_langchain
+from llamaindex_skr.adapters import LlamaIndexModel
+from llamaindex_skr.models import load_model as load_for_llamaindex
+from skr_core.errors import ModelError
+from skr_core.ports import LanguageModel
+from skr_core.types import Generation, Prompt, Usage
+from tests.servers import Fault, Messages, OpenAIServer
+
+pytestmark = pytest.mark.integration
+
+QUESTION = "What is the capital of France?"
+PROMPT = Prompt("answer_directly", QUESTION, QUESTION)
+REPLY = "Paris is the capital of France."
+TRIES = 3
+Ask = Callable[..., Awaitable[Generation]]
+Load = Callable[[OpenAIServer], LanguageModel]
+
+
+@pytest.fixture(params=["sync", "async"])
+def ask(request: pytest.FixtureRequest) -> Ask:
+    async def ask(model: LanguageModel, **kwargs: Any) -> Generation:
+        if request.param == "sync":
+            # In a thread, as a blocking caller has no event loop to hold up.
+            return await asyncio.to_thread(model.generate, PROMPT, **kwargs)
+        return await model.agenerate(PROMPT, **kwargs)
+
+    return ask
+
+
+@pytest.fixture(params=["langchain", "llamaindex"])
+async def load(
+    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> AsyncIterator[Load]:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    loaded: list[LanguageModel] = []
+
+    def load(server: OpenAIServer) -> LanguageModel:
+        make = load_for_langchain if request.param == "langchain" else load_for_llamaindex
+        loaded.append(make("openai:test", base_url=server.url))
+        return loaded[-1]
+
+    yield load
+    for model in loaded:
+        if isinstance(model, LangChainModel):
+            chat: Any = model.model
+            chat.root_client.close()
+            await chat.root_async_client.close()
+        elif isinstance(model, LlamaIndexModel):
+            llm: Any = model.llm
+            llm._get_client().close()
+            await llm._get_aclient().close()
+
+
+async def test_a_reply_with_its_usage(ask: Ask, load: Load) -> None:
+    with OpenAIServer(lambda messages: REPLY) as server:
+        generation = await ask(load(server))
+    assert generation.text == REPLY
+    assert generation.usage == Usage(6, 6, calls=1)
+    (request,) = server.requests
+    assert request["messages"] == [{"role": "user", "content": QUESTION}]
+    assert request["temperature"] == 0
+    assert "stream_options" not in request
+
+
+async def test_a_streamed_reply_with_its_usage(ask: Ask, load: Load) -> None:
+    pieces: list[str] = []
+    with OpenAIServer(lambda messages: REPLY) as server:
+        generation = await ask(load(server), on_token=pieces.append)
+    assert pieces == ["Paris", " is", " the", " capital", " of", " France."]
+    assert generation.text == REPLY
+    assert generation.usage == Usage(6, 6, calls=1)
+    assert server.requests[0]["stream"] is True
+
+
+async def test_logprobs(ask: Ask) -> None:
+    with OpenAIServer(lambda messages: REPLY) as server:
+        chat = ChatOpenAI(model="test", base_url=server.url, api_key="none", logprobs=True)
+        whole = await ask(LangChainModel(chat))
+        streamed = await ask(LangChainModel(chat), on_token=lambda piece: None)
+        chat.root_client.close()
+        await chat.root_async_client.close()
+    assert whole.logprobs == streamed.logprobs == (-0.1,) * 6
+    assert streamed.usage.estimated  # a ChatOpenAI with an address of its own asks for none
+
+
+@pytest.mark.parametrize("fault", ["rate_limit", "server_error"])
+async def test_a_passing_fault_is_retried(ask: Ask, load: Load, fault: Fault) -> None:
+    with OpenAIServer(lambda messages: REPLY, fault=fault, times=1) as server:
+        assert (await ask(load(server))).text == REPLY
+    assert server.calls == 2
+
+
+async def test_a_busy_server_is_asked_three_times_in_all(ask: Ask, load: Load) -> None:
+    with (
+        OpenAIServer(fault="rate_limit") as server,
+        pytest.raises(ModelError, match=r"^openai:test: \w*RateLimitError: .*slow down"),
+    ):
+        await ask(load(server))
+    assert server.calls == TRIES
+
+
+@pytest.mark.parametrize("on_token", [None, lambda piece: None], ids=["whole", "streamed"])
+@pytest.mark.parametrize("fault", ["broken_json", "no_choices", "truncated", "empty"])
+async def test_a_broken_reply_is_a_model_error(
+    ask: Ask, load: Load, fault: Fault, on_token: Any
+) -> None:
+    with OpenAIServer(fault=fault) as server, pytest.raises(ModelError) as caught:
+        await ask(load(server), on_token=on_token)
+    assert "\n" not in str(caught.value)
+    assert server.calls <= TRIES
+
+
+async def test_no_server_is_a_model_error(ask: Ask, load: Load) -> None:
+    with OpenAIServer() as server:
+        model = load(server)
+    with pytest.raises(ModelError, match=r"ConnectionError: .*(refused|attempts failed)"):
+        await ask(model)
+
+
+async def test_awaited_calls_wait_side_by_side_without_threads(load: Load) -> None:
+    threads: list[int] = []
+
+    def reply(messages: Messages) -> str:
+        threads.append(threading.active_count())
+        return REPLY
+
+    with OpenAIServer(reply) as server:
+        model = load(server)
+        await model.agenerate(PROMPT)  # whatever is made once is made here
+        server.together = 32
+        replies = await asyncio.gather(*(model.agenerate(PROMPT) for _ in range(32)))
+    assert server.peak == 32
+    # Counted when all 32 wait. Afterwards ChatOpenAI parses replies in the loop's own small pool.
+    assert threads[1] == threads[0]
+    assert [reply.text for reply in replies] == [REPLY] * 32
+
+
+def test_embeddings_come_in_order_and_say_the_same_each_time() -> None:
+    with OpenAIServer() as server, OpenAI(base_url=server.url, api_key="none") as client:
+        assert [model.id for model in client.models.list()] == ["test"]
+        texts = ["Paris in France", "Paris in Texas", "bees"]
+        reply = client.embeddings.create(model="test", input=texts)
+    paris, texas, bees = (item.embedding for item in reply.data)
+    assert dot(paris, paris) == pytest.approx(1)
+    assert dot(paris, texas) > dot(paris, bees)
+
+
+def dot(one: list[float], other: list[float]) -> float:
+    return sum(a * b for a, b in zip(one, other, strict=True))

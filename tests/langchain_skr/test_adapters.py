@@ -1,0 +1,462 @@
+from __future__ import annotations
+
+import asyncio
+import math
+import subprocess
+import sys
+import threading
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from typing import Any, TypedDict
+
+import pytest
+from langchain_core.callbacks import BaseCallbackHandler
+from langchain_core.documents import Document
+from langchain_core.embeddings import DeterministicFakeEmbedding
+from langchain_core.language_models import (
+    BaseChatModel,
+    FakeListChatModel,
+    FakeListLLM,
+    GenericFakeChatModel,
+)
+from langchain_core.language_models.fake_chat_models import FakeMessagesListChatModel
+from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage
+from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
+from langchain_core.retrievers import BaseRetriever
+from langchain_core.runnables import RunnableLambda
+from langchain_core.vectorstores import InMemoryVectorStore
+from langgraph.errors import GraphInterrupt
+from langgraph.graph import END, START, StateGraph
+from pydantic import Field
+
+from langchain_skr.adapters import (
+    LangChainModel,
+    LangChainRetriever,
+    as_language_model,
+    as_retriever,
+    to_document,
+)
+from langchain_skr.models import load_model
+from skr_core.errors import InputError, MissingDependency, ModelError, RetrieverError
+from skr_core.ports import LanguageModel, Retriever
+from skr_core.types import Generation, Prompt, Reference, Usage
+
+PROMPT = Prompt("answer_directly", "Capital of France?", "Capital of France?")
+Ask = Callable[..., Awaitable[Generation]]
+
+
+class Recording(BaseChatModel):
+    """Async on its own, says what it was sent, and streams word by word."""
+
+    reply: AIMessage = AIMessage("Paris it is")
+    error: Any = None
+    sent: list[list[BaseMessage]] = Field(default_factory=list)
+    threads: set[int] = Field(default_factory=set)
+
+    @property
+    def _llm_type(self) -> str:
+        return "recording-chat"
+
+    def _note(self, messages: list[BaseMessage]) -> AIMessage:
+        self.sent.append(messages)
+        self.threads.add(threading.get_ident())
+        if self.error is not None:
+            raise self.error
+        return self.reply
+
+    def _generate(self, messages: list[BaseMessage], *args: Any, **kwargs: Any) -> ChatResult:
+        return ChatResult(generations=[ChatGeneration(message=self._note(messages))])
+
+    async def _agenerate(
+        self, messages: list[BaseMessage], *args: Any, **kwargs: Any
+    ) -> ChatResult:
+        return ChatResult(generations=[ChatGeneration(message=self._note(messages))])
+
+    def _chunks(self, messages: list[BaseMessage]) -> Iterator[ChatGenerationChunk]:
+        reply = self._note(messages)
+        for word in str(reply.text).split(" "):
+            yield ChatGenerationChunk(message=AIMessageChunk(word + "|"))
+        last = AIMessageChunk("", usage_metadata=reply.usage_metadata)
+        yield ChatGenerationChunk(message=last)
+
+    def _stream(
+        self, messages: list[BaseMessage], *args: Any, **kwargs: Any
+    ) -> Iterator[ChatGenerationChunk]:
+        yield from self._chunks(messages)
+
+    async def _astream(
+        self, messages: list[BaseMessage], *args: Any, **kwargs: Any
+    ) -> AsyncIterator[ChatGenerationChunk]:
+        for chunk in self._chunks(messages):
+            yield chunk
+
+
+@pytest.fixture(params=["sync", "async"])
+def ask(request: pytest.FixtureRequest) -> Ask:
+    async def ask(model: LanguageModel, prompt: Prompt = PROMPT, **kwargs: Any) -> Generation:
+        if request.param == "sync":
+            return model.generate(prompt, **kwargs)
+        return await model.agenerate(prompt, **kwargs)
+
+    return ask
+
+
+@pytest.fixture(params=["sync", "async"])
+def find(request: pytest.FixtureRequest) -> Callable[..., Awaitable[list[Reference]]]:
+    async def find(retriever: Retriever, query: str = "Paris") -> list[Reference]:
+        if request.param == "sync":
+            return list(retriever.retrieve(query))
+        return list(await retriever.aretrieve(query))
+
+    return find
+
+
+def replying(*replies: AIMessage) -> LangChainModel:
+    return LangChainModel(FakeMessagesListChatModel(responses=list(replies)))
+
+
+async def test_sends_history_in_turn_and_the_text_as_one_human_message(ask: Ask) -> None:
+    model = Recording()
+    prompt = Prompt("self_complete", "now", "now", history=("hello", "hi", "and"))
+    assert (await ask(LangChainModel(model), prompt)).text == "Paris it is"
+    assert [(m.type, m.content) for m in model.sent[0]] == [
+        ("human", "hello"),
+        ("ai", "hi"),
+        ("human", "and"),
+        ("human", "now"),
+    ]
+
+
+async def test_streams_pieces_that_add_up(ask: Ask) -> None:
+    pieces: list[str] = []
+    generation = await ask(LangChainModel(Recording()), on_token=pieces.append)
+    assert pieces == ["Paris|", "it|", "is|"]
+    assert generation.text == "".join(pieces)
+
+
+async def test_gives_one_piece_where_nothing_streams(ask: Ask) -> None:
+    for model in (
+        replying(AIMessage("Paris it is")),
+        LangChainModel(Recording(), streaming=False),
+        LangChainModel(Recording(disable_streaming=True)),
+        LangChainModel(Recording().with_retry()),  # retries invoke alone
+    ):
+        pieces: list[str] = []
+        await ask(model, on_token=pieces.append)
+        assert pieces == ["Paris it is"]
+
+
+async def test_joins_text_blocks(ask: Ask) -> None:
+    blocks: list[str | dict[Any, Any]] = [
+        {"type": "reasoning", "reasoning": "hm"},
+        {"type": "text", "text": "Par"},
+        {"type": "text", "text": "is"},
+    ]
+    assert (await ask(replying(AIMessage(blocks)))).text == "Paris"
+
+
+async def test_completion_models_work_too(ask: Ask) -> None:
+    pieces: list[str] = []
+    model = LangChainModel(FakeListLLM(responses=["Paris"]))
+    assert (await ask(model, on_token=pieces.append)).text == "Paris" == "".join(pieces)
+
+
+async def test_usage_and_logprobs_are_the_providers(ask: Ask) -> None:
+    reply = AIMessage(
+        "Paris",
+        usage_metadata={"input_tokens": 11, "output_tokens": 2, "total_tokens": 13},
+        response_metadata={"logprobs": {"content": [{"token": "Paris", "logprob": -0.5}]}},
+    )
+    generation = await ask(replying(reply))
+    assert generation.usage == Usage(11, 2, calls=1)
+    assert generation.logprobs == (-0.5,)
+    streamed = await ask(LangChainModel(Recording(reply=reply)), on_token=lambda piece: None)
+    assert streamed.usage == Usage(11, 2, calls=1)
+
+
+async def test_usage_is_estimated_where_the_provider_is_silent(ask: Ask) -> None:
+    generation = await ask(replying(AIMessage("Paris", response_metadata={"logprobs": None})))
+    assert generation.usage.estimated
+    assert generation.usage.calls == 1
+    assert generation.usage.prompt_tokens > generation.usage.completion_tokens > 0
+    assert generation.logprobs is None
+
+
+@pytest.mark.parametrize("error", [ValueError("bad\n reply"), KeyError("choices"), OSError("gone")])
+@pytest.mark.parametrize("on_token", [None, print])
+async def test_failures_become_one_line_with_the_cause(
+    ask: Ask, error: Exception, on_token: Any
+) -> None:
+    model = LangChainModel(Recording(error=error), name="mine")
+    with pytest.raises(ModelError, match=rf"^mine: {type(error).__name__}: .*$") as caught:
+        await ask(model, on_token=on_token)
+    assert "\n" not in str(caught.value)
+    assert caught.value.__cause__ is error
+
+
+async def test_an_exhausted_fake_is_a_model_error_too(ask: Ask) -> None:
+    model = LangChainModel(GenericFakeChatModel(messages=iter([])))
+    with pytest.raises(ModelError):
+        await ask(model)
+    with pytest.raises(ModelError):
+        await ask(model, on_token=print)
+
+
+async def test_an_empty_reply_is_an_error(ask: Ask) -> None:
+    reply = AIMessage(" \n", response_metadata={"finish_reason": "length"})
+    with pytest.raises(
+        ModelError, match=r"the model returned an empty reply \(finish reason: length\)$"
+    ):
+        await ask(replying(reply))
+
+
+async def test_what_on_token_raises_is_not_the_models_fault(ask: Ask) -> None:
+    def hang_up(piece: str) -> None:
+        raise ConnectionResetError(piece)
+
+    for streaming in (True, False):
+        with pytest.raises(ConnectionResetError):
+            await ask(LangChainModel(Recording(), streaming=streaming), on_token=hang_up)
+
+
+async def test_something_else_than_a_message_is_an_error(ask: Ask) -> None:
+    with pytest.raises(ModelError, match="returned int, not a message"):
+        await ask(LangChainModel(RunnableLambda(lambda messages: 5)))
+
+
+@pytest.mark.parametrize("on_token", [None, lambda piece: None])
+def test_an_interrupt_passes(on_token: Any) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        LangChainModel(Recording(error=KeyboardInterrupt())).generate(PROMPT, on_token=on_token)
+
+
+@pytest.mark.parametrize("on_token", [None, lambda piece: None])
+async def test_a_cancellation_passes(on_token: Any) -> None:
+    async def wait(messages: Any) -> AIMessage:
+        await asyncio.Event().wait()
+        return AIMessage("never")
+
+    model = LangChainModel(RunnableLambda(wait))
+    task = asyncio.ensure_future(model.agenerate(PROMPT, on_token=on_token))
+    await asyncio.sleep(0.05)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+
+
+async def test_a_graphs_interrupt_passes(ask: Ask, find: Any) -> None:
+    with pytest.raises(GraphInterrupt):
+        await ask(LangChainModel(Recording(error=GraphInterrupt())))
+
+    def approve(query: str) -> list[Document]:
+        raise GraphInterrupt
+
+    with pytest.raises(GraphInterrupt):
+        await find(LangChainRetriever(RunnableLambda(approve)))
+
+
+async def test_awaiting_starts_no_thread() -> None:
+    model = Recording()
+    await LangChainModel(model).agenerate(PROMPT)
+    await LangChainModel(model).agenerate(PROMPT, on_token=lambda piece: None)
+    assert model.threads == {threading.get_ident()}
+
+
+class State(TypedDict, total=False):
+    question: str
+    text: str
+
+
+class Starts(BaseCallbackHandler):
+    run_inline = True
+
+    def __init__(self) -> None:
+        self.seen: list[tuple[list[str], dict[str, Any]]] = []
+
+    def on_chat_model_start(self, serialized: Any, messages: Any, **kwargs: Any) -> None:
+        self.seen.append((kwargs["tags"], kwargs["metadata"]))
+
+
+@pytest.mark.parametrize("version", ["v1", "v2"])
+@pytest.mark.parametrize("colour", ["sync", "async"])
+async def test_in_a_graph_inner_calls_are_hidden_and_tokens_arrive(
+    version: Any, colour: str
+) -> None:
+    inner = LangChainModel(GenericFakeChatModel(messages=iter(["inner words"])))
+    outer = GenericFakeChatModel(messages=iter(["outer words"]))
+    pieces: list[str] = []
+
+    def node(state: State) -> State:
+        text = inner.generate(PROMPT, on_token=pieces.append).text
+        outer.invoke("hello")
+        return {"text": text}
+
+    async def anode(state: State) -> State:
+        text = (await inner.agenerate(PROMPT, on_token=pieces.append)).text
+        await outer.ainvoke("hello")
+        return {"text": text}
+
+    builder = StateGraph(State)
+    builder.add_node("answer", RunnableLambda(node, anode))
+    builder.add_edge(START, "answer")
+    builder.add_edge("answer", END)
+    graph = builder.compile()
+    starts = Starts()
+    options: Any = {
+        "config": {"callbacks": [starts]},
+        "stream_mode": "messages",
+        "version": version,
+    }
+    if colour == "sync":
+        events: list[Any] = list(graph.stream({"question": "?"}, **options))
+    else:
+        events = [event async for event in graph.astream({"question": "?"}, **options)]
+    shown = [event["data"][0] if version == "v2" else event[0] for event in events]
+    assert "".join(message.content for message in shown) == "outer words"
+    assert pieces == ["inner", " ", "words"]
+    tags, metadata = starts.seen[0]
+    assert {"nostream", "skr:answer_directly"} <= set(tags)
+    assert metadata["skr_task"] == "answer_directly"
+    assert metadata["langgraph_node"] == "answer"  # nested without any config passed
+
+
+def test_names() -> None:
+    class Named(Recording):
+        model_name: str = "gpt-4.1-mini"
+
+    assert LangChainModel(Named()).name == "recording:gpt-4.1-mini"
+    assert LangChainModel(Named().bind(stop=["x"]).with_retry()).name == "recording:gpt-4.1-mini"
+    assert LangChainModel(Named().with_fallbacks([Recording()])).name == "recording:gpt-4.1-mini"
+    assert LangChainModel(Recording()).name == "recording"
+    assert LangChainModel(Recording(), name="mine").name == "mine"
+    assert isinstance(LangChainModel(Recording()), LanguageModel)
+
+
+class Fixed(BaseRetriever):
+    documents: list[Document]
+
+    def _get_relevant_documents(self, query: str, *, run_manager: Any) -> list[Document]:
+        return self.documents
+
+
+async def test_documents_become_references(find: Any) -> None:
+    documents = [
+        Document("one", metadata={"title": "T", "source": "s", "page": 3, "tags": ["a"]}),
+        Document("two", metadata={"source": "s.txt", "relevance_score": 0.5}),
+        Document("  "),
+        Document("three", metadata={"score": math.nan, "title": 7}),
+    ]
+    one, two, three = await find(LangChainRetriever(Fixed(documents=documents)))
+    assert one == Reference.of("one", "T")
+    assert dict(one.metadata) == {"title": "T", "source": "s", "page": 3}
+    assert two == Reference.of("two", "s.txt", score=0.5)
+    assert three == Reference.of("three")
+
+
+async def test_a_document_made_of_a_reference_is_the_same_reference_again(find: Any) -> None:
+    reference = Reference.of("one", "T", score=0.5, metadata={"page": 3})
+    document = to_document(reference)
+    assert document.id == reference.id
+    assert document.metadata == {"id": reference.id, "title": "T", "score": 0.5, "page": 3}
+    assert await find(LangChainRetriever(Fixed(documents=[document]))) == [reference]
+
+
+def test_to_document_leaves_the_sources_own_keys_alone() -> None:
+    document = to_document(Reference.of("one", metadata={"id": "row 7"}))
+    assert document.metadata == {"id": "row 7", "title": ""}
+
+
+async def test_runnables_and_vector_stores_are_retrievers(find: Any) -> None:
+    search = RunnableLambda(lambda query: [Document(f"about {query}")])
+    assert [r.text for r in await find(as_retriever(search))] == ["about Paris"]
+    store = InMemoryVectorStore(DeterministicFakeEmbedding(size=4))
+    store.add_texts(["Paris"], ids=["1"])
+    for retriever in (as_retriever(store), as_retriever(store.as_retriever())):
+        assert retriever.name == "InMemoryVectorStore"
+        assert [r.text for r in await find(retriever)] == ["Paris"]
+
+
+async def test_retriever_failures_become_one_line(find: Any) -> None:
+    def fail(query: str) -> list[Document]:
+        raise OSError("index\ngone")
+
+    with pytest.raises(RetrieverError, match=r"^mine: OSError: index gone$") as caught:
+        await find(LangChainRetriever(RunnableLambda(fail), name="mine"))
+    assert isinstance(caught.value.__cause__, OSError)
+    with pytest.raises(RetrieverError, match="returned str, not documents"):
+        await find(LangChainRetriever(RunnableLambda(lambda query: "text")))
+
+
+def test_coercions_pass_ports_through_and_refuse_the_rest() -> None:
+    model = LangChainModel(Recording())
+    retriever = LangChainRetriever(Fixed(documents=[]))
+    assert as_language_model(model) is model
+    assert as_retriever(retriever) is retriever
+    # A chat model has `generate`, `agenerate` and `name`, and is no LanguageModel all the same.
+    assert isinstance(as_language_model(FakeListChatModel(responses=["x"])), LangChainModel)
+    for wrong in (None, 5, Fixed(documents=[])):
+        with pytest.raises(InputError, match="a model is wanted"):
+            as_language_model(wrong)
+    for wrong in (None, "x", FakeListChatModel(responses=["x"])):
+        with pytest.raises(InputError, match="a retriever is wanted"):
+            as_retriever(wrong)
+
+
+@pytest.fixture
+def no_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_API_BASE"):
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.mark.usefixtures("no_key")
+@pytest.mark.parametrize(
+    ("spec", "name"),
+    [
+        ("openai:gpt-4.1-mini", "openai:gpt-4.1-mini"),
+        ("llama-3.1-8b", "openai:llama-3.1-8b"),
+        ("mistral-7b", "openai:mistral-7b"),
+        ("qwen3:8b", "openai:qwen3:8b"),
+        ("openai:mistral:7b", "openai:mistral:7b"),
+    ],
+)
+def test_a_server_of_ones_own_needs_no_key(spec: str, name: str) -> None:
+    assert as_language_model(spec, base_url="http://127.0.0.1:9/v1").name == name
+
+
+@pytest.mark.usefixtures("no_key")
+def test_the_server_may_come_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
+    assert load_model("openai:gpt-4.1-mini", temperature=None).name == "openai:gpt-4.1-mini"
+
+
+@pytest.mark.usefixtures("no_key")
+@pytest.mark.parametrize(
+    ("spec", "says"),
+    [
+        ("openai:gpt-4.1-mini", "OPENAI_API_KEY"),
+        ("nonsense", "provider:model"),
+        ("nobody:model", "provider:model"),
+        ("groq:llama", "pip install langchain-groq"),
+    ],
+)
+def test_an_unusable_id_is_an_input_error_of_one_line(spec: str, says: str) -> None:
+    with pytest.raises(InputError, match=says) as caught:
+        load_model(spec)
+    assert "\n" not in str(caught.value)
+
+
+def test_without_langchain_the_adapters_import_and_an_id_says_what_to_install() -> None:
+    code = """
+import sys
+sys.modules["langchain"] = None
+from langchain_skr.adapters import as_language_model
+heavy = {"torch", "transformers", "chromadb", "openai"} & set(sys.modules)
+assert not heavy, heavy
+try:
+    as_language_model("openai:gpt-4.1-mini")
+except ImportError as error:
+    print(type(error).__name__, error)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=60
+    )
+    assert done.stdout.strip() == f"MissingDependency {MissingDependency('langchain', 'langchain')}"

@@ -1,0 +1,264 @@
+"""An OpenAI-compatible server on loopback, scripted and broken on purpose by tests.
+
+One thread with an event loop, standard library only, so hundreds of requests may wait side by
+side without a thread each.
+
+Example:
+    >>> import json, urllib.request
+    >>> with OpenAIServer(lambda messages: messages[-1]["content"].upper()) as server:
+    ...     body = json.dumps({"messages": [{"role": "user", "content": "hello"}]}).encode()
+    ...     with urllib.request.urlopen(server.url + "/chat/completions", body) as response:
+    ...         json.load(response)["choices"][0]["message"]["content"]
+    'HELLO'
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import hashlib
+import json
+import math
+import re
+import struct
+import threading
+from asyncio import StreamReader, StreamWriter
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Literal, Self
+
+Messages = list[dict[str, Any]]
+Fault = Literal["rate_limit", "server_error", "broken_json", "no_choices", "truncated", "empty"]
+"""429 with Retry-After; 500; half a JSON body; JSON of another shape; a connection closed in the
+middle of the reply; a reply without text."""
+
+DIMENSIONS = 64
+REASONS = {200: "OK", 404: "Not Found", 429: "Too Many Requests", 500: "Internal Server Error"}
+
+
+class OpenAIServer:
+    """Serves ``/v1/chat/completions``, ``/v1/models`` and ``/v1/embeddings``.
+
+    Replies come whole or as server-sent events, as the request says; tokens are words. Requests
+    with ``logprobs`` get -0.1 for each token.
+
+    Args:
+        reply: From the messages of a request to the reply's text; must return at once.
+        fault: What goes wrong.
+        times: With how many of the first chat requests it goes wrong; None is all.
+        retry_after: Header of a 429. The OpenAI client takes 0 for no header and waits longer.
+        delay: Seconds before each chat reply.
+        together: Chat replies wait until this many requests are in flight, for 10 seconds at most;
+            may be set later.
+
+    Attributes:
+        requests: Bodies of the chat requests, in order of arrival, faulty ones included.
+        peak: The most chat requests that were in flight at a time.
+    """
+
+    def __init__(
+        self,
+        reply: Callable[[Messages], str] = lambda messages: "Paris is the capital of France.",
+        *,
+        fault: Fault | None = None,
+        times: int | None = None,
+        retry_after: str = "0.01",
+        delay: float = 0.0,
+        together: int = 1,
+    ) -> None:
+        self.reply, self.fault, self.times = reply, fault, times
+        self.retry_after, self.delay, self.together = retry_after, delay, together
+        self.requests: list[dict[str, Any]] = []
+        self.peak = 0
+        self._in_flight = 0
+        self._port = 0
+        self._ready = threading.Event()
+        self._thread = threading.Thread(target=lambda: asyncio.run(self._serve()), daemon=True)
+
+    @property
+    def url(self) -> str:
+        """The base URL for clients."""
+        return f"http://127.0.0.1:{self._port}/v1"
+
+    @property
+    def calls(self) -> int:
+        """How many chat requests have come, faulty ones included."""
+        return len(self.requests)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        if not self._ready.wait(10):
+            raise RuntimeError("the server did not start")
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self._loop.call_soon_threadsafe(self._stop.set)
+        self._thread.join(10)
+
+    async def _serve(self) -> None:
+        self._loop, self._stop = asyncio.get_running_loop(), asyncio.Event()
+        self._connections: set[asyncio.Task[Any]] = set()
+        server = await asyncio.start_server(self._connection, "127.0.0.1", 0, backlog=1024)
+        self._port = server.sockets[0].getsockname()[1]
+        self._ready.set()
+        await self._stop.wait()
+        server.close()
+        for task in self._connections:
+            task.cancel()
+        await asyncio.gather(*self._connections, return_exceptions=True)
+
+    async def _connection(self, reader: StreamReader, writer: StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        self._connections.add(task)
+        try:
+            while await self._request(reader, writer):
+                await writer.drain()
+        except (asyncio.IncompleteReadError, ConnectionError, asyncio.CancelledError):
+            pass  # the client hung up, or the test is over
+        finally:
+            self._connections.discard(task)
+            writer.close()
+
+    async def _request(self, reader: StreamReader, writer: StreamWriter) -> bool:
+        """Answer one request; False when the connection is to be closed."""
+        head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
+        length = re.search(r"(?i)^content-length: *(\d+)", head, re.MULTILINE)
+        body = await reader.readexactly(int(length[1])) if length else b""
+        path = head.split(" ", 2)[1]
+        if path == "/v1/models":
+            _send(writer, {"object": "list", "data": [{"id": "test", "object": "model"}]})
+        elif path == "/v1/embeddings":
+            _send(writer, _embeddings(json.loads(body)))
+        elif path == "/v1/chat/completions":
+            self._in_flight += 1
+            self.peak = max(self.peak, self._in_flight)
+            try:
+                return await self._chat(json.loads(body), writer)
+            finally:
+                self._in_flight -= 1
+        else:
+            _send(writer, _error(f"no such path: {path}"), 404)
+        return True
+
+    async def _chat(self, request: dict[str, Any], writer: StreamWriter) -> bool:
+        self.requests.append(request)
+        fault = self.fault if self.times is None or self.calls <= self.times else None
+        await asyncio.sleep(self.delay)
+        patience = self._loop.time() + 10
+        while self.peak < self.together and self._loop.time() < patience:  # noqa: ASYNC110
+            await asyncio.sleep(0.005)  # an event would not notice that `together` was set anew
+        if fault == "rate_limit":
+            _send(writer, _error("slow down"), 429, f"Retry-After: {self.retry_after}\r\n")
+        elif fault == "server_error":
+            _send(writer, _error("out of order"), 500)
+        elif fault == "broken_json":
+            _send(writer, b'{"id": "chatcmpl-1", "choices": [')
+        elif fault == "no_choices":
+            _send(writer, {"id": "chatcmpl-1", "object": "chat.completion"})
+        else:
+            try:
+                text = "" if fault == "empty" else self.reply(request["messages"])
+            except Exception as error:
+                _send(writer, _error(f"the test's reply function failed: {error!r}"), 500)
+                return True
+            if request.get("stream"):
+                return _send_stream(writer, request, text, cut=fault == "truncated")
+            _send(writer, _completion(request, text), cut=fault == "truncated")
+        return fault != "truncated"
+
+
+def _send(
+    writer: StreamWriter,
+    body: dict[str, Any] | bytes,
+    status: int = 200,
+    headers: str = "",
+    *,
+    cut: bool = False,
+) -> None:
+    data = body if isinstance(body, bytes) else json.dumps(body).encode()
+    head = (
+        f"HTTP/1.1 {status} {REASONS[status]}\r\nContent-Type: application/json\r\n"
+        f"Content-Length: {len(data)}\r\n{headers}\r\n"
+    )
+    writer.write(head.encode() + (data[: len(data) // 2] if cut else data))
+
+
+def _send_stream(writer: StreamWriter, request: dict[str, Any], text: str, *, cut: bool) -> bool:
+    """Send events in HTTP chunks, so that a missing end is noticed; False when it is missing."""
+    writer.write(
+        b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
+    )
+    events = list(_events(request, text))
+    for event in events[: len(events) // 2] if cut else events:
+        data = f"data: {event}\n\n".encode()
+        writer.write(f"{len(data):x}\r\n".encode() + data + b"\r\n")
+    if not cut:
+        writer.write(b"0\r\n\r\n")
+    return not cut
+
+
+def _events(request: dict[str, Any], text: str) -> Iterator[str]:
+    head = {"id": "chatcmpl-1", "object": "chat.completion.chunk", "created": 0}
+    head["model"] = request.get("model", "test")
+    for piece in re.findall(r"\s*\S+\s*$|\s*\S+", text):
+        delta = {"role": "assistant", "content": piece}
+        choice = {"index": 0, "delta": delta, "finish_reason": None} | _logprobs(request, [piece])
+        yield json.dumps(head | {"choices": [choice]})
+    yield json.dumps(head | {"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]})
+    if (request.get("stream_options") or {}).get("include_usage"):
+        yield json.dumps(head | {"choices": [], "usage": _usage(request, text)})
+    yield "[DONE]"
+
+
+def _completion(request: dict[str, Any], text: str) -> dict[str, Any]:
+    choice = {
+        "index": 0,
+        "message": {"role": "assistant", "content": text},
+        "finish_reason": "stop",
+    }
+    return {
+        "id": "chatcmpl-1",
+        "object": "chat.completion",
+        "created": 0,
+        "model": request.get("model", "test"),
+        "choices": [choice | _logprobs(request, text.split())],
+        "usage": _usage(request, text),
+    }
+
+
+def _usage(request: dict[str, Any], text: str) -> dict[str, int]:
+    sent = sum(len(str(message["content"]).split()) for message in request["messages"])
+    made = len(text.split())
+    return {"prompt_tokens": sent, "completion_tokens": made, "total_tokens": sent + made}
+
+
+def _logprobs(request: dict[str, Any], tokens: Sequence[str]) -> dict[str, Any]:
+    if not request.get("logprobs"):
+        return {}
+    return {
+        "logprobs": {
+            "content": [{"token": token, "logprob": -0.1, "top_logprobs": []} for token in tokens]
+        }
+    }
+
+
+def _embeddings(request: dict[str, Any]) -> dict[str, Any]:
+    """Words hashed into a bag: texts that share words are near each other."""
+    texts = request["input"] if isinstance(request["input"], list) else [request["input"]]
+    data = []
+    for index, text in enumerate(texts):
+        vector = [0.0] * DIMENSIONS
+        for word in str(text).lower().split() or [""]:
+            vector[hashlib.blake2b(word.encode(), digest_size=4).digest()[0] % DIMENSIONS] += 1
+        length = math.hypot(*vector)
+        unit = [value / length for value in vector]
+        packed = base64.b64encode(struct.pack(f"<{DIMENSIONS}f", *unit)).decode()
+        wanted = packed if request.get("encoding_format") == "base64" else unit
+        data.append({"object": "embedding", "index": index, "embedding": wanted})
+    usage = {"prompt_tokens": len(texts), "total_tokens": len(texts)}
+    model = request.get("model", "test")
+    return {"object": "list", "data": data, "model": model, "usage": usage}
+
+
+def _error(message: str) -> dict[str, Any]:
+    return {"error": {"message": message, "type": "test", "code": None}}
