@@ -1,0 +1,1 @@
+"""The ``skr`` command."""

@@ -1,0 +1,99 @@
+"""Answers and events for people."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rich.console import Console
+from rich.markup import escape
+from rich.panel import Panel
+from rich.table import Table
+from rich.text import Text
+
+from skr_core.types import Answer
+
+STOP_REASONS = {
+    "known": "the model knows this without references",
+    "sufficient": "the references suffice",
+    "no_new_queries": "the model had no further query",
+    "no_new_references": "searching brought nothing new",
+    "max_rounds": "the rounds are used up",
+    "max_calls": "the calls are used up",
+    "max_tokens": "the tokens are used up",
+    "deadline": "the time is used up",
+    "retriever_failed": "the retriever failed",
+}
+BASELINE = (
+    "The extractive model is a baseline: it quotes sentences and knows no language. "
+    "Give --model for a real one."
+)
+EXCERPT = 160
+"""Characters of a source that are shown."""
+
+
+def answer(console: Console, answer: Answer, model: str, *, answered: bool = False) -> None:
+    """Show an answer: how it came about, the text, its sources and its cost.
+
+    Args:
+        console: Where to.
+        answer: What to show.
+        model: The model's id as given.
+        answered: Leave out what a stream has shown already.
+    """
+    if not answered:
+        _rounds(console, answer)
+        console.print(Panel(Text(answer.text or "(no answer)"), title="Answer", title_align="left"))
+    _sources(console, answer)
+    usage = answer.total_usage
+    about = " (estimated)" if usage.estimated else ""
+    console.print(
+        f"[dim]Stopped: {STOP_REASONS[answer.stop_reason]} · {len(answer.rounds)} rounds · "
+        f"{usage.calls} calls · {usage.total_tokens} tokens{about}[/dim]"
+    )
+    if model == "extractive":
+        console.print(f"[dim]{BASELINE}[/dim]")
+
+
+def event(console: Console, event: dict[str, Any]) -> None:
+    """Show one event of the graph."""
+    kind = event["type"]
+    if kind == "route":
+        _decision(console, event["decision"]["retrieve"], event["decision"]["reason"])
+    elif kind == "query":
+        console.print(f"[cyan]search {event['round']}[/cyan] {escape(event['query'])}")
+    elif kind == "references":
+        console.print(f"  {len(event['added'])} new references, {event['total']} in hand")
+    elif kind == "reflection":
+        console.print(f"  {escape(event['reflection']['reason'])}")
+    elif kind == "token":
+        console.print(Text(event["text"]), end="")
+    elif kind == "answer":
+        console.print()
+
+
+def _rounds(console: Console, answer: Answer) -> None:
+    _decision(console, answer.decision.retrieve, answer.decision.reason)
+    for number, each in enumerate(answer.rounds, start=1):
+        for query in each.queries:
+            console.print(f"[cyan]search {number}[/cyan] {escape(query)}")
+        for error in each.errors:
+            console.print(f"  [red]failed[/red] {escape(error)}")
+        verdict = f" · {escape(each.reflection.reason)}" if each.reflection else ""
+        console.print(f"  {len(each.found)} new references{verdict}")
+
+
+def _decision(console: Console, retrieve: bool, reason: str) -> None:
+    console.print(f"[bold]{'Retrieve' if retrieve else 'Known'}[/bold]: {escape(reason)}")
+
+
+def _sources(console: Console, answer: Answer) -> None:
+    cited = {citation.reference_id for citation in answer.citations}
+    if not cited:
+        return
+    table = Table(box=None, show_header=False, padding=(0, 1))
+    for number, each in enumerate(answer.references, start=1):
+        if each.id in cited:
+            excerpt = " ".join(each.text.split())
+            excerpt = excerpt if len(excerpt) <= EXCERPT else excerpt[:EXCERPT].rstrip() + " …"
+            table.add_row(f"[bold]\\[{number}][/bold]", f"[bold]{escape(each.title)}[/bold] {escape(excerpt)}")
+    console.print(table)

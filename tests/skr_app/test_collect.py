@@ -1,0 +1,108 @@
+"""``skr collect`` with a store and the extractive model."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import orjson
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from skr_app.commands import collect as command
+from skr_core.errors import InputError, ModelError
+from skr_core.self_knowledge import read_self_knowledge
+from skr_core.testing import BrokenModel, ScriptedModel
+from tests.skr_app.conftest import Skr
+
+app = typer.Typer()
+app.command()(command.collect)
+
+
+@pytest.fixture
+def store(skr: Skr, corpus: Path, tmp_path: Path) -> Path:
+    path = tmp_path / "store"
+    assert skr("ingest", corpus, "--store", path).code == 0
+    return path
+
+
+@pytest.fixture
+def asked(tmp_path: Path) -> Path:
+    path = tmp_path / "asked.jsonl"
+    rows = [
+        {"question": "Who directed the film Jaws?", "answers": ["Steven Spielberg"]},
+        {"question": "Where was Steven Spielberg born?", "answers": ["Cincinnati"]},
+        {"question": "Why?", "answers": []},
+    ]
+    path.write_bytes(b"".join(orjson.dumps(row) + b"\n" for row in rows))
+    return path
+
+
+def invoke(*arguments: object) -> object:
+    return CliRunner().invoke(app, [*map(str, arguments)], catch_exceptions=False)
+
+
+def test_collects_and_goes_on(asked: Path, store: Path, tmp_path: Path):
+    out = tmp_path / "records.jsonl"
+    first = invoke(asked, "--store", store, "--out", out, "--limit", 1, "--json")
+    assert first.exit_code == 0
+    found = orjson.loads(first.stdout)
+    assert (found["records"], found["reused"], found["unscored"]) == (1, 0, 0)
+    found = orjson.loads(invoke(asked, "--store", store, "--out", out, "--json").stdout)
+    assert (found["records"], found["reused"], found["unscored"], found["failed"]) == (2, 1, 1, 0)
+    assert sum(found["effects"].values()) == 2
+    assert found["always_retrieve"] >= found["never_retrieve"]
+    assert found["best_of_both"] >= found["always_retrieve"]
+    records = read_self_knowledge(out)
+    assert len(records) == 2
+    assert records[0].stamp.model
+    assert records[0].stamp.corpus == "store"
+
+
+def test_for_people_it_says_what_retrieval_did(asked: Path, store: Path, tmp_path: Path):
+    result = invoke(asked, "--store", store, "--out", tmp_path / "r.jsonl", "--metric", "f1")
+    assert result.exit_code == 0
+    assert "never retrieve" in result.stdout
+    assert "2 records in" in result.stdout.replace("\n", " ")
+    assert "no right answer" in result.stdout
+    assert read_self_knowledge(tmp_path / "r.jsonl")[0].stamp.metric == "f1"
+
+
+def test_a_judge_takes_the_metrics_place(
+    asked: Path, store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    models = {"student": ScriptedModel(["Spielberg"]), "judge": ScriptedModel(["right"])}
+    monkeypatch.setattr(command, "make_model", lambda name, base_url: models[name])
+    out = tmp_path / "r.jsonl"
+    options = ("--model", "student", "--judge", "judge", "--json")
+    assert invoke(asked, "--store", store, "--out", out, *options).exit_code == 0
+    assert {record.stamp.metric for record in read_self_knowledge(out)} == {"judge:scripted"}
+
+
+def test_a_model_that_never_answers_is_an_error(
+    asked: Path, store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(command, "make_model", lambda name, base_url: BrokenModel())
+    with pytest.raises(ModelError, match="every question failed"):
+        invoke(asked, "--store", store, "--out", tmp_path / "r.jsonl")
+
+
+def test_some_failures_are_told_of(
+    asked: Path, store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    class Moody(ScriptedModel):
+        def generate(self, prompt, *, on_token=None):
+            if "born" in prompt.question:
+                raise ModelError("overloaded")
+            return super().generate(prompt)
+
+    monkeypatch.setattr(command, "make_model", lambda name, base_url: Moody(["Spielberg"]))
+    result = invoke(asked, "--store", store, "--out", tmp_path / "r.jsonl")
+    assert result.exit_code == 0
+    assert "1 questions failed" in result.stderr
+    assert "overloaded" in result.stderr
+
+
+def test_a_missing_file_is_an_error(store: Path, tmp_path: Path):
+    with pytest.raises(InputError, match="no file"):
+        invoke(tmp_path / "missing.jsonl", "--store", store)

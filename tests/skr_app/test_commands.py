@@ -1,0 +1,181 @@
+"""The commands: what they print, and how bad input ends."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import orjson
+import pytest
+
+from tests.skr_app.conftest import Skr
+
+QUESTION = "Where was the director of the film Jaws born?"
+ANSWER_KEYS = {
+    "question",
+    "answer",
+    "citations",
+    "references",
+    "decision",
+    "rounds",
+    "stop_reason",
+    "usage",
+}
+SCORES = {
+    "title_recall_at_10",
+    "all_titles_at_10",
+    "answer_accuracy",
+    "citation_precision",
+    "citation_recall",
+    "rounds",
+    "calls",
+    "prompt_tokens",
+    "seconds",
+    "n",
+}
+
+
+@pytest.fixture
+def store(skr: Skr, corpus: Path, tmp_path: Path) -> Path:
+    path = tmp_path / "store"
+    assert skr("ingest", corpus, "--store", path).code == 0
+    return path
+
+
+def test_help_names_every_command(skr: Skr) -> None:
+    result = skr("--help")
+    assert result.code == 0
+    assert all(name in result.out for name in ("ingest", "ask", "demo", "evaluate"))
+
+
+def test_demo_answers_a_two_hop_question(skr: Skr) -> None:
+    shown = skr("demo", "--json").json
+    assert "Hallerfeld" in shown["answer"]
+    assert len(shown["rounds"]) > 1
+    assert {each["reference_id"] for each in shown["citations"]}
+
+
+def test_demo_for_people_says_that_the_model_is_a_baseline(skr: Skr) -> None:
+    result = skr("demo")
+    assert result.code == 0
+    assert "Hallerfeld" in result.out
+    assert "baseline" in result.out
+
+
+def test_ingesting_twice_changes_nothing(skr: Skr, corpus: Path, tmp_path: Path) -> None:
+    first = skr("ingest", corpus, "--store", tmp_path / "store", "--json").json
+    second = skr("ingest", corpus, "--store", tmp_path / "store", "--json").json
+    assert (first["added"], first["references"]) == (32, 32)
+    assert (second["added"], second["references"]) == (0, 32)
+
+
+def test_rebuild_keeps_every_reference(skr: Skr, store: Path) -> None:
+    rebuilt = skr("ingest", "--rebuild", "--store", store, "--json").json
+    assert rebuilt["references"] == 32
+    assert "Cincinnati" in skr("ask", QUESTION, "--store", store, "--json").json["answer"]
+
+
+def test_ask_as_json(skr: Skr, store: Path) -> None:
+    output = skr("ask", QUESTION, "--store", store, "--json").json
+    assert output.keys() >= ANSWER_KEYS
+    assert output["question"] == QUESTION
+    assert "Cincinnati" in output["answer"]
+    ids = [reference["id"] for reference in output["references"]]
+    assert all(each["reference_id"] in ids for each in output["citations"])
+
+
+def test_ask_streamed_shows_each_query_and_the_answer(skr: Skr, store: Path) -> None:
+    result = skr("ask", QUESTION, "--store", store, "--stream")
+    assert "search 1" in result.out
+    assert "Cincinnati" in result.out
+
+
+def test_ask_streamed_as_json_keeps_standard_output_clean(skr: Skr, store: Path) -> None:
+    result = skr("ask", QUESTION, "--store", store, "--stream", "--json")
+    assert result.json["question"] == QUESTION
+    assert "search 1" in result.err
+
+
+def test_evaluate_as_json(skr: Skr, questions: Path, corpus: Path) -> None:
+    output = skr("evaluate", questions, "--corpus", corpus, "--json").json
+    for system in ("single_shot", "loop"):
+        assert output[system].keys() >= SCORES
+        assert output[system]["n"] == 1
+    assert output["single_shot"]["rounds"] == 1
+    assert output["loop"]["answer_accuracy"] == 1
+
+
+def test_evaluate_as_a_table_over_a_store(skr: Skr, questions: Path, store: Path) -> None:
+    result = skr("evaluate", questions, "--store", store)
+    assert result.code == 0
+    assert "all_titles_at_10" in result.out
+
+
+def _no_traceback(result: object, *words: str) -> None:
+    assert result.code == 2, result
+    lines = [line for line in result.err.splitlines() if "error:" in line]
+    assert len(lines) == 1, result.err
+    assert "Traceback" not in result.err
+    assert all(word in lines[0] for word in words), lines
+
+
+def test_missing_path(skr: Skr, tmp_path: Path) -> None:
+    _no_traceback(skr("ingest", tmp_path / "absent", "--store", tmp_path / "s"), "absent")
+
+
+def test_empty_corpus(skr: Skr, tmp_path: Path) -> None:
+    (tmp_path / "empty.jsonl").write_text("")
+    _no_traceback(skr("ingest", tmp_path / "empty.jsonl", "--store", tmp_path / "s"), "empty.jsonl")
+
+
+def test_nothing_to_ingest(skr: Skr, tmp_path: Path) -> None:
+    _no_traceback(skr("ingest", "--store", tmp_path / "s"), "--rebuild")
+
+
+def test_store_that_is_not_there(skr: Skr, tmp_path: Path) -> None:
+    _no_traceback(skr("ask", QUESTION, "--store", tmp_path / "absent"), "skr ingest")
+
+
+def test_unknown_model(skr: Skr, store: Path) -> None:
+    _no_traceback(skr("ask", QUESTION, "--store", store, "--model", "nobody:nothing"), "nobody")
+
+
+@pytest.mark.parametrize("question", ["", "   ", "\n\t"])
+def test_question_of_only_spaces(skr: Skr, store: Path, question: str) -> None:
+    _no_traceback(skr("ask", question, "--store", store), "question")
+
+
+def test_store_of_another_embedder(skr: Skr, store: Path) -> None:
+    asked = skr("ask", QUESTION, "--store", store, "--embedder", "/no/such/model")
+    _no_traceback(asked, "hashing")
+
+
+def test_line_that_is_not_json(skr: Skr, corpus: Path, tmp_path: Path) -> None:
+    broken = tmp_path / "broken.jsonl"
+    broken.write_bytes(b'{"id": "1", "title": "", "text": "fine"}\nnot json\n')
+    _no_traceback(skr("ingest", broken, "--store", tmp_path / "s"), "line 2")
+    survived = skr("ingest", broken, "--store", tmp_path / "s2", "--skip-bad", "--json").json
+    assert (survived["references"], survived["skipped"]) == (1, 1)
+
+
+def test_questions_file_with_a_broken_line(skr: Skr, corpus: Path, tmp_path: Path) -> None:
+    broken = tmp_path / "q.jsonl"
+    broken.write_bytes(orjson.dumps({"question": "Who?", "answer": "He"}) + b"\n{oops\n")
+    _no_traceback(skr("evaluate", broken, "--corpus", corpus), "line 2")
+    survived = skr("evaluate", broken, "--corpus", corpus, "--skip-bad", "--json").json
+    assert survived["loop"]["n"] == 1
+
+
+def test_evaluate_needs_a_corpus_or_a_store(skr: Skr, questions: Path) -> None:
+    _no_traceback(skr("evaluate", questions), "--corpus")
+
+
+def test_unknown_option_ends_with_2(skr: Skr) -> None:
+    assert skr("ask", "Who?", "--no-such-option").code == 2
+
+
+def test_missing_sentence_transformers_names_the_extra(
+    skr: Skr, monkeypatch: pytest.MonkeyPatch, corpus: Path, tmp_path: Path
+) -> None:
+    monkeypatch.setitem(__import__("sys").modules, "sentence_transformers", None)
+    result = skr("ingest", corpus, "--store", tmp_path / "s", "--embedder", "some-model")
+    _no_traceback(result, "skr-rag[local]")

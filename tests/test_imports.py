@@ -1,0 +1,42 @@
+"""Importing a package is quick and light, and `__all__` is true."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+PACKAGES = ["skr_core", "skr_graphs", "langchain_skr", "llamaindex_skr"]
+SUBPACKAGES = ["skr_core.routers", "skr_core.reflectors", "skr_core.evaluation"]
+HEAVY = ["torch", "transformers", "sentence_transformers", "chromadb", "sklearn", "matplotlib"]
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_importing_is_light(package: str):
+    code = f"import sys, {package}; print(*(set({HEAVY!r}) & set(sys.modules)))"
+    result = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert result.returncode == 0, result.stderr
+    assert result.stdout.split() == []
+
+
+@pytest.mark.parametrize("name", PACKAGES + SUBPACKAGES)
+def test_all_is_true_and_sorted(name: str):
+    package = importlib.import_module(name)
+    public = package.__all__
+    assert sorted(public) == public
+    assert len(set(public)) == len(public)
+    assert [each for each in public if not hasattr(package, each)] == []
+
+
+@pytest.mark.parametrize("name", PACKAGES)
+def test_packages_are_typed(name: str):
+    spec = importlib.util.find_spec(name)
+    assert spec is not None
+    (folder,) = spec.submodule_search_locations or []
+    assert (Path(folder) / "py.typed").is_file()
