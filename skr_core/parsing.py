@@ -12,9 +12,20 @@ MAX_QUERY_CHARACTERS = 300
 """A longer query is a model that rambles; search engines cut there too."""
 
 _APOSTROPHES = str.maketrans({"’": "'", "‘": "'", "`": "'"})
+_GIVEN = r"\b(?:references|information|passages|sources|context)\b"
+# The sentence that was asked for, and the two ways in which models put it in words of their own.
 _REFUSAL = re.compile(
     r"\b(?:cannot|can\s?not|can't|could not|couldn't|unable to)\s+(?:fully\s+)?answer\b[^.\n]{0,80}"
-    r"\b(?:provided|given|available|current|these|the)\s+(?:references|information|passages)",
+    r"\b(?:provided|given|available|current|these|the)\s+(?:references|information|passages)"
+    rf"|{_GIVEN}[^.\n]{{0,30}}\b(?:do|does)(?: not|n't)\s+"
+    r"(?:contain|provide|include|have|give|offer)\b[^.\n]{0,60}\b(?:enough|sufficient|to answer)\b"
+    rf"|{_GIVEN}\s+(?:is|are)\s+(?:insufficient|not sufficient|not enough)\b",
+    re.IGNORECASE,
+)
+# What is said in place of a query by a model that has none.
+_NO_QUERY = re.compile(
+    r"(?:\(?none\)?|nothing|n/a|i don'?t know|no (?:further|more|additional|other|new)\b.*"
+    r"|i (?:do not|don'?t) (?:need|have)\b.*)[.!]?",
     re.IGNORECASE,
 )
 # How refusals begin in practice; whether such a sentence is one is known at its end.
@@ -70,7 +81,7 @@ def parse_queries(text: str, limit: int = MAX_QUERIES) -> tuple[str, ...]:
     """The follow-up queries of a reply (RaLLM §5.2), in order, none twice.
 
     Queries follow the lead "I further need to ask the search engine:", on its line or on those
-    after it. A reply without the lead counts line by line, when its lines look like queries.
+    after it; a reply without the lead counts line by line. "None" and its like are no query.
 
     Args:
         text: The reply.
@@ -85,7 +96,9 @@ def parse_queries(text: str, limit: int = MAX_QUERIES) -> tuple[str, ...]:
     queries: dict[str, str] = {}
     for line in lines:
         query = " ".join(_BULLET.sub("", line).strip(_WRAPPING).split())
-        if query and len(query) <= MAX_QUERY_CHARACTERS and any(map(str.isalnum, query)):
+        if len(query) > MAX_QUERY_CHARACTERS or not any(map(str.isalnum, query)):
+            continue
+        if not _NO_QUERY.fullmatch(query.translate(_APOSTROPHES)):
             queries.setdefault(query.casefold(), query)
     return tuple(queries.values())[:limit]
 

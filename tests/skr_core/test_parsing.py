@@ -132,3 +132,29 @@ def test_a_refusal_may_become_one(text: str):
 
 def test_the_default_limit():
     assert len(parse_queries("\n".join("abcdefgh"))) == MAX_QUERIES
+
+
+@pytest.mark.parametrize(
+    "reply",
+    ["None", "(none)", "No further queries needed.", "I don’t know.", "I do not need anything else"],
+)
+def test_a_model_without_a_query_asks_nothing(reply):
+    assert parse_queries(reply) == ()
+    assert parse_queries(f"I further need to ask the search engine: {reply}") == ()
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "The references do not contain enough information to answer.",
+        "The provided context doesn't include what is needed to answer this question.",
+        "The given information is insufficient.",
+    ],
+)
+def test_refusals_in_other_words(reply):
+    assert is_refusal(reply)
+    assert all(may_become_refusal(reply[:end]) for end in range(1, len(reply)))
+
+
+def test_an_answer_that_names_a_gap_is_no_refusal():
+    assert not is_refusal("He was born in Ulm [1]; the references do not mention the hospital.")
