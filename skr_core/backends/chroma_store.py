@@ -36,9 +36,9 @@ class ChromaStore:
     """References that are found by meaning and by word, and kept.
 
     Made by `open` (a folder), `connect` (a server), `ephemeral` (gone when closed) or `rebuild`.
-    Adding the same content twice changes nothing. Safe to use from several threads; a folder serves one
-    process at a time. Each method and its ``a`` twin do the same: a folder's twins run in a
-    thread, because the embedded Chroma cannot be awaited; a server's twins await it.
+    Adding the same content twice changes nothing. Safe to use from several threads; a folder
+    serves one process at a time. Each method and its ``a`` twin do the same: a folder's twins run
+    in a thread, because the embedded Chroma cannot be awaited; a server's twins await it.
 
     Args:
         index: The Chroma collection.

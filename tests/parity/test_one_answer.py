@@ -1,4 +1,4 @@
-"""One model, one router, one store: both plug-ins give the same decision, queries, references, text.
+"""One model, router and store: both plug-ins give the same decision, queries, references, text.
 
 However they are asked: with blocking calls, awaited, or streamed in either way; with a model of
 ours, or with each framework's own client through a socket.

@@ -1,0 +1,1 @@
+"""Measurements beside a peer, as ratios; never a part of the tests."""

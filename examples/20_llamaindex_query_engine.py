@@ -1,0 +1,26 @@
+"""A query engine that retrieves until the references suffice, over any LlamaIndex index."""
+
+from llama_index.core import Document, SimpleKeywordTableIndex
+from llama_index.core.llms import MockLLM
+
+from llamaindex_skr import SKRQueryEngine
+
+documents = [
+    Document(text="Jaws was directed by Steven Spielberg."),
+    Document(text="Steven Spielberg was born in Cincinnati, Ohio."),
+    Document(text="Paris is the capital of France."),
+]
+index = SimpleKeywordTableIndex.from_documents(documents, llm=MockLLM())
+
+# Before: engine = index.as_query_engine(llm=llm)
+# "extractive" is a model without weights; put any LlamaIndex LLM, or "openai:gpt-4.1-mini", here.
+retriever = index.as_retriever(num_chunks_per_query=1)
+engine = SKRQueryEngine.from_defaults(retriever, llm="extractive")
+
+response = engine.query("Where was the director of Jaws born?")
+print(response)
+for number, node in enumerate(response.source_nodes, start=1):
+    print(f"  [{number}] {node.text}")
+for round_ in response.metadata["rounds"]:
+    print("searched:", ", ".join(round_["queries"]))
+print("stopped:", response.metadata["stop_reason"])

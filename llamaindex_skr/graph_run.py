@@ -1,0 +1,89 @@
+"""GraphRun: one question's way through the graph, in both colours.
+
+Example:
+    >>> from skr_core.testing import ScriptedModel
+    >>> from skr_core.routers import NeverRetrieve
+    >>> from skr_graphs import create_self_completion_graph
+    >>> graph = create_self_completion_graph(model=ScriptedModel(["In Paris."])).compile()
+    >>> run = GraphRun(graph, "Where?", SKRContext(router=NeverRetrieve()))
+    >>> list(run.tokens())
+    ['In', ' Paris.']
+    >>> run.answer.stop_reason
+    'known'
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Generator
+from contextlib import aclosing, closing
+from typing import Any
+
+from llama_index.core.instrumentation.span import active_span_id
+
+from llamaindex_skr.events import tell
+from skr_core.types import Answer
+from skr_graphs import CompiledGraph, SKRContext, SKROutput, answer_of
+
+_MODES = ["custom", "values"]
+
+
+class GraphRun:
+    """Tells LlamaIndex the graph's events, yields the answer's tokens, keeps the answer.
+
+    Events belong to the span that was open when the run was made, wherever it is consumed.
+
+    Args:
+        graph: A compiled self-completion graph.
+        question: The user's.
+        context: What differs from the graph's own.
+    """
+
+    def __init__(
+        self, graph: CompiledGraph, question: str, context: SKRContext | None = None
+    ) -> None:
+        self._graph: Any = graph  # its overloads know no list of stream modes
+        self._asked: dict[str, Any] = {"input": {"question": question}, "context": context}
+        self._span_id = active_span_id.get()
+        self._output: SKROutput | None = None
+
+    @property
+    def answer(self) -> Answer:
+        """The answer, once the run has come to its end."""
+        if self._output is None or not self._output.get("stop_reason"):
+            raise RuntimeError("the run has not come to its end: consume its tokens first")
+        return answer_of(self._output)
+
+    def tokens(self) -> Generator[str, None, None]:
+        """Run with blocking calls; yields the final answer's tokens, and no others."""
+        with closing(self._graph.stream(**self._asked, stream_mode=_MODES)) as chunks:
+            for mode, chunk in chunks:
+                if token := self._take(mode, chunk):
+                    yield token
+
+    async def atokens(self) -> AsyncGenerator[str, None]:
+        """The same with awaited calls."""
+        async with aclosing(self._graph.astream(**self._asked, stream_mode=_MODES)) as chunks:
+            async for mode, chunk in chunks:
+                if token := self._take(mode, chunk):
+                    yield token
+
+    def complete(self) -> Answer:
+        """Run to the end with blocking calls."""
+        for _ in self.tokens():
+            pass
+        return self.answer
+
+    async def acomplete(self) -> Answer:
+        """Run to the end with awaited calls."""
+        async for _ in self.atokens():
+            pass
+        return self.answer
+
+    def _take(self, mode: str, chunk: Any) -> str:
+        if mode == "values":
+            self._output = chunk
+        elif chunk["type"] == "token":
+            return str(chunk["text"])
+        else:
+            tell(chunk, self._span_id)
+        return ""

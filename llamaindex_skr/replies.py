@@ -1,0 +1,83 @@
+"""Reply: what a LlamaIndex model sends, read into a `Generation`.
+
+Example:
+    >>> from llama_index.core.base.llms.types import ChatMessage
+    >>> reply = Reply("a model", None)
+    >>> for piece in ("In ", "Paris."):
+    ...     reply.add(ChatResponse(message=ChatMessage(""), delta=piece))
+    >>> reply.generation(Prompt("answer_directly", "Where?", "Where?")).text
+    'In Paris.'
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from llama_index.core.base.llms.types import ChatResponse
+
+from skr_core.errors import ModelError
+from skr_core.ports import OnToken
+from skr_core.types import Generation, Prompt, Usage
+from skr_core.usage import estimate_usage
+
+
+class Reply:
+    """A reply as it comes in: one chunk where nothing is streamed.
+
+    Args:
+        name: Of the model, for messages of errors.
+        on_token: Gets each piece.
+    """
+
+    def __init__(self, name: str, on_token: OnToken | None) -> None:
+        self.name, self.on_token = name, on_token
+        self.pieces: list[str] = []
+        self.usage: Usage | None = None
+        self.logprobs: list[float] = []
+
+    def add(self, chunk: ChatResponse) -> None:
+        """Take the next chunk."""
+        # A chunk of a stream says what is new in `delta`; a whole reply has none.
+        if piece := chunk.delta if chunk.delta is not None else chunk.message.content:
+            self.pieces.append(piece)
+            if self.on_token is not None:
+                self.on_token(piece)
+        self.usage = _usage(chunk) or self.usage  # the last chunk of a stream has it
+        self.logprobs += _logprobs(chunk)
+
+    def generation(self, prompt: Prompt) -> Generation:
+        """All of it; raises `ModelError` when it is empty."""
+        text = "".join(self.pieces)
+        if not text.strip():
+            raise ModelError(f"{self.name}: the model returned an empty reply")
+        usage = self.usage or estimate_usage(prompt, text)
+        return Generation(text, usage, tuple(self.logprobs) or None)
+
+
+def _get(source: Any, *names: str) -> Any:
+    """The first of these that a raw reply has; providers send objects or mappings."""
+    for name in names:
+        value = source.get(name) if isinstance(source, Mapping) else getattr(source, name, None)
+        if value is not None:
+            return value
+    return None
+
+
+def _usage(chunk: ChatResponse) -> Usage | None:
+    for given in (chunk.additional_kwargs, _get(chunk.raw, "usage", "usage_metadata")):
+        usage = Usage(
+            _get(given, "prompt_tokens", "input_tokens") or 0,
+            _get(given, "completion_tokens", "output_tokens") or 0,
+            calls=1,
+        )
+        if usage.total_tokens:
+            return usage
+    return None
+
+
+def _logprobs(chunk: ChatResponse) -> list[float]:
+    # LlamaIndex keeps the alternatives of each token, not the token's own: only `raw` has that.
+    choices = _get(chunk.raw, "choices") or [None]
+    tokens = _get(_get(choices[0], "logprobs"), "content") or []
+    return [float(_get(token, "logprob")) for token in tokens]

@@ -1,0 +1,104 @@
+"""Answers as LlamaIndex responses: whole, or streamed.
+
+A streamed response is made when the answer's first token is there, so everything before it, and
+whatever fails in it, happens inside ``query``, as with LlamaIndex's own engines. Its
+``source_nodes`` and ``metadata`` are filled when the stream ends.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Generator
+from contextlib import aclosing, closing
+from typing import Any
+from weakref import ref
+
+from llama_index.core.base.response.schema import (
+    AsyncStreamingResponse,
+    Response,
+    StreamingResponse,
+)
+from llama_index.core.schema import NodeWithScore
+
+from llamaindex_skr.adapters import to_node
+from llamaindex_skr.graph_run import GraphRun
+from skr_core.plain import to_plain
+from skr_core.types import Answer
+
+METADATA = ("decision", "rounds", "stop_reason", "citations", "usage", "removed_markers")
+"""What of an `Answer` goes into a response's ``metadata``, as plain values."""
+
+
+def to_response(answer: Answer) -> Response:
+    """An answer as a response.
+
+    Returns:
+        ``source_nodes`` are what the answer was given, in the order of its [n] markers.
+
+    Example:
+        >>> from skr_core.types import Decision
+        >>> known = Answer("Where?", "Paris.", (), (), Decision(False), (), "known", {})
+        >>> to_response(known).metadata["stop_reason"]
+        'known'
+    """
+    return Response(answer.text, _nodes(answer), _metadata(answer))
+
+
+def stream_response(run: GraphRun) -> StreamingResponse:
+    """Run up to the answer's first token; the rest as the response is consumed."""
+    tokens = run.tokens()
+    first = next(tokens, "")
+    response = StreamingResponse(tokens, metadata={})
+    response.response_gen = _rest(first, tokens, run, ref(response))
+    return response
+
+
+async def astream_response(run: GraphRun) -> AsyncStreamingResponse:
+    """The same, awaited."""
+    tokens = run.atokens()
+    first = await anext(tokens, "")
+    response = AsyncStreamingResponse(tokens, metadata={})
+    response.response_gen = _arest(first, tokens, run, ref(response))
+    return response
+
+
+# They know the response weakly: in a cycle of references, a stream that is dropped half read would
+# be closed by the garbage collector, from its inside and its outside at once.
+
+
+def _rest(
+    first: str, tokens: Generator[str, None, None], run: GraphRun, response: ref[StreamingResponse]
+) -> Generator[str, None, None]:
+    with closing(tokens):
+        yield first
+        yield from tokens
+    _fill(response(), run.answer)
+
+
+async def _arest(
+    first: str,
+    tokens: AsyncGenerator[str, None],
+    run: GraphRun,
+    response: ref[AsyncStreamingResponse],
+) -> AsyncGenerator[str, None]:
+    async with aclosing(tokens):
+        yield first
+        async for token in tokens:
+            yield token
+    _fill(response(), run.answer)
+
+
+def _fill(response: StreamingResponse | AsyncStreamingResponse | None, answer: Answer) -> None:
+    if response is None:  # only its tokens were kept
+        return
+    # Into what is there: an engine around this one may hold the list, or have added metadata.
+    response.source_nodes.extend(_nodes(answer))
+    response.metadata = {**(response.metadata or {}), **_metadata(answer)}
+    response.response_txt = answer.text
+
+
+def _nodes(answer: Answer) -> list[NodeWithScore]:
+    return [to_node(reference) for reference in answer.references]
+
+
+def _metadata(answer: Answer) -> dict[str, Any]:
+    return {key: to_plain(getattr(answer, key)) for key in METADATA}

@@ -1,0 +1,139 @@
+"""SKRRetriever: a LlamaIndex retriever that stays silent when the model knows the answer."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from llama_index.core.base.base_retriever import BaseRetriever
+from llama_index.core.callbacks import CallbackManager
+from llama_index.core.schema import NodeWithScore, QueryBundle
+
+from llamaindex_skr.adapters import (
+    LlamaIndexRetriever,
+    as_language_model,
+    as_retriever,
+    to_node,
+)
+from llamaindex_skr.events import tell
+from llamaindex_skr.graph_run import GraphRun
+from skr_core.budget import Budget
+from skr_core.errors import InputError, RetrieverError
+from skr_core.flow import Flow, arun, call, run
+from skr_core.plain import to_plain
+from skr_core.ports import Router
+from skr_core.prompts import PromptTemplates, checked_question
+from skr_core.routers import AlwaysRetrieve
+from skr_core.types import Decision
+from skr_graphs import SKRContext, create_self_completion_graph
+
+
+class SKRRetriever(BaseRetriever):
+    """Wraps a retriever: ``[]`` when the model knows, what suffices when it does not.
+
+    Without an `llm` the wrapped retriever is asked once and its nodes come back untouched. With
+    one, retrieval goes on until the references suffice: the model drafts an answer, says what is
+    missing, and that is searched too (RaLLM §5). Nodes are then made from references: their id is
+    their content's hash, and their metadata are flat.
+
+    LlamaIndex's ``RetrieverQueryEngine`` answers "Empty Response" where nothing was retrieved, so
+    a router that may skip retrieval belongs into `SKRQueryEngine`; here it is for callers who
+    handle an empty list themselves.
+
+    Args:
+        retriever: A LlamaIndex retriever or index, or a `Retriever`.
+        router: Decides whether to retrieve; always, by default.
+        k: Nodes at most; None leaves it to the retriever, or to the budget in a loop. An index
+            that takes ``similarity_top_k`` is asked for as many.
+        llm: Turns self-completion on: a LlamaIndex LLM, a model id, or a `LanguageModel`.
+        budget: The limits of self-completion.
+        templates: The words of its prompts.
+        callback_manager: LlamaIndex's.
+
+    Raises:
+        InputError: The retriever or the model is none of the above, or `k` is below 1.
+        RetrieverError: While retrieving with an `llm`: every search failed.
+
+    Example:
+        >>> from skr_core.routers import NeverRetrieve
+        >>> from skr_core.testing import MappingRetriever
+        >>> search = MappingRetriever({"Capital?": ["Paris is the capital."]})
+        >>> SKRRetriever(search).retrieve("Capital?")[0].text
+        'Paris is the capital.'
+        >>> SKRRetriever(search, router=NeverRetrieve()).retrieve("Capital?")
+        []
+    """
+
+    def __init__(
+        self,
+        retriever: object,
+        *,
+        router: Router | None = None,
+        k: int | None = None,
+        llm: object = None,
+        budget: Budget | None = None,
+        templates: PromptTemplates | None = None,
+        callback_manager: CallbackManager | None = None,
+    ) -> None:
+        if k is not None and k < 1:
+            raise InputError(f"k must be at least 1, not {k}")
+        super().__init__(callback_manager)
+        model = None if llm is None else as_language_model(llm)
+        budget = budget or Budget()
+        self._k = k
+        self._router = router or AlwaysRetrieve()
+        self._source = as_retriever(retriever, model=model, k=k)
+        self._completes = model is not None
+        self._context = SKRContext(
+            model=model,
+            retriever=self._source,
+            budget=replace(budget, max_references=k) if k else budget,
+            templates=templates,
+            abstain=True,  # the text is not wanted, so no call is spent on a last answer
+        )
+        self._graph = create_self_completion_graph().compile(name="skr")
+
+    def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
+        return run(self._nodes(query_bundle))
+
+    async def _aretrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
+        return await arun(self._nodes(query_bundle))
+
+    def _nodes(self, query_bundle: QueryBundle) -> Flow[list[NodeWithScore]]:
+        question = checked_question(query_bundle.query_str)
+        decision = yield from call(self._router.decide, self._router.adecide, question)
+        if decision.retrieve and self._completes:
+            return (yield from self._complete(question, decision))  # the graph tells the decision
+        tell({"type": "route", "decision": to_plain(decision)})
+        return (yield from self._search(query_bundle))[: self._k] if decision.retrieve else []
+
+    def _search(self, query_bundle: QueryBundle) -> Flow[list[NodeWithScore]]:
+        source = self._source
+        if isinstance(source, LlamaIndexRetriever):  # its nodes, and its errors, as they are
+            inner = source.retriever
+            return (yield from call(inner.retrieve, inner.aretrieve, query_bundle))
+        found = yield from call(source.retrieve, source.aretrieve, query_bundle.query_str)
+        return [to_node(reference) for reference in found]
+
+    def _complete(self, question: str, decision: Decision) -> Flow[list[NodeWithScore]]:
+        graph_run = GraphRun(
+            self._graph, question, replace(self._context, router=_Decided(decision))
+        )
+        answer = yield from call(graph_run.complete, graph_run.acomplete)
+        if answer.stop_reason == "retriever_failed" and not answer.references:
+            raise RetrieverError(
+                "; ".join(error for each in answer.rounds for error in each.errors)
+            )
+        return [to_node(reference) for reference in answer.references]
+
+
+class _Decided:
+    """A router that was asked already."""
+
+    def __init__(self, decision: Decision) -> None:
+        self.decision = decision
+
+    def decide(self, question: str) -> Decision:
+        return self.decision
+
+    async def adecide(self, question: str) -> Decision:
+        return self.decision

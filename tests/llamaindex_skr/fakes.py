@@ -1,0 +1,110 @@
+"""What the tests of this folder share: three nodes, an index over them, a model with a script."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from llama_index.core import VectorStoreIndex
+from llama_index.core.base.llms.types import ChatMessage, ChatResponse, LLMMetadata
+from llama_index.core.embeddings import MockEmbedding
+from llama_index.core.llms import MockLLM
+from llama_index.core.retrievers import BaseRetriever
+from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
+from pydantic import Field
+
+from skr_core.prompts import QUERY_LEAD, REFUSAL
+
+QUESTION = "Where was the director of Jaws born?"
+FOLLOW_UP = "Where was Steven Spielberg born?"
+ANSWER = "Steven Spielberg directed Jaws [1]. He was born in Cincinnati [2]."
+JAWS = "Jaws was directed by Steven Spielberg."
+BORN = "Steven Spielberg was born in Cincinnati, Ohio."
+PARIS = "Paris is the capital of France."
+
+
+def nodes() -> list[TextNode]:
+    return [TextNode(text=text, id_=f"node-{text[:5]}") for text in (JAWS, BORN, PARIS)]
+
+
+def index() -> VectorStoreIndex:
+    return VectorStoreIndex(nodes(), embed_model=MockEmbedding(embed_dim=4))
+
+
+class Search(BaseRetriever):
+    """Finds what a query was said to find; awaits for itself."""
+
+    def __init__(self, found: dict[str, list[str]] | None = None) -> None:
+        super().__init__()
+        self.found = {QUESTION: [JAWS], FOLLOW_UP: [BORN]} if found is None else found
+        self.colours: list[str] = []
+
+    def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
+        self.colours.append("sync")
+        return self._of(query_bundle)
+
+    async def _aretrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
+        self.colours.append("async")
+        return self._of(query_bundle)
+
+    def _of(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
+        texts = self.found.get(query_bundle.query_str, [])
+        return [NodeWithScore(node=TextNode(text=text), score=0.5) for text in texts]
+
+
+def two_hops(prompt: str) -> str:
+    """Refuses, asks for the birthplace, and answers when it has that."""
+    if QUERY_LEAD in prompt:
+        return f"{QUERY_LEAD} {FOLLOW_UP}"
+    if "internal knowledge" in prompt:
+        return "Cincinnati, as far as I know."
+    return ANSWER if BORN in prompt else f"{REFUSAL}."
+
+
+class Speaker(MockLLM):
+    """Says what a function makes of the last message; streams it word by word."""
+
+    reply: Callable[[str], str] = two_hops
+    sent: list[str] = Field(default_factory=list)
+    colours: list[str] = Field(default_factory=list)
+
+    def __init__(self, reply: Callable[[str], str] = two_hops) -> None:
+        super().__init__()
+        self.reply = reply
+
+    @property
+    def metadata(self) -> LLMMetadata:
+        return LLMMetadata(is_chat_model=True)
+
+    def _say(self, messages: Sequence[ChatMessage], colour: str) -> str:
+        self.colours.append(colour)
+        self.sent.append(str(messages[-1].content))
+        return self.reply(self.sent[-1])
+
+    def chat(self, messages: Sequence[ChatMessage], **kwargs: Any) -> ChatResponse:
+        return _response(self._say(messages, "sync"))
+
+    async def achat(self, messages: Sequence[ChatMessage], **kwargs: Any) -> ChatResponse:
+        return _response(self._say(messages, "async"))
+
+    def stream_chat(self, messages: Sequence[ChatMessage], **kwargs: Any) -> Any:
+        text = self._say(messages, "sync stream")
+        return (_response(text, delta=piece) for piece in _words(text))
+
+    async def astream_chat(self, messages: Sequence[ChatMessage], **kwargs: Any) -> Any:
+        text = self._say(messages, "async stream")
+
+        async def chunks() -> Any:
+            for piece in _words(text):
+                yield _response(text, delta=piece)
+
+        return chunks()
+
+
+def _response(text: str, **kwargs: Any) -> ChatResponse:
+    return ChatResponse(message=ChatMessage(text, role="assistant"), **kwargs)
+
+
+def _words(text: str) -> list[str]:
+    first, *rest = text.split(" ")
+    return [first, *(f" {word}" for word in rest)]
