@@ -16,7 +16,7 @@ STOP_REASONS = {
     "known": "the model knows this without references",
     "sufficient": "the references suffice",
     "no_new_queries": "the model had no further query",
-    "no_new_references": "searching brought nothing new",
+    "no_new_references": "searching found nothing new",
     "max_rounds": "the rounds are used up",
     "max_calls": "the calls are used up",
     "max_tokens": "the tokens are used up",
@@ -47,8 +47,8 @@ def answer(console: Console, answer: Answer, model: str, *, answered: bool = Fal
     usage = answer.total_usage
     about = " (estimated)" if usage.estimated else ""
     console.print(
-        f"[dim]Stopped: {STOP_REASONS[answer.stop_reason]} · {len(answer.rounds)} rounds · "
-        f"{usage.calls} calls · {usage.total_tokens} tokens{about}[/dim]"
+        f"[dim]Stopped: {STOP_REASONS[answer.stop_reason]} · {_count(len(answer.rounds), 'round')} · "
+        f"{_count(usage.calls, 'call')} · {usage.total_tokens} tokens{about}[/dim]"
     )
     if model == "extractive":
         console.print(f"[dim]{BASELINE}[/dim]")
@@ -69,6 +69,10 @@ def event(console: Console, event: dict[str, Any]) -> None:
         console.print(Text(event["text"]), end="")
     elif kind == "answer":
         console.print()
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def _rounds(console: Console, answer: Answer) -> None:

@@ -22,6 +22,7 @@ from typing import Any
 
 import orjson
 
+from skr_core.backends.store_lock import LOCK_NAME
 from skr_core.errors import DataError, InputError
 from skr_core.types import Metadata
 
@@ -50,7 +51,7 @@ OnBad = Callable[[DataError], None]
 def find_files(paths: Sequence[str | Path]) -> list[Path]:
     """The files to read: those named, and all of a known suffix in the folders named.
 
-    Hidden files and folders are passed over; the order is that of the names.
+    Hidden files and folders, and the folders of stores, are passed over; the order is that of the names.
 
     Raises:
         InputError: A path does not exist, or a named file is of an unknown suffix.
@@ -88,6 +89,9 @@ def load_file(path: Path, on_bad: OnBad) -> Iterator[Document]:
 
 def _walk(folder: Path) -> Iterator[Path]:
     for root, folders, names in os.walk(folder):
+        if LOCK_NAME in names:  # a store's own folder is no document
+            folders.clear()
+            continue
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         for name in sorted(names):
             path = Path(root, name)

@@ -155,3 +155,11 @@ def test_a_large_file_is_read_line_by_line(tmp_path):
     path.write_text('{"text": "one"}\n' + "{broken\n")
     documents = load_file(path, lambda error: pytest.fail("read ahead"))
     assert next(documents).text == "one"
+
+
+def test_a_store_inside_a_folder_is_no_document(tmp_path):
+    (tmp_path / "note.txt").write_text("A note.")
+    (tmp_path / "store").mkdir()
+    (tmp_path / "store" / "store.lock").touch()
+    (tmp_path / "store" / "references.jsonl").write_text('{"format": 1}')
+    assert find_files([tmp_path]) == [tmp_path / "note.txt"]
