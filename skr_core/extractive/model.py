@@ -5,7 +5,7 @@ from __future__ import annotations
 from skr_core.extractive.evidence import Sentence, plain
 from skr_core.extractive.follow_up import follow_up_queries
 from skr_core.extractive.quoting import choose_quotes
-from skr_core.extractive.sufficiency import is_sufficient
+from skr_core.extractive.sufficiency import is_sufficient, speaks_of_all
 from skr_core.extractive.text import content_words
 from skr_core.ports import OnToken
 from skr_core.prompts import MAX_QUERIES, QUERY_LEAD, REFUSAL
@@ -67,7 +67,10 @@ def _answer(prompt: Prompt, *, may_refuse: bool) -> str:
     quotes = choose_quotes(prompt.question, prompt.references)
     if may_refuse and not is_sufficient(prompt.question, prompt.references, quotes):
         return REFUSAL
-    quoted = (_quote(each, prompt.references[each.number - 1]) for each in quotes.sentences)
+    chosen = quotes.sentences
+    if chosen and speaks_of_all(prompt.question, chosen[0]):
+        chosen = chosen[:1]  # more would only be said beside the point
+    quoted = (_quote(each, prompt.references[each.number - 1]) for each in chosen)
     return " ".join(quoted) or UNKNOWN
 
 

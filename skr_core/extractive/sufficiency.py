@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from skr_core.extractive.evidence import is_title, read_titles
+from skr_core.extractive.evidence import Sentence, is_title, read_titles
 from skr_core.extractive.quoting import Quotes
 from skr_core.extractive.text import content_words, names
 from skr_core.types import Reference
@@ -28,10 +28,15 @@ def is_sufficient(question: str, references: Sequence[Reference], quotes: Quotes
     if not quotes.sentences:
         return False
     best = quotes.sentences[0]
-    asked = set(content_words(question))
-    if asked <= best.words:
+    if speaks_of_all(question, best):
         return True
+    asked = set(content_words(question))
     titles = read_titles(references)
     return quotes.coverage >= LEAST_COVERAGE and all(
         asked.issuperset(content_words(name)) or is_title(name, titles) for name in names(best.text)
     )
+
+
+def speaks_of_all(question: str, sentence: Sentence) -> bool:
+    """Whether a sentence, with its title, has every word of the question that means something."""
+    return set(content_words(question)) <= sentence.words
