@@ -1,0 +1,162 @@
+"""SKRRetriever: a LangChain retriever that stays silent when the model knows the answer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cached_property
+from typing import Any, cast
+
+from langchain_core.callbacks import (
+    AsyncCallbackManagerForRetrieverRun,
+    CallbackManagerForRetrieverRun,
+    adispatch_custom_event,
+    dispatch_custom_event,
+)
+from langchain_core.documents import Document
+from langchain_core.retrievers import BaseRetriever
+from langchain_core.runnables import Runnable, RunnableConfig
+from langchain_core.vectorstores import VectorStore, VectorStoreRetriever
+from pydantic import Field, PositiveInt, field_validator
+
+from langchain_skr.adapters import as_language_model, as_retriever, to_document
+from langchain_skr.graph import create_skr_graph
+from skr_core.budget import Budget
+from skr_core.errors import RetrieverError
+from skr_core.flow import Flow, arun, call, run
+from skr_core.plain import to_plain
+from skr_core.ports import LanguageModel, Retriever, Router
+from skr_core.routers import AlwaysRetrieve
+from skr_core.types import Decision
+from skr_graphs import CompiledGraph, SKRContext, answer_of
+
+DECISION_EVENT = "skr_decision"
+"""Name of the custom event that tells each call's decision, found or not."""
+
+
+class SKRRetriever(BaseRetriever):
+    """Wraps a retriever: ``[]`` when the model knows, what suffices when it does not.
+
+    Without a `model` the wrapped retriever is asked once and its documents come back untouched.
+    With one, retrieval goes on until the references suffice: the model drafts an answer, says
+    what is missing, and that is searched too (RaLLM §5); documents are then made from references
+    and carry flat metadata alone.
+
+    Each call tells its decision as the custom event ``skr_decision``, which ``astream_events`` and
+    callback handlers see.
+
+    Attributes:
+        retriever: A LangChain retriever, vector store or runnable, or a `Retriever`.
+        router: Decides whether to retrieve; always, by default.
+        k: Documents at most; None leaves it to the retriever, or to the budget in a loop. May also
+            be given to ``invoke``. A vector store is asked for as many.
+        model: Turns self-completion on: a LangChain model, an id for ``init_chat_model``, or a
+            `LanguageModel`.
+        budget: The limits of self-completion.
+
+    Example:
+        >>> from langchain_core.runnables import RunnableLambda
+        >>> from skr_core.routers import NeverRetrieve
+        >>> search = RunnableLambda(lambda query: [Document("Paris is the capital of France.")])
+        >>> len(SKRRetriever(retriever=search).invoke("Capital of France?"))
+        1
+        >>> SKRRetriever(retriever=search, router=NeverRetrieve()).invoke("Capital of France?")
+        []
+    """
+
+    retriever: Any
+    router: Router = Field(default_factory=AlwaysRetrieve)
+    k: PositiveInt | None = None
+    model: Any = None
+    budget: Budget | None = None
+
+    @field_validator("retriever")
+    @classmethod
+    def _usable_retriever(cls, value: Any) -> Any:
+        as_retriever(value)  # raises for what is none
+        return value.as_retriever() if isinstance(value, VectorStore) else value
+
+    @field_validator("model")
+    @classmethod
+    def _usable_model(cls, value: Any) -> LanguageModel | None:
+        return None if value is None else as_language_model(value)
+
+    def _get_relevant_documents(
+        self, query: str, *, run_manager: CallbackManagerForRetrieverRun, k: int | None = None
+    ) -> list[Document]:
+        return run(self._documents(query, k or self.k, {"callbacks": run_manager.get_child()}))
+
+    async def _aget_relevant_documents(
+        self, query: str, *, run_manager: AsyncCallbackManagerForRetrieverRun, k: int | None = None
+    ) -> list[Document]:
+        config: RunnableConfig = {"callbacks": run_manager.get_child()}
+        return await arun(self._documents(query, k or self.k, config))
+
+    def _documents(self, query: str, k: int | None, config: RunnableConfig) -> Flow[list[Document]]:
+        decision = yield from call(self.router.decide, self.router.adecide, query)
+        tell = (DECISION_EVENT, to_plain(decision))
+        yield from call(dispatch_custom_event, adispatch_custom_event, *tell, config=config)
+        if not decision.retrieve:
+            return []
+        search = self._search if self.model is None else self._self_complete
+        return (yield from search(query, k, decision, config))[:k]
+
+    def _search(
+        self, query: str, k: int | None, decision: Decision, config: RunnableConfig
+    ) -> Flow[list[Document]]:
+        source = self.retriever
+        if isinstance(source, Runnable):
+            # Only a vector store is known to take a number; others may fail on it.
+            asked = {"k": k} if k and isinstance(source, VectorStoreRetriever) else {}
+            found: list[Document] = yield from call(
+                cast("Callable[..., Any]", source.invoke),
+                cast("Callable[..., Any]", source.ainvoke),
+                query,
+                config,
+                **asked,
+            )
+            return found
+        port: Retriever = source
+        references = yield from call(port.retrieve, port.aretrieve, query)
+        return [to_document(reference) for reference in references]
+
+    def _self_complete(
+        self, query: str, k: int | None, decision: Decision, config: RunnableConfig
+    ) -> Flow[list[Document]]:
+        budget = self.budget or Budget()
+        context = SKRContext(
+            router=_Decided(decision),
+            budget=replace(budget, max_references=k) if k else budget,
+        )
+        graph = self._graph
+        output = yield from call(
+            cast("Callable[..., Any]", graph.invoke),
+            cast("Callable[..., Any]", graph.ainvoke),
+            {"question": query},
+            config,
+            context=context,
+        )
+        answer = answer_of(output)
+        if answer.stop_reason == "retriever_failed" and not answer.references:
+            raise RetrieverError(
+                "; ".join(error for each in answer.rounds for error in each.errors)
+            )
+        return [to_document(reference) for reference in answer.references]
+
+    @cached_property
+    def _graph(self) -> CompiledGraph:
+        # It abstains: the text is not wanted, so no call is spent on a last answer.
+        return create_skr_graph(self.model, self.retriever, abstain=True)
+
+
+class _Decided:
+    """A router that was asked already."""
+
+    def __init__(self, decision: Decision) -> None:
+        self.decision = decision
+
+    def decide(self, question: str) -> Decision:
+        return self.decision
+
+    async def adecide(self, question: str) -> Decision:
+        return self.decision

@@ -1,0 +1,81 @@
+"""create_skr_tool: the whole loop as one tool of an agent."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from langchain_core.tools import BaseTool, StructuredTool
+from pydantic import BaseModel, Field
+
+from langchain_skr.graph import create_skr_graph
+from skr_graphs import SKROutput
+
+NAME = "answer_from_references"
+DESCRIPTION = (
+    "Answers a question from a library of references, searching it as often as the question needs. "
+    "The answer cites references as [n]; it says so when the references do not suffice."
+)
+
+
+class ToolQuestion(BaseModel):
+    """What an agent calls the tool with."""
+
+    question: str = Field(description="A complete question that stands on its own.")
+
+
+def create_skr_tool(
+    model: object,
+    retriever: object,
+    *,
+    name: str = NAME,
+    description: str = DESCRIPTION,
+    **options: Any,
+) -> BaseTool:
+    """Make a tool that retrieves until the references suffice, for ``create_agent``.
+
+    Args:
+        model: As for `create_skr_graph`.
+        retriever: As for `create_skr_graph`.
+        name: What the agent calls it.
+        description: From which the agent learns when to call it.
+        **options: The other options of `create_skr_graph`.
+
+    Returns:
+        A tool whose content is the answer's text and whose artifact is the graph's output,
+        `skr_graphs.SKROutput`: plain values, so that checkpointers hold it.
+        ``answer_of(message.artifact)`` makes an `Answer` of it.
+
+    Raises:
+        InputError: The model or the retriever is not usable.
+
+    Example:
+        >>> from langchain_core.language_models import FakeListChatModel
+        >>> from langchain_core.documents import Document
+        >>> from langchain_core.runnables import RunnableLambda
+        >>> tool = create_skr_tool(
+        ...     FakeListChatModel(responses=["Paris [1]."]),
+        ...     RunnableLambda(lambda query: [Document("Paris is the capital of France.")]),
+        ... )
+        >>> tool.invoke({"question": "What is the capital of France?"})
+        'Paris [1].'
+    """
+    graph = create_skr_graph(model, retriever, **options)
+
+    def answer(question: str) -> tuple[str, SKROutput]:
+        return _content_and_artifact(graph.invoke({"question": question}))
+
+    async def aanswer(question: str) -> tuple[str, SKROutput]:
+        return _content_and_artifact(await graph.ainvoke({"question": question}))
+
+    return StructuredTool.from_function(
+        answer,
+        aanswer,
+        name=name,
+        description=description,
+        args_schema=ToolQuestion,
+        response_format="content_and_artifact",
+    )
+
+
+def _content_and_artifact(output: Any) -> tuple[str, SKROutput]:
+    return output["answer"], output

@@ -1,0 +1,107 @@
+"""``langgraph dev`` serves the graph of ``langgraph.json``; its client streams a run."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from skr_app.demo_corpus import QUESTION
+
+sdk = pytest.importorskip("langgraph_sdk", reason="the extra `server` is not installed")
+pytestmark = pytest.mark.integration
+
+ROOT = Path(__file__).resolve().parents[2]
+COMMAND = Path(sys.executable).with_name("langgraph")
+INPUT = {"question": QUESTION}
+PATIENCE_S = 60
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    if not COMMAND.exists():
+        pytest.skip("no `langgraph` command: the extra `server` is not installed")
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    log = tmp_path_factory.mktemp("server") / "log"
+    url = f"http://127.0.0.1:{port}"
+    here = {key: value for key, value in os.environ.items() if not key.startswith("SKR_")}
+    paths = [str(ROOT), str(ROOT / "graphs"), here.get("PYTHONPATH", "")]
+    with log.open("w") as output:
+        process = subprocess.Popen(
+            [COMMAND, "dev", "--no-browser", "--no-reload", "--port", str(port)],
+            cwd=ROOT,
+            env={**here, "PYTHONPATH": os.pathsep.join(paths), "LANGSMITH_TRACING": "false"},
+            stdout=output,
+            stderr=subprocess.STDOUT,
+        )
+        try:
+            wait_for(url, process, log)
+            yield url
+            assert "Blocking call" not in log.read_text()
+        finally:
+            process.terminate()
+            process.wait(20)
+
+
+def wait_for(url: str, process: subprocess.Popen[bytes], log: Path) -> None:
+    until = time.monotonic() + PATIENCE_S
+    while time.monotonic() < until and process.poll() is None:
+        try:
+            with urllib.request.urlopen(f"{url}/ok"):
+                return
+        except OSError:
+            time.sleep(0.2)
+    pytest.fail(f"the server did not start:\n{log.read_text()[-2000:]}")
+
+
+def check(parts: list[Any]) -> None:
+    """A stream tells the loop as it goes, and the answer at its end."""
+    assert [part.data for part in parts if part.event == "error"] == []
+    events = [part.data for part in parts if part.event == "custom"]
+    assert events[0]["type"] == "route"
+    assert sum(each["type"] == "query" for each in events) > 1
+    answer = [part.data for part in parts if part.event == "values"][-1]
+    assert answer["citations"]
+    assert events[-1]["answer"] == answer["answer"]
+
+
+def test_a_streamed_run(server: str) -> None:
+    with sdk.get_sync_client(url=server) as client:
+        modes = ["custom", "values"]
+        check(list(client.runs.stream(None, "skr", input=INPUT, stream_mode=modes)))
+
+
+async def test_a_streamed_run_awaited(server: str) -> None:
+    async with sdk.get_client(url=server) as client:
+        stream = client.runs.stream(None, "skr", input=INPUT, stream_mode=["custom", "values"])
+        check([part async for part in stream])
+
+
+def test_a_context_in_json_and_its_schema(server: str) -> None:
+    with sdk.get_sync_client(url=server) as client:
+        (assistant,) = client.assistants.search()
+        schemas = client.assistants.get_schemas(assistant["assistant_id"])
+        fields = schemas["context_schema"]["properties"]
+        assert {"budget", "abstain"} <= set(fields)
+        assert not {"model", "retriever", "router"} & set(fields)
+        context = {"budget": {"max_rounds": 1}, "abstain": True}
+        output = client.runs.wait(None, "skr", input=INPUT, context=context)
+        assert len(output["rounds"]) == 1
+
+
+def test_a_thread_keeps_its_rounds(server: str) -> None:
+    with sdk.get_sync_client(url=server) as client:
+        thread = client.threads.create()["thread_id"]
+        client.runs.wait(thread, "skr", input=INPUT)
+        history = client.threads.get_history(thread, limit=50)
+        assert ["follow_up"] in [state["next"] for state in history]

@@ -1,0 +1,191 @@
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any
+from uuid import UUID
+
+import pytest
+from langchain_core.callbacks import BaseCallbackHandler
+from langchain_core.documents import Document
+from langchain_core.embeddings import DeterministicFakeEmbedding
+from langchain_core.retrievers import BaseRetriever
+from langchain_core.runnables import RunnableLambda
+from langchain_core.vectorstores import InMemoryVectorStore
+from langchain_tests.integration_tests import RetrieversIntegrationTests
+from langgraph.graph import END, START, StateGraph
+
+from langchain_skr import SKRRetriever
+from skr_core.budget import Budget
+from skr_core.errors import RetrieverError
+from skr_core.prompts import REFUSAL
+from skr_core.routers import AlwaysRetrieve
+from skr_core.testing import MappingRetriever, ScriptedModel
+from skr_core.types import content_id
+from tests.langchain_skr.fakes import FOUND, FURTHER, QUESTION, Library, RouteByWord, model
+
+Find = Callable[..., Awaitable[list[Document]]]
+KNOWN = "What is the capital of France?"
+
+
+@pytest.fixture(params=["invoke", "ainvoke", "batch", "abatch"])
+def find(request: pytest.FixtureRequest) -> Find:
+    async def find(retriever: BaseRetriever, query: str, **kwargs: Any) -> list[Document]:
+        if request.param == "invoke":
+            return await asyncio.to_thread(retriever.invoke, query, **kwargs)
+        if request.param == "ainvoke":
+            return await retriever.ainvoke(query, **kwargs)
+        if request.param == "batch":
+            return (await asyncio.to_thread(retriever.batch, [query], **kwargs))[0]
+        return (await retriever.abatch([query], **kwargs))[0]
+
+    return find
+
+
+def vector_store() -> InMemoryVectorStore:
+    store = InMemoryVectorStore(DeterministicFakeEmbedding(size=8))
+    store.add_texts([f"Text {number}" for number in range(6)])
+    return store
+
+
+class TestStandardOverVectorStore(RetrieversIntegrationTests):
+    @property
+    def retriever_constructor(self) -> type[SKRRetriever]:
+        return SKRRetriever
+
+    @property
+    def retriever_constructor_params(self) -> dict[str, Any]:
+        return {"retriever": vector_store(), "router": AlwaysRetrieve()}
+
+    @property
+    def retriever_query_example(self) -> str:
+        return QUESTION
+
+
+class TestStandardWithSelfCompletion(TestStandardOverVectorStore):
+    @property
+    def retriever_constructor_params(self) -> dict[str, Any]:
+        return {"retriever": Library(), "router": AlwaysRetrieve(), "model": model()}
+
+
+async def test_documents_come_back_untouched(find: Find) -> None:
+    found = await find(SKRRetriever(retriever=Library()), QUESTION)
+    assert [each.page_content for each in found] == FOUND[QUESTION]
+    assert found[0].id == "own-0"
+    assert found[0].metadata == {"nested": {"is": "kept"}}
+
+
+async def test_a_known_question_finds_nothing_and_searches_nothing(find: Find) -> None:
+    library = Library()
+    retriever = SKRRetriever(retriever=library, router=RouteByWord(), model=model())
+    assert await find(retriever, KNOWN) == []
+    assert library.asked == []
+
+
+async def test_self_completion_brings_what_suffices(find: Find) -> None:
+    library, scripted = Library(), model()
+    found = await find(SKRRetriever(retriever=library, model=scripted), QUESTION)
+    assert library.asked == [QUESTION, FURTHER]
+    assert {each.page_content for each in found} == {*FOUND[QUESTION], *FOUND[FURTHER]}
+    assert found[0].id == content_id(found[0].page_content)
+
+
+async def test_self_completion_is_within_the_budget_and_asks_for_no_last_answer(
+    find: Find,
+) -> None:
+    refusing = ScriptedModel([REFUSAL])
+    retriever = SKRRetriever(retriever=Library(), model=refusing, budget=Budget(max_rounds=1))
+    assert len(await find(retriever, QUESTION, k=2)) == 2
+    assert [prompt.task for prompt in refusing.prompts] == ["answer_with_references"]
+
+
+async def test_the_number_is_at_most_k_and_a_vector_store_is_asked_for_it(find: Find) -> None:
+    over_store = SKRRetriever(retriever=vector_store(), k=6)
+    assert len(await find(over_store, QUESTION)) == 6
+    assert len(await find(over_store, QUESTION, k=1)) == 1
+    assert len(await find(SKRRetriever(retriever=Library(), k=2), QUESTION)) == 2
+
+
+async def test_a_retriever_of_the_core_works_too(find: Find) -> None:
+    retriever = SKRRetriever(retriever=MappingRetriever(FOUND))
+    assert [each.page_content for each in await find(retriever, QUESTION)] == FOUND[QUESTION]
+
+
+async def test_failure_is_raised_and_never_looks_like_knowledge(find: Find) -> None:
+    broken = MappingRetriever({}, failing=[QUESTION])
+    with pytest.raises(RetrieverError, match="no connection"):
+        await find(SKRRetriever(retriever=broken), QUESTION)
+    with pytest.raises(RetrieverError, match="no connection"):
+        await find(SKRRetriever(retriever=broken, model=model()), QUESTION)
+
+
+@pytest.mark.parametrize(
+    ("fields", "says"),
+    [
+        ({"retriever": 5}, "a retriever is wanted"),
+        ({"retriever": Library(), "model": 5}, "a model is wanted"),
+        ({"retriever": Library(), "k": 0}, "greater than 0"),
+    ],
+)
+def test_what_cannot_be_used_is_refused_at_once(fields: dict[str, Any], says: str) -> None:
+    with pytest.raises(ValueError, match=says):
+        SKRRetriever(**fields)
+
+
+class Decisions(BaseCallbackHandler):
+    def __init__(self) -> None:
+        self.seen: list[tuple[str, bool]] = []
+        self.names: list[str] = []
+
+    def on_custom_event(self, name: str, data: Any, *, run_id: UUID, **kwargs: Any) -> None:
+        self.seen.append((name, data["retrieve"]))
+
+    def on_retriever_start(self, serialized: Any, query: str, **kwargs: Any) -> None:
+        self.names.append(kwargs["name"])
+
+    def on_chat_model_start(self, *args: Any, **kwargs: Any) -> None:
+        self.names.append("model")
+
+
+async def test_the_decision_is_an_event_of_its_own_call(find: Find) -> None:
+    handler = Decisions()
+    retriever = SKRRetriever(retriever=Library(), router=RouteByWord(), model=model())
+    for query in (KNOWN, QUESTION):
+        await find(retriever, query, config={"callbacks": [handler]})
+    assert handler.seen == [("skr_decision", False), ("skr_decision", True)]
+    assert handler.names == [
+        *["SKRRetriever"] * 2,
+        *["Library", "model", "model", "Library", "model"],
+    ]
+
+
+async def test_the_decision_shows_in_astream_events() -> None:
+    chain = SKRRetriever(retriever=Library(), router=RouteByWord()) | RunnableLambda(len)
+    events = [each async for each in chain.astream_events(KNOWN)]
+    (told,) = [each["data"] for each in events if each["event"] == "on_custom_event"]
+    assert told["reason"] == "by its words"
+    assert events[-1]["data"]["output"] == 0
+
+
+@pytest.mark.parametrize("colour", ["sync", "async"])
+async def test_the_drafts_of_a_retriever_do_not_leak_into_a_graph_s_messages(colour: str) -> None:
+    retriever = SKRRetriever(retriever=Library(), model=model())
+
+    def count(state: dict[str, Any]) -> dict[str, Any]:
+        return {"found": len(retriever.invoke(QUESTION))}
+
+    async def acount(state: dict[str, Any]) -> dict[str, Any]:
+        return {"found": len(await retriever.ainvoke(QUESTION))}
+
+    builder = StateGraph(dict)
+    builder.add_node("count", RunnableLambda(count, acount))
+    builder.add_edge(START, "count")
+    builder.add_edge("count", END)
+    graph: Any = builder.compile()
+    mode = ["messages", "custom", "values"]
+    if colour == "sync":
+        events = list(graph.stream({}, stream_mode=mode))
+    else:
+        events = [each async for each in graph.astream({}, stream_mode=mode)]
+    assert [each for each in events if each[0] != "values"] == []
+    assert events[-1][1]["found"] == 5
