@@ -3,6 +3,7 @@
 from langchain_skr import create_skr_graph
 from skr_core.prompts import QUERY_LEAD, REFUSAL
 from skr_core.testing import MappingRetriever, ScriptedModel
+from skr_graphs import SKRContext
 
 question = "Where was the designer of the lighthouse born?"
 model = ScriptedModel(
@@ -19,7 +20,9 @@ retriever = MappingRetriever(
 )
 graph = create_skr_graph(model, retriever)
 
-for event in graph.stream({"question": question}, stream_mode="custom"):
+eager = SKRContext(stream=True)  # ask the model for tokens as it makes them
+
+for event in graph.stream({"question": question}, context=eager, stream_mode="custom"):
     if event["type"] == "query":
         print(f"search {event['round']}: {event['query']}")
     elif event["type"] == "references":

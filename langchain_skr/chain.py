@@ -78,7 +78,7 @@ class SKRChain(Runnable[Question, str]):
     ) -> Iterator[str]:
         """Yield the final answer's tokens, and no others."""
         events: Any = self.graph.stream(
-            _input(input), config, context=_context(config), stream_mode="custom"
+            _input(input), config, context=_context(config, stream=True), stream_mode="custom"
         )
         with closing(events):
             for event in events:
@@ -90,7 +90,7 @@ class SKRChain(Runnable[Question, str]):
     ) -> AsyncIterator[str]:
         """The same, awaited."""
         events: Any = self.graph.astream(
-            _input(input), config, context=_context(config), stream_mode="custom"
+            _input(input), config, context=_context(config, stream=True), stream_mode="custom"
         )
         async with aclosing(events):
             async for event in events:
@@ -140,8 +140,8 @@ def _input(question: Question) -> Any:
     raise InputError('the chain takes a string or {"question": a string}')
 
 
-def _context(config: RunnableConfig | None) -> SKRContext | None:
-    """What this run replaces; None, where it replaces nothing, leaves the graph its own."""
+def _context(config: RunnableConfig | None, *, stream: bool | None = None) -> SKRContext:
+    """What this run replaces of the graph's own."""
     given = ensure_config(config).get("configurable", {})
     chosen = {name: given[name] for name in CONFIGURABLE if given.get(name) is not None}
-    return SKRContext(**chosen) if chosen else None
+    return SKRContext(**chosen, stream=stream)

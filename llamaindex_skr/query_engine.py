@@ -116,6 +116,7 @@ class SKRQueryEngine(BaseQueryEngine):
             abstain=abstain,
             demonstrations=demonstrations,
             templates=templates,
+            stream=streaming,
         )
         return cls(
             create_self_completion_graph().compile(name="skr"),

@@ -17,13 +17,14 @@ from skr_core.prompts import DEFAULT_TEMPLATES, PromptTemplates
 from skr_core.reflectors import RefusalReflector
 from skr_core.routers import AlwaysRetrieve
 from skr_core.types import Demonstration
+from skr_graphs.streaming import messages_are_streamed
 
 
 @dataclass(frozen=True)
 class SKRContext:
     """Of one run; what is None is taken from the graph's own.
 
-    A server's schema shows what can be said in JSON: the budget, abstention and demonstrations. A
+    A server's schema shows what can be said in JSON, such as the budget and abstention. A
     graph around this one passes its context on where that is a subclass of this class.
 
     Attributes:
@@ -36,6 +37,8 @@ class SKRContext:
         abstain: At the budget's end, refuse rather than return the best draft.
         demonstrations: Worked examples for the answer prompts.
         templates: The words of the prompts.
+        stream: Ask the model for tokens as it makes them. By default only where LangGraph streams
+            messages: a model that is not asked to stream is quicker and tells its usage.
     """
 
     __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(arbitrary_types_allowed=True)
@@ -49,6 +52,7 @@ class SKRContext:
     abstain: bool | None = None
     demonstrations: Sequence[Demonstration] | None = None
     templates: PromptTemplates | None = None
+    stream: bool | None = None
 
     def over(self, defaults: SKRContext) -> SKRContext:
         """This context, with the defaults where it says nothing."""
@@ -73,6 +77,7 @@ class Resources:
     abstain: bool
     demonstrations: Sequence[Demonstration]
     templates: PromptTemplates
+    stream: bool
 
     @classmethod
     def of(cls, context: SKRContext) -> Resources:
@@ -100,4 +105,5 @@ class Resources:
                 for each in demonstrations
             ],
             templates=from_plain(PromptTemplates, words) if isinstance(words, dict) else words,
+            stream=messages_are_streamed() if context.stream is None else context.stream,
         )

@@ -62,7 +62,7 @@ def answer_directly(state: SKRState, resources: Resources, runtime: Run) -> Flow
         resources.model,
         state["question"],
         resources.demonstrations,
-        tokens.write,
+        tokens.write if resources.stream else None,
         templates=resources.templates,
     )
     cited = resolve_citations(generation.text, ())
@@ -160,7 +160,7 @@ def merge(state: SKRState, resources: Resources, runtime: Run) -> Flow[Plain]:
 def answer(state: SKRState, resources: Resources, runtime: Run) -> Flow[Plain]:
     """Draft an answer from the references in hand, or the refusal sentence."""
     # A draft that another reflector may reject is not streamed before it has passed.
-    streams = isinstance(resources.reflector, RefusalReflector)
+    streams = resources.stream and isinstance(resources.reflector, RefusalReflector)
     references = references_of(state)
     tokens = TokenStream(runtime.stream_writer, references, hold_refusals=True)
     generation = yield from answering.answer_with_references(

@@ -14,6 +14,8 @@ from contextvars import copy_context
 from uuid import uuid4
 
 from langchain_core.messages import AIMessageChunk
+from langchain_core.tracers._streaming import _StreamingCallbackHandler
+from langgraph.config import get_config
 from langgraph.graph.message import push_message
 from langgraph.types import StreamWriter
 
@@ -23,6 +25,15 @@ from skr_core.types import Reference
 from skr_graphs.state import Streamed
 
 _BRACKET = re.compile(r"[\[\]【】]")
+
+
+def messages_are_streamed() -> bool:
+    """Whether the run goes to somebody who reads messages token by token.
+
+    LangChain's models ask the same of the same handlers, to decide whether ``invoke`` streams.
+    """
+    handlers = getattr(get_config().get("callbacks"), "handlers", ())
+    return any(isinstance(handler, _StreamingCallbackHandler) for handler in handlers)
 
 
 class TokenStream:

@@ -72,9 +72,13 @@ def ask(
 
 def _stream(graph: Any, question: str, *, json: bool) -> Any:
     """Run the graph and show its events; on standard error when the result goes out as JSON."""
+    from skr_graphs import SKRContext
+
     shown = messages if json else console
     output: Any = None
-    for mode, event in graph.stream({"question": question}, stream_mode=["custom", "values"]):
+    eager = SKRContext(stream=True)
+    modes = ["custom", "values"]
+    for mode, event in graph.stream({"question": question}, context=eager, stream_mode=modes):
         if mode == "values":
             output = event
         else:

@@ -18,18 +18,22 @@ from skr_core.reflectors import JudgeReflector
 from skr_core.routers import NeverRetrieve
 from skr_core.testing import ScriptedModel
 from skr_core.types import Reference
-from skr_graphs import create_self_completion_graph, streaming
+from skr_graphs import SKRContext, create_self_completion_graph, streaming
 from skr_graphs.streaming import TokenStream
 from tests.skr_graphs.doubles import QUESTION, refusing, searchable
 
 Stream = Callable[..., list[Any]]
+EAGER = SKRContext(stream=True)
 
 
 def blocking(graph: Any, mode: Any, **options: Any) -> list[Any]:
+    options = {"context": EAGER, **options}
     return list(graph.stream({"question": QUESTION}, stream_mode=mode, **options))
 
 
 def awaited(graph: Any, mode: Any, **options: Any) -> list[Any]:
+    options = {"context": EAGER, **options}
+
     async def collect() -> list[Any]:
         stream = graph.astream({"question": QUESTION}, stream_mode=mode, **options)
         return [each async for each in stream]
@@ -223,3 +227,19 @@ def test_chopped_anywhere_the_pieces_add_up(
         tokens.finish(answer)
     assert "".join(texts(events)) == answer
     assert all(texts(events))
+
+
+@both
+def test_the_model_is_not_asked_to_stream_where_nobody_reads_tokens(stream: Stream):
+    """A whole reply is quicker and tells its usage; the events still add up to the answer."""
+    graph = two_rounds()
+    events = stream(graph, "custom", context=SKRContext())
+    assert [event["text"] for event in events if event["type"] == "token"] == [
+        "Paris is the capital [1]."
+    ]
+
+
+@both
+def test_a_stream_of_messages_is_token_by_token(stream: Stream):
+    chunks = stream(two_rounds(), "messages", context=SKRContext())
+    assert len(chunks) > 3
