@@ -5,7 +5,7 @@ Example:
     >>> from skr_core.routers import NeverRetrieve
     >>> from skr_graphs import create_self_completion_graph
     >>> graph = create_self_completion_graph(model=ScriptedModel(["In Paris."])).compile()
-    >>> run = GraphRun(graph, "Where?", SKRContext(router=NeverRetrieve()))
+    >>> run = GraphRun(graph, "Where?", SKRContext(router=NeverRetrieve(), stream=True))
     >>> list(run.tokens())
     ['In', ' Paris.']
     >>> run.answer.stop_reason

@@ -86,11 +86,16 @@ Entailment = Literal["entailment", "neutral", "contradiction"]
 
 @runtime_checkable
 class EntailmentModel(Protocol):
-    """Says for each (premise, hypothesis) whether the first entails the second."""
+    """Says for each (premise, hypothesis) whether the first entails the second.
 
-    def predict(self, pairs: Sequence[tuple[str, str]]) -> Sequence[Entailment]: ...
+    None is a judge that gave no verdict: it is counted, and never taken for one.
+    """
 
-    async def apredict(self, pairs: Sequence[tuple[str, str]]) -> Sequence[Entailment]: ...
+    def predict(self, pairs: Sequence[tuple[str, str]]) -> Sequence[Entailment | None]: ...
+
+    async def apredict(
+        self, pairs: Sequence[tuple[str, str]]
+    ) -> Sequence[Entailment | None]: ...
 
 
 @runtime_checkable

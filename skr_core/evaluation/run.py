@@ -7,82 +7,15 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
 
-from skr_core.evaluation.answers import contains_gold
 from skr_core.evaluation.questions import Question
-from skr_core.evaluation.references import (
-    all_titles,
-    citation_precision,
-    citation_recall,
-    title_recall,
-)
+from skr_core.evaluation.scores import MEASURES as MEASURES
+from skr_core.evaluation.scores import Scores as Scores
 from skr_core.evaluation.statistics import Interval, bootstrap
 from skr_core.flow import Flow, call, gather
 from skr_core.ports import QuestionAnswerer
-from skr_core.types import Answer
 
 OnProgress = Callable[[int, int], None]
 """Called with the number of questions done and of all."""
-
-
-@dataclass(frozen=True, slots=True)
-class Scores:
-    """One question, judged.
-
-    Attributes:
-        title_recall: Share of the supporting titles among the references, 0 to 1.
-        all_titles: Whether every supporting title is among the references.
-        answer_accuracy: Whether the answer contains a gold answer.
-        citation_precision: Share of the cited titles that are supporting, 0 to 1.
-        citation_recall: Share of the supporting titles that are cited, 0 to 1.
-        rounds: Of retrieval.
-        calls: Of the language model.
-        prompt_tokens: Sent to it.
-        stop_reason: Why the loop ended.
-    """
-
-    question: Question
-    title_recall: float
-    all_titles: bool
-    answer_accuracy: bool
-    citation_precision: float
-    citation_recall: float
-    rounds: int
-    calls: int
-    prompt_tokens: int
-    stop_reason: str
-
-    @classmethod
-    def of(cls, question: Question, answer: Answer) -> Scores:
-        """Judge an answer against its question's gold."""
-        found = [reference.title for reference in answer.references]
-        cited = [reference.title for reference in answer.cited_references]
-        supporting = question.supporting_titles
-        usage = answer.total_usage
-        return cls(
-            question,
-            title_recall=title_recall(found, supporting),
-            all_titles=all_titles(found, supporting),
-            answer_accuracy=contains_gold(answer.text, question.gold),
-            citation_precision=citation_precision(cited, supporting),
-            citation_recall=citation_recall(cited, supporting),
-            rounds=len(answer.rounds),
-            calls=usage.calls,
-            prompt_tokens=usage.prompt_tokens,
-            stop_reason=answer.stop_reason,
-        )
-
-
-MEASURES = (
-    "title_recall",
-    "all_titles",
-    "answer_accuracy",
-    "citation_precision",
-    "citation_recall",
-    "rounds",
-    "calls",
-    "prompt_tokens",
-)
-"""The fields of `Scores` that are averaged over questions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,13 +26,15 @@ class Report:
     seconds: float
 
     def mean(self, measure: str) -> Interval:
-        """Mean of a measure over the questions, with its bootstrap interval."""
-        return bootstrap(self._values(measure))
+        """Mean of a measure over the questions it is known for, with its bootstrap interval."""
+        return bootstrap([value for value in self._values(measure) if value is not None])
 
     def gain_over(self, other: Report, measure: str) -> Interval:
         """Mean difference to another system on the same questions, paired."""
         pairs = zip(self._values(measure), other._values(measure), strict=True)
-        return bootstrap([mine - theirs for mine, theirs in pairs])
+        return bootstrap(
+            [mine - theirs for mine, theirs in pairs if mine is not None and theirs is not None]
+        )
 
     @property
     def stop_reasons(self) -> Mapping[str, int]:
@@ -107,8 +42,9 @@ class Report:
         reasons = [each.stop_reason for each in self.scores]
         return {reason: reasons.count(reason) for reason in sorted(set(reasons))}
 
-    def _values(self, measure: str) -> list[float]:
-        return [float(getattr(each, measure)) for each in self.scores]
+    def _values(self, measure: str) -> list[float | None]:
+        values = [getattr(each, measure) for each in self.scores]
+        return [None if value is None else float(value) for value in values]
 
 
 def evaluate(
@@ -118,7 +54,10 @@ def evaluate(
     concurrency: int = 8,
     on_progress: OnProgress | None = None,
 ) -> Flow[Report]:
-    """Ask every question and judge the answers.
+    """Ask every question and judge the answers; the first error is raised.
+
+    For runs that go on where they stopped, and count what failed, see
+    `skr_core.evaluation.asking`.
 
     Args:
         system: What is judged.
@@ -128,7 +67,7 @@ def evaluate(
 
     Example:
         >>> from skr_core.flow import run
-        >>> from skr_core.types import Decision
+        >>> from skr_core.types import Answer, Decision
         >>> class Parrot:
         ...     def answer(self, question):
         ...         return Answer(question, question, (), (), Decision(False), (), "known", {})
@@ -141,7 +80,7 @@ def evaluate(
     done = count(1)  # one step, so that threads do not lose any
 
     def judge(question: Question) -> Flow[Scores]:
-        answer = yield from call(system.answer, system.aanswer, question.question)
+        answer = yield from call(system.answer, system.aanswer, question.asked)
         if on_progress is not None:
             on_progress(next(done), len(questions))
         return Scores.of(question, answer)

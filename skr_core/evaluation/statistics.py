@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 RESAMPLES = 2_000
 """Enough that the interval's ends are stable to about a tenth of its width."""
@@ -13,32 +17,69 @@ RESAMPLES = 2_000
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """A mean and its 95 % bootstrap interval over `n` questions."""
+    """A mean and its 95 % bootstrap interval over `n` questions.
+
+    Attributes:
+        mean: Of what could be judged.
+        low: Lower end of the interval.
+        high: Upper end.
+        n: Questions judged.
+        n_failed: Questions that could not be judged, which are in none of the other numbers.
+    """
 
     mean: float
     low: float
     high: float
     n: int
+    n_failed: int = field(default=0, repr=False)
 
 
-def bootstrap(values: Sequence[float] | Sequence[bool], *, seed: int = 0) -> Interval:
+def bootstrap(
+    values: Sequence[float] | Sequence[bool], *, seed: int = 0, n_failed: int = 0
+) -> Interval:
     """The mean of values with its 95 % percentile interval; nothing has mean 0.
 
     For a paired comparison give the differences, question by question.
 
     Example:
-        >>> bootstrap([1.0, 1.0, 1.0])
-        Interval(mean=1.0, low=1.0, high=1.0, n=3)
+        >>> interval = bootstrap([1.0, 1.0, 1.0])
+        >>> interval.mean, interval.low, interval.high, interval.n
+        (1.0, 1.0, 1.0, 3)
     """
-    sample = np.asarray(values, dtype=np.float64)
-    if sample.size == 0:
-        return Interval(0.0, 0.0, 0.0, 0)
+    return bootstrap_ratio(values, np.ones(len(values)), seed=seed, n_failed=n_failed)
+
+
+def bootstrap_ratio(
+    numerators: Sequence[float] | Sequence[bool],
+    denominators: Sequence[float] | NDArray[np.float64],
+    *,
+    seed: int = 0,
+    n_failed: int = 0,
+) -> Interval:
+    """Σ numerators / Σ denominators with its 95 % percentile interval; 0/0 is 0.
+
+    For measures that are no mean over questions, such as an F1 over all of them.
+
+    Example:
+        >>> bootstrap_ratio([2.0, 0.0], [2.0, 2.0]).mean
+        0.5
+    """
+    above = np.asarray(numerators, dtype=np.float64)
+    below = np.asarray(denominators, dtype=np.float64)
+    size = above.size
+    if size == 0:
+        return Interval(0.0, 0.0, 0.0, 0, n_failed)
     draws = np.random.default_rng(seed)
     # In portions, so that 100,000 questions do not need gigabytes.
-    portion = max(1, min(RESAMPLES, 5_000_000 // sample.size))
-    means: list[float] = []
-    while len(means) < RESAMPLES:
-        chosen = draws.integers(0, sample.size, (min(portion, RESAMPLES - len(means)), sample.size))
-        means.extend(sample[chosen].mean(axis=1).tolist())
-    low, high = np.percentile(means, [2.5, 97.5])
-    return Interval(float(sample.mean()), float(low), float(high), int(sample.size))
+    portion = max(1, min(RESAMPLES, 5_000_000 // size))
+    ratios: list[float] = []
+    while len(ratios) < RESAMPLES:
+        chosen = draws.integers(0, size, (min(portion, RESAMPLES - len(ratios)), size))
+        ratios.extend(_ratio(above[chosen].sum(axis=1), below[chosen].sum(axis=1)).tolist())
+    low, high = np.percentile(ratios, [2.5, 97.5])
+    whole = float(_ratio(above.sum(keepdims=True), below.sum(keepdims=True))[0])
+    return Interval(whole, float(low), float(high), int(size), n_failed)
+
+
+def _ratio(above: NDArray[np.float64], below: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.divide(above, below, out=np.zeros_like(above), where=below != 0)

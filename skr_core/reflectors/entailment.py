@@ -57,7 +57,7 @@ class EntailmentReflector:
         if not pairs:
             return Reflection(False, "the draft says nothing beside its markers")
         grounded = [pair for pair in pairs if pair[0]]
-        verdicts: Sequence[Entailment] = ()
+        verdicts: Sequence[Entailment | None] = ()
         if grounded:
             verdicts = yield from call(self._model.predict, self._model.apredict, grounded)
         verdict_of = dict(zip(grounded, verdicts, strict=True))

@@ -1,0 +1,265 @@
+"""``skr experiment``: the papers' experiments on one's own data and model."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from skr_app.options import (
+    BaseUrlOption,
+    EmbedderOption,
+    JsonOption,
+    ModelOption,
+    SkipBadOption,
+    make_embedder,
+    make_model,
+)
+from skr_app.output import progress
+from skr_app.runs import (
+    ConcurrencyOption,
+    DatasetOption,
+    EntailmentOption,
+    KeyFactsOption,
+    LimitOption,
+    OutOption,
+    PricesOption,
+    QuestionsArgument,
+    ask_and_judge,
+    collect_references,
+    digest_of,
+    load_questions,
+    make_judging,
+    show_result,
+)
+from skr_app.systems import load_saved_router_at, router_stamp
+from skr_core.errors import InputError
+from skr_core.evaluation.asking import System
+from skr_core.evaluation.experiments import EXPERIMENTS, RankSlice, half_of, training_size
+from skr_core.evaluation.experiments.retrieval_quality import RANKS
+from skr_core.evaluation.questions import corpus_of
+from skr_core.evaluation.run_folder import RunFolder
+from skr_core.evaluation.tables import Result, compare, row_of
+from skr_core.flow import arun
+from skr_core.prompts import PROMPT_VERSION
+
+if TYPE_CHECKING:
+    from skr_core.ports import Embedder, LanguageModel, ReferenceStore, Retriever, Router
+    from skr_core.self_knowledge.records import SelfKnowledge
+    from skr_core.types import Reference
+
+app = typer.Typer(
+    help="The papers' experiments on your data and model; each writes a table and a plot.",
+    no_args_is_help=True,
+)
+SEARCHES = ("dense", "bm25", "hybrid")
+
+
+class Kind(StrEnum):
+    """Routers that are fitted on records."""
+
+    knn = "knn"
+    benefit = "benefit"
+    classifier = "classifier"
+
+
+def _conditions(name: str) -> Callable[..., None]:
+    experiment = EXPERIMENTS[name]
+
+    def command(
+        questions: QuestionsArgument,
+        dataset: DatasetOption = None,
+        model: ModelOption = "extractive",
+        base_url: BaseUrlOption = None,
+        key_facts: KeyFactsOption = None,
+        entailment: EntailmentOption = None,
+        prices: PricesOption = None,
+        out: OutOption = None,
+        limit: LimitOption = None,
+        concurrency: ConcurrencyOption = 8,
+        skip_bad: SkipBadOption = False,
+        json: JsonOption = False,
+    ) -> None:
+        read = load_questions(questions, dataset, key_facts, limit=limit, skip_bad=skip_bad)
+        usable = [each for each in read if experiment.usable(each)]
+        if not usable:
+            raise InputError(f"{questions}: no question has {experiment.needs}")
+        language_model = make_model(model, base_url)
+        judging = make_judging(entailment, prices, language_model, base_url)
+        systems = experiment.systems(language_model, corpus_of(read))
+        stamp = {"command": name, "model": language_model.name, "prompts": PROMPT_VERSION}
+        with RunFolder(out, stamp) as folder:
+            _, judged = asyncio.run(ask_and_judge(systems, usable, folder, judging, concurrency))
+            left_out = len(read) - len(usable)
+            settings = {
+                "questions": f"{questions.name} ({len(usable)} of {len(read)})",
+                "model": language_model.name,
+            }
+            notes = (f"{left_out} questions lack {experiment.needs}",) if left_out else ()
+            result = experiment.result(judged, settings, notes)
+            folder.write(result, judged)
+        show_result(result, out, json=json, more={"n": len(usable), "left_out": left_out})
+
+    command.__doc__ = f"{experiment.title[0].upper()}{experiment.title[1:]}"
+    return command
+
+
+for _name in EXPERIMENTS:
+    app.command(_name)(_conditions(_name))
+
+
+@app.command("retrieval-quality")
+def retrieval_quality(
+    questions: QuestionsArgument,
+    corpus: Annotated[
+        Path | None, typer.Option("--corpus", help="JSONL; else the questions' contexts.")
+    ] = None,
+    dataset: DatasetOption = None,
+    model: ModelOption = "extractive",
+    base_url: BaseUrlOption = None,
+    embedder: EmbedderOption = "hashing",
+    router: Annotated[
+        Path | None, typer.Option("--router", help="A saved router: each row also adaptive.")
+    ] = None,
+    key_facts: KeyFactsOption = None,
+    entailment: EntailmentOption = None,
+    prices: PricesOption = None,
+    out: OutOption = None,
+    limit: LimitOption = None,
+    concurrency: ConcurrencyOption = 8,
+    skip_bad: SkipBadOption = False,
+    json: JsonOption = False,
+) -> None:
+    """What does a worse retriever cost? Ranks 1-3, 8-10, half the corpus (SKR Tables 6, 7)."""
+    from skr_core.backends.chroma_store import ChromaStore
+
+    asked = load_questions(questions, dataset, key_facts, limit=limit, skip_bad=skip_bad)
+    references = (
+        corpus_of(asked) if corpus is None else collect_references(corpus, skip_bad=skip_bad)
+    )
+    if not references:
+        raise InputError("the questions hold no contexts to search: give --corpus")
+    language_model, chosen = make_model(model, base_url), make_embedder(embedder)
+    judging = make_judging(entailment, prices, language_model, base_url)
+    routers = _routers(router, language_model, chosen)
+    systems: list[System] = []
+    with ExitStack() as stack:
+        for search in SEARCHES:
+            for part, held in (("", references), ("half corpus, ", half_of(references))):
+                store = ChromaStore.ephemeral(embedder=chosen, search=search)  # type: ignore[arg-type]
+                stack.enter_context(store)
+                with progress(f"Ingesting ({search}{', half' if part else ''})") as advance:
+                    _fill(store, held, advance)
+                for ranks, (first, last) in RANKS.items():
+                    if part and first > 1:
+                        continue
+                    retriever = RankSlice(store, first, last)
+                    systems += _single_shots(
+                        f"{search}, {part}{ranks}", language_model, retriever, routers
+                    )
+        corpus_name = "contexts" if corpus is None else corpus.name
+        settings = {
+            "model": language_model.name,
+            "embedder": chosen.name,
+            "corpus": f"{corpus_name} ({len(references):,} passages, {digest_of(references)})",
+        }
+        stamp = {"command": "retrieval-quality", **settings, "prompts": PROMPT_VERSION}
+        stamp |= router_stamp(router)
+        with RunFolder(out, stamp) as folder:
+            _, judged = asyncio.run(ask_and_judge(systems, asked, folder, judging, concurrency))
+            best = "hybrid, rank 1-3"
+            result = Result(
+                "retrieval-quality",
+                "what does a worse retriever cost? (SKR Tables 6 and 7)",
+                {"questions": questions.name, **settings},
+                rows=tuple(row_of(name, each) for name, each in judged.items()),
+                comparisons=tuple(
+                    compare(name, each, best, judged[best])
+                    for name, each in judged.items()
+                    if name != best
+                ),
+                plotted=("answer_accuracy", "title_recall"),
+            )
+            folder.write(result, judged)
+    show_result(result, out, json=json, more={"n": len(asked)})
+
+
+@app.command("training-size")
+def training(
+    records: Annotated[Path, typer.Argument(help="Records of `skr collect` (also .gz).")],
+    kind: Annotated[Kind, typer.Option("--kind", help="Of the router.")] = Kind.knn,
+    embedder: Annotated[
+        str | None, typer.Option("--embedder", help="For questions; the router's own by default.")
+    ] = None,
+    out: OutOption = None,
+    concurrency: ConcurrencyOption = 8,
+    skip_bad: SkipBadOption = False,
+    mixed_stamps: Annotated[
+        bool, typer.Option("--mixed-stamps", help="Allow records of several models or metrics.")
+    ] = False,
+    json: JsonOption = False,
+) -> None:
+    """How many records does a router need? 10 to 100 % of one half, replayed on the other."""
+    from skr_core.self_knowledge import read_self_knowledge
+
+    read = read_self_knowledge(records, skip_bad=skip_bad, mixed_stamps=mixed_stamps)
+    settings = {"records": f"{records.name} ({len(read)})", "router": kind.value}
+    fit = _fit(kind, None if embedder is None else make_embedder(embedder))
+    with RunFolder(out, {"command": "training-size", **settings}) as folder:
+        result, judged = asyncio.run(
+            arun(training_size(read, fit, settings, concurrency=concurrency))
+        )
+        folder.write(result, judged)
+    show_result(result, out, json=json, more={"n": len(read)})
+
+
+def _fit(kind: Kind, embedder: Embedder | None) -> Callable[[Sequence[SelfKnowledge]], Router]:
+    if kind is Kind.classifier:
+        from skr_core.routers.classifier import ClassifierRouter
+
+        return lambda part: ClassifierRouter.fit(part, embedder=embedder)
+    from skr_core.routers.knn import KNNRouter
+
+    if kind is Kind.benefit:
+        return lambda part: KNNRouter.fit(part, embedder=embedder, rule="benefit")
+    return lambda part: KNNRouter.fit(part, embedder=embedder)
+
+
+def _routers(
+    path: Path | None, model: LanguageModel, embedder: Embedder
+) -> dict[str, Router | None]:
+    if path is None:
+        return {"": None}
+    return {"": None, ", adaptive": load_saved_router_at(path, model, embedder)}
+
+
+def _single_shots(
+    name: str, model: LanguageModel, retriever: Retriever, routers: dict[str, Router | None]
+) -> list[System]:
+    from langchain_skr.graph import create_skr_graph
+    from skr_core.budget import Budget
+    from skr_graphs import GraphAnswerer
+
+    budget = Budget(max_rounds=1)
+    return [
+        System.of(
+            name + suffix,
+            GraphAnswerer(create_skr_graph(model, retriever, router=router, budget=budget)),
+        )
+        for suffix, router in routers.items()
+    ]
+
+
+def _fill(
+    store: ReferenceStore,
+    references: Sequence[Reference],
+    advance: Callable[[int, int | None], None],
+) -> None:
+    for start in range(0, len(references), 1000):
+        store.add(references[start : start + 1000])
+        advance(min(start + 1000, len(references)), len(references))

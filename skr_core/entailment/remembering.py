@@ -1,0 +1,65 @@
+"""RememberingEntailment: verdicts are kept in a file, so that none is asked for twice."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from typing import cast
+
+from skr_core.evaluation.journal import Journal
+from skr_core.flow import Flow, arun, call, run
+from skr_core.ports import Entailment, EntailmentModel
+
+CHUNK = 64
+"""Pairs judged before their verdicts are written: what a kill may cost."""
+
+
+class RememberingEntailment:
+    """Asks another model once for each pair; failures are not kept, so they are asked again.
+
+    Args:
+        model: Judges what the journal does not hold.
+        journal: Of verdicts by that model.
+
+    Example:
+        >>> from skr_core.entailment.lexical import LexicalEntailment
+        >>> judge = RememberingEntailment(LexicalEntailment(), Journal(None))
+        >>> judge.predict([("Paris is old.", "Paris is old.")])
+        ['entailment']
+    """
+
+    def __init__(self, model: EntailmentModel, journal: Journal) -> None:
+        self._model = model
+        self._journal = journal
+
+    def predict(self, pairs: Sequence[tuple[str, str]]) -> Sequence[Entailment | None]:
+        """Judge with blocking calls what is not known."""
+        return run(self._judge(pairs))
+
+    async def apredict(self, pairs: Sequence[tuple[str, str]]) -> Sequence[Entailment | None]:
+        """Judge with awaited calls what is not known."""
+        return await arun(self._judge(pairs))
+
+    def _judge(self, pairs: Sequence[tuple[str, str]]) -> Flow[list[Entailment | None]]:
+        keys = {pair: self._key(pair) for pair in pairs}
+        open_ = [pair for pair, key in keys.items() if key not in self._journal.rows]
+        for start in range(0, len(open_), CHUNK):
+            chunk = open_[start : start + CHUNK]
+            verdicts = yield from call(self._model.predict, self._model.apredict, chunk)
+            rows = [
+                {"key": keys[pair], "verdict": verdict}
+                for pair, verdict in zip(chunk, verdicts, strict=True)
+                if verdict is not None
+            ]
+            yield from call(self._journal.append, self._journal.aappend, rows)
+        return [self._verdict(keys[pair]) for pair in pairs]
+
+    def _verdict(self, key: str) -> Entailment | None:
+        row = self._journal.rows.get(key)
+        return cast("Entailment", row["verdict"]) if row else None
+
+    def _key(self, pair: tuple[str, str]) -> str:
+        """Of a pair and its judge: another judge is asked anew."""
+        judge = getattr(self._model, "name", type(self._model).__name__)
+        joined = "\x00".join((judge, *pair)).encode(errors="surrogatepass")
+        return hashlib.blake2b(joined, digest_size=16).hexdigest()

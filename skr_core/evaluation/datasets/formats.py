@@ -1,0 +1,233 @@
+"""The formats, one function each: what becomes of a published row.
+
+| name | file | questions |
+|---|---|---|
+| hotpotqa, 2wikimultihopqa | JSON list | with paragraphs, sentences and supporting facts |
+| musique | JSON Lines | with paragraphs and supporting marks |
+| nq_open | JSON Lines | short answers |
+| triviaqa | JSON, under ``Data`` | with aliases |
+| popqa | TSV | with possible answers |
+| tempquestions | JSON list | temporal, with gold answers |
+| commonsenseqa | JSON Lines | five options |
+| infotabs | TSV | hypotheses, true or false; neutral ones are left out (SKR appendix A) |
+| strategyqa | JSON list | yes or no, with facts |
+| truthfulqa | CSV | the best answer among incorrect ones (SKR appendix A) |
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import orjson
+
+from skr_core.errors import DataError
+from skr_core.evaluation.questions import Context, Question
+
+YES_NO = ("yes", "no")
+TRUE_FALSE = ("true", "false")
+
+
+@dataclass(frozen=True, slots=True)
+class Fields:
+    """A row with the place it comes from; what is missing is an error that names it."""
+
+    path: Path
+    number: int
+    row: Mapping[str, Any]
+
+    def text(self, name: str) -> str:
+        """A text that is not empty."""
+        value = self.row.get(name)
+        if not isinstance(value, str) or not value.strip():
+            raise self.wrong(name, "a text")
+        return value.strip()
+
+    def list_of(self, name: str) -> list[Any]:
+        """A list."""
+        value = self.row.get(name)
+        if not isinstance(value, list):
+            raise self.wrong(name, "a list")
+        return value
+
+    def texts(self, name: str) -> tuple[str, ...]:
+        """A list of texts, without empty ones."""
+        value = self.list_of(name)
+        if not all(isinstance(each, str) for each in value):
+            raise self.wrong(name, "a list of texts")
+        return tuple(each.strip() for each in value if each.strip())
+
+    def within(self, name: str) -> Fields:
+        """An object inside the row."""
+        value = self.row.get(name)
+        if not isinstance(value, Mapping):
+            raise self.wrong(name, "an object")
+        return Fields(self.path, self.number, value)
+
+    def objects(self, name: str) -> list[Fields]:
+        """A list of objects."""
+        value = self.list_of(name)
+        if not all(isinstance(each, Mapping) for each in value):
+            raise self.wrong(name, "a list of objects")
+        return [Fields(self.path, self.number, each) for each in value]
+
+    def id(self, name: str) -> str:
+        """A name of the row's own, or its number."""
+        value = self.row.get(name)
+        return str(value) if isinstance(value, str | int) and str(value) else str(self.number)
+
+    def wrong(self, name: str, what: str) -> DataError:
+        """The error of a field that is missing or is something else."""
+        problem = f"must be {what}" if self.row.get(name) is not None else "is missing"
+        return DataError(self.path, self.number, f'the field "{name}" {problem}')
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """A data set's file.
+
+    Attributes:
+        title: Of the data set.
+        kind: Of the file.
+        read: What becomes of a row; None leaves it out.
+        list_in: The field that holds the rows, where a JSON file has them inside.
+    """
+
+    title: str
+    kind: Literal["json", "jsonl", "csv", "tsv"]
+    read: Callable[[Fields], Question | None]
+    list_in: str = ""
+
+
+def _hotpotqa(row: Fields) -> Question:
+    contexts = []
+    for each in row.list_of("context"):
+        match each:
+            case [str(title), [*sentences]] if all(isinstance(one, str) for one in sentences):
+                joined = " ".join(sentence.strip() for sentence in sentences)
+                contexts.append(Context(title, joined, tuple(map(str.strip, sentences))))
+            case _:
+                raise row.wrong("context", "a list of titles with their sentences")
+    facts = []
+    for each in row.list_of("supporting_facts"):
+        match each:
+            case [str(title), int(index)]:
+                facts.append((title, index))
+            case _:
+                raise row.wrong("supporting_facts", "a list of titles with a sentence's index")
+    return Question(
+        row.id("_id"),
+        row.text("question"),
+        (row.text("answer"),),
+        supporting_titles=tuple(dict.fromkeys(title for title, _ in facts)),
+        supporting_facts=tuple(facts),
+        contexts=tuple(contexts),
+    )
+
+
+def _musique(row: Fields) -> Question:
+    contexts = tuple(
+        Context(
+            each.text("title"),
+            each.text("paragraph_text"),
+            supporting=each.row.get("is_supporting") is True,
+        )
+        for each in row.objects("paragraphs")
+    )
+    aliases = row.texts("answer_aliases") if "answer_aliases" in row.row else ()
+    return Question(
+        row.id("id"),
+        row.text("question"),
+        (row.text("answer"), *aliases),
+        supporting_titles=tuple(dict.fromkeys(each.title for each in contexts if each.supporting)),
+        contexts=contexts,
+    )
+
+
+def _nq_open(row: Fields) -> Question:
+    return Question(row.id("id"), row.text("question"), row.texts("answer"))
+
+
+def _triviaqa(row: Fields) -> Question:
+    answer = row.within("Answer")
+    aliases = answer.texts("Aliases") if "Aliases" in answer.row else ()
+    gold = tuple(dict.fromkeys((answer.text("Value"), *aliases)))
+    return Question(row.id("QuestionId"), row.text("Question"), gold)
+
+
+def _popqa(row: Fields) -> Question:
+    try:
+        answers = orjson.loads(row.text("possible_answers"))
+    except orjson.JSONDecodeError:
+        raise row.wrong("possible_answers", "a list in JSON") from None
+    held = Fields(row.path, row.number, {"possible_answers": answers})
+    return Question(row.id("id"), row.text("question"), held.texts("possible_answers"))
+
+
+def _tempquestions(row: Fields) -> Question:
+    return Question(row.id("Id"), row.text("Question"), row.texts("Gold answer"))
+
+
+def _commonsenseqa(row: Fields) -> Question:
+    asked = row.within("question")
+    options = {each.text("label"): each.text("text") for each in asked.objects("choices")}
+    key = row.text("answerKey")
+    if key not in options:
+        raise row.wrong("answerKey", "the label of an option")
+    return Question(
+        row.id("id"), asked.text("stem"), (options[key],), choices=tuple(options.values())
+    )
+
+
+def _infotabs(row: Fields) -> Question | None:
+    label = row.text("label").upper()[:1]
+    if label not in {"E", "C", "N"}:
+        raise row.wrong("label", "E, C or N")
+    if label == "N":
+        return None
+    gold = TRUE_FALSE[label == "C"]
+    return Question(row.id("index"), row.text("hypothesis"), (gold,), choices=TRUE_FALSE)
+
+
+def _strategyqa(row: Fields) -> Question:
+    answer = row.row.get("answer")
+    if not isinstance(answer, bool):
+        raise row.wrong("answer", "true or false")
+    facts = row.texts("facts") if "facts" in row.row else ()
+    return Question(
+        row.id("qid"),
+        row.text("question"),
+        (YES_NO[not answer],),
+        contexts=tuple(Context("", fact, supporting=True) for fact in facts),
+        choices=YES_NO,
+    )
+
+
+def _truthfulqa(row: Fields) -> Question:
+    question, best = row.text("Question"), row.text("Best Answer")
+    wrong = [each.strip() for each in row.text("Incorrect Answers").split(";") if each.strip()]
+    # In an order of their own, so that the right one is not always (a).
+    options = sorted(
+        dict.fromkeys([best, *wrong]),
+        key=lambda each: hashlib.blake2b(f"{question}\x00{each}".encode()).digest(),
+    )
+    return Question(row.id("id"), question, (best,), choices=tuple(options))
+
+
+FORMATS = {
+    "hotpotqa": Format("HotpotQA", "json", _hotpotqa),
+    "2wikimultihopqa": Format("2WikiMultihopQA", "json", _hotpotqa),
+    "musique": Format("MuSiQue", "jsonl", _musique),
+    "nq_open": Format("Natural Questions (open)", "jsonl", _nq_open),
+    "triviaqa": Format("TriviaQA", "json", _triviaqa, list_in="Data"),
+    "popqa": Format("PopQA", "tsv", _popqa),
+    "tempquestions": Format("TempQuestions", "json", _tempquestions),
+    "commonsenseqa": Format("CommonsenseQA", "jsonl", _commonsenseqa),
+    "infotabs": Format("InfoTabs", "tsv", _infotabs),
+    "strategyqa": Format("StrategyQA", "json", _strategyqa),
+    "truthfulqa": Format("TruthfulQA", "csv", _truthfulqa),
+}
+"""By the name that ``--dataset`` takes."""

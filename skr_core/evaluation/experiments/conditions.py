@@ -1,0 +1,224 @@
+"""Experiments over the references that a question is given: RaLLM §6.3 and §6.4, W2R §5."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from skr_core.evaluation.asking import System
+from skr_core.evaluation.knowledge import (
+    answer_given,
+    can_be_corrupted,
+    can_be_partial,
+    complete,
+    corrupted,
+    partial,
+    with_noise,
+)
+from skr_core.evaluation.measuring import Judged
+from skr_core.evaluation.questions import Question
+from skr_core.evaluation.reflection import ReflectionScores
+from skr_core.evaluation.reliance import relies
+from skr_core.evaluation.statistics import Interval, bootstrap
+from skr_core.evaluation.tables import Result, Row, compare, row_of
+from skr_core.paper_templates import W2R_TEMPLATES
+from skr_core.ports import LanguageModel
+from skr_core.types import Reference
+
+Conditions = Mapping[str, Sequence[Judged]]
+"""What each condition's answers were judged, by its name, in order."""
+
+Given = Callable[[Question], Sequence[Reference]]
+
+NOISE = (0, 3, 8)
+"""Noise references beside two gold ones: 2, 5 and 10 together (RaLLM Figure 3)."""
+
+MEASURES = (
+    "answer_accuracy",
+    "key_fact_recall",
+    "key_fact_precision",
+    "key_fact_f1",
+    "token_f1",
+    "citation_recall",
+    "citation_precision",
+    "self_consistency",
+    "refused",
+    "prompt_tokens",
+    "usd",
+)
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """Conditions, the questions they can be asked, and what is made of the answers.
+
+    Attributes:
+        name: Of the command.
+        title: What it asks, in words.
+        needs: What a question must have, in words.
+        usable: Whether a question has it.
+        systems: The conditions, from a model and the passages of all questions.
+        rows: From the judged answers to the table's rows.
+        plotted: Measures that the plot shows.
+        measures: Those that the table shows, where they are known.
+    """
+
+    name: str
+    title: str
+    needs: str
+    usable: Callable[[Question], bool]
+    systems: Callable[[LanguageModel, Sequence[Reference]], list[System]]
+    rows: Callable[[Conditions], list[Row]]
+    plotted: tuple[str, ...]
+    measures: tuple[str, ...] = MEASURES
+
+    def result(
+        self, judged: Conditions, settings: Mapping[str, str], notes: Sequence[str] = ()
+    ) -> Result:
+        """The table: each condition, and each beside the first."""
+        first, *others = judged
+        return Result(
+            self.name,
+            self.title,
+            settings,
+            rows=tuple(self.rows(judged)),
+            comparisons=tuple(
+                compare(name, judged[name], first, judged[first], self.measures) for name in others
+            ),
+            plotted=self.plotted,
+            notes=tuple(notes),
+        )
+
+
+def _plain_rows(judged: Conditions, measures: Sequence[str] = MEASURES) -> list[Row]:
+    return [row_of(name, answers, measures) for name, answers in judged.items()]
+
+
+def _precision(model: LanguageModel, pool: Sequence[Reference]) -> list[System]:
+    def given(noise: int) -> Given:
+        return lambda question: with_noise(question, noise, pool)
+
+    return [_system(f"gold + {noise} noise", model, given(noise)) for noise in NOISE]
+
+
+def _recall(model: LanguageModel, pool: Sequence[Reference]) -> list[System]:
+    return [
+        _system("none", model, lambda question: ()),
+        _system("partial", model, partial),
+        _system("complete", model, complete),
+    ]
+
+
+def _reflection(model: LanguageModel, pool: Sequence[Reference]) -> list[System]:
+    def system(name: str, given: Given) -> System:
+        return System(name, lambda each: answer_given(model, each, given(each), may_refuse=True))
+
+    return [system("complete", complete), system("partial", partial)]
+
+
+def _reflection_rows(judged: Conditions) -> list[Row]:
+    pairs = [
+        (name == "partial", bool(each.values["refused"]))
+        for name, answers in judged.items()
+        for each in answers
+        if each.values.get("refused") is not None
+    ]
+    failed = sum(map(len, judged.values())) - len(pairs)
+    scores = ReflectionScores.of([lack for lack, _ in pairs], [said for _, said in pairs])
+    cells = {"reflection_accuracy": scores.accuracy, "reflection_f1": scores.f1}
+    together = Row("both", {name: _failed(cell, failed) for name, cell in cells.items()})
+    return [together, *_plain_rows(judged)]
+
+
+def _reliance(model: LanguageModel, pool: Sequence[Reference]) -> list[System]:
+    def system(name: str, given: Given) -> System:
+        return System(
+            name,
+            lambda each: answer_given(model, each, given(each), templates=W2R_TEMPLATES),
+        )
+
+    return [
+        system("no document", lambda question: ()),
+        system("gold document", complete),
+        system("corrupted document", corrupted),
+    ]
+
+
+def _reliance_rows(judged: Conditions) -> list[Row]:
+    direct, gold, wrong = judged.values()
+    uses: list[float | None] = []
+    corrupts: list[float | None] = []
+    for before, with_gold, with_wrong in zip(direct, gold, wrong, strict=True):
+        if before.answer is None or with_gold.answer is None:
+            uses.append(None)
+        else:
+            document = " ".join(each.text for each in with_gold.answer.references)
+            uses.append(float(relies(before.answer.text, with_gold.answer.text, document)))
+        was, is_ = before.values["answer_accuracy"], with_wrong.values["answer_accuracy"]
+        corrupts.append(None if was is None or is_ is None else float(was == 1 and is_ == 0))
+    first, second, third = _plain_rows(judged, EXPERIMENTS["reliance"].measures)
+    return [
+        first,
+        Row(second.name, {"utilisation_ratio": _mean(uses), **second.cells}),
+        Row(third.name, {"corruption_rate": _mean(corrupts), **third.cells}),
+    ]
+
+
+def _system(name: str, model: LanguageModel, given: Given) -> System:
+    return System(name, lambda each: answer_given(model, each, given(each)))
+
+
+def _mean(values: Sequence[float | None]) -> Interval:
+    known = [value for value in values if value is not None]
+    return bootstrap(known, n_failed=len(values) - len(known))
+
+
+def _failed(interval: Interval, n_failed: int) -> Interval:
+    return Interval(interval.mean, interval.low, interval.high, interval.n, n_failed)
+
+
+_PARTIAL = "contexts of which two are supporting at least"
+EXPERIMENTS = {
+    each.name: each
+    for each in (
+        Experiment(
+            "knowledge-precision",
+            "what does noise among the references cost? (RaLLM §6.3, Figure 3)",
+            "contexts of which one is supporting at least",
+            lambda question: bool(complete(question)),
+            _precision,
+            _plain_rows,
+            ("answer_accuracy", "key_fact_recall"),
+        ),
+        Experiment(
+            "knowledge-recall",
+            "what does an incomplete set of references cost? (RaLLM §6.3, Table 3)",
+            _PARTIAL,
+            can_be_partial,
+            _recall,
+            _plain_rows,
+            ("answer_accuracy", "key_fact_recall", "key_fact_precision"),
+        ),
+        Experiment(
+            "reflection",
+            "does the model see that references are missing? (RaLLM §6.4, Table 4)",
+            _PARTIAL,
+            can_be_partial,
+            _reflection,
+            _reflection_rows,
+            ("reflection_accuracy", "reflection_f1", "refused"),
+        ),
+        Experiment(
+            "reliance",
+            "does the model take its answer from the document? (W2R §5)",
+            "supporting contexts that name an answer",
+            can_be_corrupted,
+            _reliance,
+            _reliance_rows,
+            ("answer_accuracy", "utilisation_ratio", "corruption_rate"),
+            # A corrupted title is no longer a supporting one.
+            tuple(each for each in MEASURES if not each.startswith("citation")),
+        ),
+    )
+}
+"""By the name of their command."""

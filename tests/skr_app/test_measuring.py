@@ -1,0 +1,321 @@
+"""The commands that measure: evaluate, experiment, key-facts, report."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import orjson
+import pytest
+
+from skr_app import runs
+from skr_app.commands import evaluate as evaluate_command
+from skr_app.commands import key_facts as key_facts_command
+from skr_core.errors import ModelError
+from skr_core.testing import BrokenModel, ScriptedModel
+from tests.skr_app.conftest import Result, Skr
+
+
+@pytest.fixture
+def published(tmp_path: Path) -> Path:
+    """Questions with their contexts, sentences and supporting facts, as HotpotQA has them."""
+    rows = [
+        {
+            "_id": f"q{n}",
+            "question": f"Where was the director of the film Jaws {n} born?",
+            "answer": f"Town{n}",
+            "supporting_facts": [[f"Jaws {n}", 0], [f"Person {n}", 0]],
+            "context": [
+                [f"Jaws {n}", [f"Jaws {n} is a film directed by Person {n}."]],
+                [f"Person {n}", [f"Person {n} was born in Town{n}.", " So it is said."]],
+                [f"Noise {n}", [f"Noise {n} is another thing."]],
+            ],
+        }
+        for n in range(6)
+    ]
+    path = tmp_path / "hotpot.json"
+    path.write_bytes(orjson.dumps(rows))
+    return path
+
+
+def one_line(result: Result, *words: str, code: int = 2) -> None:
+    assert result.code == code, result
+    lines = [line for line in result.err.splitlines() if "error:" in line]
+    assert len(lines) == 1, result.err
+    assert "Traceback" not in result.err
+    assert all(word in lines[0] for word in words), lines
+
+
+def test_contexts_are_the_corpus_where_there_is_no_other(skr: Skr, published: Path):
+    found = skr("evaluate", published, "--dataset", "hotpotqa", "--limit", 2, "--json").json
+    assert "18 passages" in found["result"]["settings"]["corpus"]
+    assert found["loop"]["n"] == 2
+    row = found["result"]["rows"][1]
+    assert row["cells"]["fact_recall"]["mean"] > 0
+    assert found["gain"]["rounds"]["n"] == 2
+
+
+def test_a_run_folder(skr: Skr, published: Path, tmp_path: Path):
+    out = tmp_path / "run"
+    command = ("evaluate", published, "--dataset", "hotpotqa", "--out", out, "--json")
+    first = skr(*command).json
+    assert {each.name for each in out.iterdir()} >= {
+        "run.json",
+        "answers.jsonl",
+        "result.json",
+        "result.md",
+        "result.png",
+        "scores.jsonl",
+    }
+    written = (out / "result.json").read_bytes()
+    answers = (out / "answers.jsonl").read_bytes()
+    second = skr(*command).json
+    assert second["result"] == first["result"]
+    assert second["loop"]["seconds"] == first["loop"]["seconds"]
+    assert (out / "result.json").read_bytes() == written
+    assert (out / "answers.jsonl").read_bytes() == answers
+    one_line(skr(*command, "--max-rounds", 2), "max_rounds", "--out")
+
+
+def test_never_always_and_a_router(skr: Skr, published: Path, tmp_path: Path):
+    from skr_core.routers import PromptRouter
+
+    router = tmp_path / "router"
+    PromptRouter(ScriptedModel(name="extractive")).save(router)
+    command = ("evaluate", published, "--dataset", "hotpotqa", "--json")
+    found = skr(*command, "--systems", "never,loop,always,adaptive", "--router", router).json
+    assert found["never"]["rounds"] == 0
+    assert {**found["always"], "seconds": 0} == {**found["loop"], "seconds": 0}
+    assert "gain" not in found
+    one_line(skr(*command, "--systems", "adaptive"), "--router")
+    one_line(skr(*command, "--systems", "magic"), "magic", "loop", "ircot")
+    one_line(skr(*command, "--systems", ","), "--systems")
+
+
+def test_baselines_beside_the_loop(skr: Skr, published: Path, tmp_path: Path):
+    shown = tmp_path / "shown.jsonl"
+    shown.write_bytes(orjson.dumps({"question": "Who?", "answer": "So the answer is Ada."}) + b"\n")
+    command = ("evaluate", published, "--dataset", "hotpotqa", "--json", "--limit", 2)
+    systems = "zero_shot,few_shot,cot_ir,ircot,auto_cot_diversity"
+    found = skr(*command, "--systems", systems, "--demonstrations", shown, "--pool", shown).json
+    assert found["zero_shot"]["rounds"] == 0
+    assert found["cot_ir"]["title_recall_at_10"] > 0
+    one_line(skr(*command, "--systems", "few_shot"), "demonstrations")
+
+
+def test_prices_and_entailment(skr: Skr, published: Path, tmp_path: Path):
+    prices = tmp_path / "prices.json"
+    prices.write_bytes(orjson.dumps({"extractive": {"prompt": 1.0, "completion": 2.0}}))
+    command = ("evaluate", published, "--dataset", "hotpotqa", "--json", "--limit", 2)
+    found = skr(*command, "--prices", prices, "--entailment", "lexical").json
+    cells = found["result"]["rows"][0]["cells"]
+    assert cells["usd"]["mean"] > 0
+    assert cells["self_consistency"]["mean"] == 1.0  # it quotes what it cites
+    one_line(skr(*command, "--entailment", "magic"), "nli:NAME")
+    prices.write_bytes(b"{}")
+    one_line(skr(*command, "--prices", prices), "extractive")
+
+
+class Moody(ScriptedModel):
+    """Fails on one question; as a judge, talks nonsense about one fact in five."""
+
+    def generate(self, prompt, *, on_token=None):
+        if prompt.task == "judge":
+            said = "it depends" if "Town3" in prompt.text else "entailment"
+            return ScriptedModel([said]).generate(prompt)
+        if "Jaws 0" in prompt.question:
+            raise ModelError("overloaded")
+        return super().generate(prompt)
+
+
+def test_failures_are_counted_in_the_table(
+    skr: Skr, published: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    model = Moody(["He is of Town1 [1]."])
+    monkeypatch.setattr(evaluate_command, "make_model", lambda name, url: model)
+    monkeypatch.setattr(runs, "make_model", lambda name, url: model)
+    frozen = tmp_path / "frozen.jsonl"
+    rows = [
+        {
+            "id": f"q{n}",
+            "question": f"Where was the director of the film Jaws {n} born?",
+            "key_facts": [f"Person {n} was born in Town{n}.", f"Jaws {n} is by Person {n}."],
+        }
+        for n in range(6)
+    ]
+    frozen.write_bytes(b"".join(orjson.dumps(row) + b"\n" for row in rows))
+    result = skr(
+        *("evaluate", published, "--dataset", "hotpotqa", "--systems", "single_shot", "--json"),
+        *("--key-facts", frozen, "--entailment", "judge:any", "--out", tmp_path / "run"),
+    )
+    assert "1 questions failed" in result.err
+    cells = result.json["result"]["rows"][0]["cells"]
+    assert (cells["answer_accuracy"]["n"], cells["answer_accuracy"]["n_failed"]) == (5, 1)
+    assert cells["answer_accuracy"]["mean"] == 0.2
+    recall = cells["key_fact_recall"]
+    assert (recall["n"], recall["n_failed"], recall["mean"]) == (4, 2, 1.0)
+    table = (tmp_path / "run" / "result.md").read_text()
+    assert "n_failed" in table
+
+
+def test_a_model_that_never_answers(skr: Skr, published: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(evaluate_command, "make_model", lambda name, url: BrokenModel())
+    one_line(skr("evaluate", published, "--dataset", "hotpotqa"), "every question failed", code=1)
+
+
+@pytest.mark.parametrize(
+    "name", ["knowledge-precision", "knowledge-recall", "reflection", "reliance"]
+)
+def test_experiments(skr: Skr, published: Path, tmp_path: Path, name: str):
+    command = ("experiment", name, published, "--dataset", "hotpotqa")
+    found = skr(*command, "--json", "--out", tmp_path / name).json
+    assert found["result"]["experiment"] == name
+    assert (tmp_path / name / "result.png").read_bytes().startswith(b"\x89PNG")
+    shown = skr(*command)
+    assert shown.code == 0
+    assert "n_failed" in shown.out
+
+
+def test_an_experiment_that_the_questions_cannot_serve(skr: Skr, questions: Path):
+    one_line(skr("experiment", "knowledge-recall", questions), "supporting")
+    one_line(skr("evaluate", questions), "--corpus")
+    one_line(skr("experiment", "retrieval-quality", questions), "--corpus")
+
+
+def test_retrieval_quality(skr: Skr, published: Path):
+    command = ("experiment", "retrieval-quality", published, "--dataset", "hotpotqa", "--json")
+    rows = {row["name"]: row["cells"] for row in skr(*command).json["result"]["rows"]}
+    assert len(rows) == 9
+    for search in ("dense", "bm25", "hybrid"):
+        best = rows[f"{search}, rank 1-3"]["title_recall"]["mean"]
+        assert best >= rows[f"{search}, rank 8-10"]["title_recall"]["mean"]
+
+
+def test_training_size(skr: Skr, tmp_path: Path):
+    from skr_core.self_knowledge import SelfKnowledge, write_self_knowledge
+
+    path = tmp_path / "records.jsonl"
+    write_self_knowledge(
+        path,
+        [
+            SelfKnowledge(f"What is {n} of it?", ("x",), "", "", float(n % 2), float(n % 3 == 0))
+            for n in range(60)
+        ],
+    )
+    for kind in ("knn", "benefit", "classifier"):
+        found = skr("experiment", "training-size", path, "--kind", kind, "--json").json
+        names = [row["name"] for row in found["result"]["rows"]]
+        assert names[:2] == ["never", "always"]
+        assert names[-1] == "100% (30 records)"
+
+
+def test_key_facts_from_model_to_evaluation(
+    skr: Skr, published: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    class Writer(ScriptedModel):
+        def generate(self, prompt, *, on_token=None):
+            n = prompt.question.split("Jaws ")[1][0]
+            if n == "5" and not self.prompts:
+                raise ModelError("overloaded")
+            steps = "reasoning process" in prompt.text
+            fact = f"- Jaws {n} is by Person {n}.\n- Person {n} was born in Town{n}."
+            return ScriptedModel(["First this." if steps else fact]).generate(prompt)
+
+    writer = Writer()
+    monkeypatch.setattr(key_facts_command, "make_model", lambda name, url: writer)
+    review, frozen = tmp_path / "review.md", tmp_path / "frozen.jsonl"
+    command = ("key-facts", "make", published, "--dataset", "hotpotqa", "--out", review, "--json")
+    first = skr(*command)
+    assert (first.json["made"], first.json["failed"]) == (5, 1)
+    edited = review.read_text().replace("- Jaws 1 is by Person 1.", "- Person 1 made Jaws 1.")
+    review.write_text(edited)
+    writer.prompts.append(None)  # now it answers
+    second = skr(*command).json
+    assert (second["made"], second["kept"]) == (1, 5)
+    assert "Person 1 made Jaws 1." in review.read_text()
+    accepted = skr("key-facts", "accept", review, "--out", frozen, "--json").json
+    assert accepted == {"out": str(frozen), "questions": 6, "key_facts": 12}
+    found = skr(
+        *("evaluate", published, "--dataset", "hotpotqa", "--json"),
+        *("--key-facts", frozen, "--entailment", "lexical"),
+    ).json
+    cells = found["result"]["rows"][1]["cells"]
+    assert cells["key_fact_recall"]["n"] == 6
+    review.write_text(review.read_text() + "- a third\n- a fourth\n- a fifth\n")
+    one_line(skr("key-facts", "accept", review, "--out", tmp_path / "other.jsonl"), "2 to 4")
+
+
+def test_report(skr: Skr, published: Path, tmp_path: Path):
+    for name in ("one", "two"):
+        skr("evaluate", published, "--dataset", "hotpotqa", "--out", tmp_path / name)
+    (tmp_path / "two" / "curve.json").write_text('{"rates": [0, 1], "accuracy": [0.5, 0.6]}')
+    page = tmp_path / "page.html"
+    result = skr("report", tmp_path / "one", tmp_path / "two", "--out", page)
+    assert result.code == 0
+    assert "://" not in page.read_text()
+    assert "data:image/png;base64," in page.read_text()
+    one_line(skr("report", tmp_path, "--out", page), "no result")
+    (tmp_path / "two" / "curve.json").write_text("{}")
+    one_line(skr("report", tmp_path / "two", "--out", page), "routing curve")
+
+
+SLOW = """
+import sys, time
+from skr_core.extractive import ExtractiveModel
+from skr_core.types import Prompt
+whole = ExtractiveModel.agenerate
+async def slow(self, prompt, *, on_token=None):
+    time.sleep(0.03)
+    return await whole(self, prompt, on_token=on_token)
+ExtractiveModel.agenerate = slow
+from skr_app.main import main
+main()
+"""
+
+
+@pytest.mark.integration
+def test_a_killed_evaluation_goes_on_and_gives_the_same_table(published: Path, tmp_path: Path):
+    def command(out: Path) -> list[str]:
+        options = ["--dataset", "hotpotqa", "--out", str(out), "--concurrency", "1"]
+        return [sys.executable, "-c", SLOW, "evaluate", str(published), *options]
+
+    killed, whole = tmp_path / "killed", tmp_path / "whole"
+    process = subprocess.Popen(
+        command(killed), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
+    journal = killed / "answers.jsonl"
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
+        if journal.is_file() and journal.read_bytes().count(b"\n") >= 3:
+            break
+        time.sleep(0.005)
+    process.kill()
+    process.wait()
+    kept = journal.read_bytes()
+    assert 3 <= kept.count(b"\n") < 12
+    assert not (killed / "result.json").exists()
+    with journal.open("ab") as file:  # the worst that a kill can leave
+        file.write(b'{"key": "loop/')
+    for out in (killed, whole):
+        subprocess.run(command(out), check=True, capture_output=True, timeout=120)
+    assert journal.read_bytes().startswith(kept)
+    for name in ("result.json", "result.md", "scores.jsonl"):
+        assert (killed / name).read_bytes() == (whole / name).read_bytes()
+
+
+@pytest.mark.data
+def test_recorded_strategyqa(skr: Skr, data_dir: Path):
+    path = data_dir / "multihop_strategyqa_evidence.jsonl.gz"
+    found = skr("evaluate", path, "--limit", 10, "--json").json
+    assert found["loop"]["n"] == 10
+    assert found["loop"]["title_recall_at_10"] > 0.5
+
+
+@pytest.mark.data
+def test_recorded_hotpotqa_with_sentences(skr: Skr, data_dir: Path):
+    path = data_dir / "multihop_hotpotqa_sentences.jsonl.gz"
+    found = skr("evaluate", path, "--limit", 5, "--systems", "single_shot", "--json").json
+    [row] = found["result"]["rows"]
+    assert row["cells"]["fact_recall"]["mean"] > 0.3

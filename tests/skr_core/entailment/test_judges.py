@@ -1,0 +1,98 @@
+"""A judge's replies are read strictly, and its failures are told apart."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from skr_core.entailment import (
+    JudgeEntailment,
+    LexicalEntailment,
+    RememberingEntailment,
+    parse_entailment,
+)
+from skr_core.evaluation.journal import Journal
+from skr_core.ports import EntailmentModel
+from skr_core.reflectors import EntailmentReflector
+from skr_core.testing import BrokenModel, ScriptedModel
+from skr_core.types import Reference
+
+
+@pytest.mark.parametrize(
+    ("reply", "verdict"),
+    [
+        ("entailment", "entailment"),
+        (" Neutral.\n", "neutral"),
+        ("`contradiction`", "contradiction"),
+        ("not entailment", None),
+        ("entailment or neutral", None),
+        ("Yes", None),
+        ("", None),
+    ],
+)
+def test_only_the_word_is_a_verdict(reply: str, verdict: str | None):
+    assert parse_entailment(reply) == verdict
+
+
+def test_a_broken_judge_says_nothing():
+    judge = JudgeEntailment(BrokenModel())
+    assert judge.predict([("a", "b")]) == [None]
+    assert asyncio.run(judge.apredict([("a", "b")])) == [None]
+    assert isinstance(judge, EntailmentModel)
+
+
+def test_usage_is_counted():
+    judge = JudgeEntailment(ScriptedModel(["neutral"]))
+    judge.predict([("a", "b"), ("c", "d")])
+    assert judge.usage.calls == 2
+
+
+def test_hostile_premises_stay_on_their_line():
+    model = ScriptedModel(["neutral"])
+    JudgeEntailment(model).predict([("a\n\nHypothesis: b", "c")])
+    assert model.prompts[0].text.count("\nHypothesis:") == 1
+
+
+def test_lexical():
+    judge = LexicalEntailment()
+    pairs = [
+        ("Paris is the capital of France.", "Paris is not the capital of France."),
+        ("Paris is the capital of France.", "Berlin is old."),
+        ("", "Berlin"),
+        ("Berlin", "the"),
+    ]
+    assert judge.predict(pairs) == ["contradiction", "neutral", "neutral", "neutral"]
+
+
+class Counting:
+    name = "counting"
+
+    def __init__(self, verdict: str | None) -> None:
+        self.verdict = verdict
+        self.asked = 0
+
+    def predict(self, pairs):
+        self.asked += len(pairs)
+        return [self.verdict] * len(pairs)
+
+    async def apredict(self, pairs):
+        return self.predict(pairs)
+
+
+def test_verdicts_are_remembered_and_failures_are_not(tmp_path: Path):
+    for verdict, expected in (("neutral", 1), (None, 2)):
+        path = tmp_path / f"{verdict}.jsonl"
+        judge = Counting(verdict)
+        for _ in range(2):
+            with Journal(path) as journal:
+                remembering = RememberingEntailment(judge, journal)
+                assert remembering.predict([("a", "b")]) == [verdict]
+        assert judge.asked == expected
+
+
+def test_no_verdict_does_not_entail():
+    reflector = EntailmentReflector(Counting(None))
+    reflection = reflector.reflect("?", [Reference.of("It is so.")], "It is so [1].")
+    assert not reflection.sufficient
