@@ -7,7 +7,19 @@ import sys
 import typer
 from rich.console import Console
 
-from skr_app.commands import ask, collect, demo, evaluate, ingest
+from skr_app.commands import (
+    ask,
+    calibrate,
+    collect,
+    demo,
+    evaluate,
+    experiment,
+    ingest,
+    key_facts,
+    replay,
+    report,
+    route,
+)
 from skr_core.errors import ModelError, RetrieverError, SKRError
 
 app = typer.Typer(
@@ -24,7 +36,13 @@ app.command("demo")(demo.demo)
 app.command("ingest")(ingest.ingest)
 app.command("ask")(ask.ask)
 app.command("collect")(collect.collect)
+app.command("calibrate")(calibrate.calibrate)
+app.command("route")(route.route)
+app.command("replay")(replay.replay)
 app.command("evaluate")(evaluate.evaluate)
+app.command("report")(report.report)
+app.add_typer(experiment.app, name="experiment")
+app.add_typer(key_facts.app, name="key-facts")
 
 INTERRUPTED = 130
 """The shell's exit code for a command that Ctrl-C ended."""

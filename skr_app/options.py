@@ -13,7 +13,8 @@ from skr_core.errors import StoreError
 
 if TYPE_CHECKING:
     from skr_core.backends.chroma_store import ChromaStore
-    from skr_core.ports import Embedder, LanguageModel
+    from skr_core.ports import Embedder, LanguageModel, Retriever, Router
+    from skr_core.signals.rows import TextEmbedder
 
 DEFAULT_STORE = str(user_data_path("skr-rag", appauthor=False) / "store")
 
@@ -95,6 +96,39 @@ def make_embedder(embedder: str) -> Embedder:
     from skr_core.backends.embedders import HashingEmbedder, SentenceTransformerEmbedder
 
     return HashingEmbedder() if embedder == "hashing" else SentenceTransformerEmbedder(embedder)
+
+
+def make_text_embedder(embedder: str) -> TextEmbedder:
+    """Make the embedder with which routers compare texts; `hashing` is a sparse one for them."""
+    from skr_core.backends.embedders import SentenceTransformerEmbedder
+    from skr_core.backends.ngrams import NgramEmbedder
+
+    return NgramEmbedder() if embedder == "hashing" else SentenceTransformerEmbedder(embedder)
+
+
+def open_router(
+    folder: Path,
+    model: LanguageModel,
+    embedder: str,
+    *,
+    retriever: Retriever | None = None,
+    force: bool = False,
+) -> Router:
+    """Load a saved router for what it will work with.
+
+    Raises:
+        InputError: There is no router in the folder.
+        StampMismatch: It was made with something else.
+    """
+    from skr_core.routers.saving import load_router
+
+    return load_router(
+        folder,
+        model=model,
+        embedder=make_text_embedder(embedder),
+        retriever=retriever,
+        force=force,
+    )
 
 
 def make_model(model: str, base_url: str | None) -> LanguageModel:

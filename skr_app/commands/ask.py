@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -18,6 +19,7 @@ from skr_app.options import (
     SearchOption,
     StoreOption,
     make_model,
+    open_router,
     open_store,
 )
 from skr_app.output import console, messages, print_json
@@ -27,6 +29,10 @@ from skr_core.prompts import checked_question
 Question = Annotated[str, typer.Argument(help="What you want to know.", show_default=False)]
 Stream = Annotated[
     bool, typer.Option("--stream", help="Show queries, drafts and tokens as they come.")
+]
+RouterFolder = Annotated[
+    Path | None,
+    typer.Option("--router", help="Folder of a router, made by `skr calibrate`. Always, without."),
 ]
 Abstain = Annotated[
     bool, typer.Option("--abstain", help="Rather say nothing than answer from too little.")
@@ -42,6 +48,7 @@ def ask(
     search: SearchOption = Search.hybrid,
     max_rounds: MaxRoundsOption = 3,
     max_calls: Annotated[int | None, typer.Option(min=1, help="Calls of the model.")] = None,
+    router: RouterFolder = None,
     abstain: Abstain = False,
     stream: Stream = False,
     json: JsonOption = False,
@@ -56,6 +63,9 @@ def ask(
         graph = create_skr_graph(
             language_model,
             opened,
+            router=open_router(router, language_model, embedder, retriever=opened)
+            if router
+            else None,
             budget=Budget(max_rounds=max_rounds, max_calls=max_calls),
             abstain=abstain,
         )

@@ -2,16 +2,43 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+from skr_core.errors import InputError
+from skr_core.routers.saving import SavedRouter, read_router
 from skr_core.types import Decision
 
 
-class AlwaysRetrieve:
+class _ConstantRouter:
+    kind: ClassVar[str]
+
+    def save(self, path: str | Path) -> None:
+        """Write the router to a folder: calibration recommends one where routing does not pay."""
+        SavedRouter(self.kind, {}, {}).write(path)
+
+    @classmethod
+    def load(cls, path: str | Path, **_: Any) -> Self:
+        """Read a router that `save` wrote; it holds for any model, retriever and embedder.
+
+        Raises:
+            InputError: There is no such router.
+        """
+        kind = read_router(path).kind
+        if kind != cls.kind:
+            raise InputError(f"{path} holds a {kind} router, not a {cls.kind} router")
+        return cls()
+
+
+class AlwaysRetrieve(_ConstantRouter):
     """Retrieve for every question.
 
     Example:
         >>> AlwaysRetrieve().decide("What is the capital of France?").retrieve
         True
     """
+
+    kind: ClassVar[str] = "always"
 
     def decide(self, question: str) -> Decision:
         """Retrieve."""
@@ -22,13 +49,15 @@ class AlwaysRetrieve:
         return self.decide(question)
 
 
-class NeverRetrieve:
+class NeverRetrieve(_ConstantRouter):
     """Answer every question from what the model knows.
 
     Example:
         >>> NeverRetrieve().decide("What is the capital of France?").retrieve
         False
     """
+
+    kind: ClassVar[str] = "never"
 
     def decide(self, question: str) -> Decision:
         """Do not retrieve."""

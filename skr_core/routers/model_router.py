@@ -8,10 +8,11 @@ from typing import Any, ClassVar, Self
 
 from skr_core.errors import DataError, InputError
 from skr_core.flow import Flow, arun, run
-from skr_core.ports import Embedder, LanguageModel
+from skr_core.ports import LanguageModel, Retriever
 from skr_core.prompts import checked_question
 from skr_core.routers.saving import ROUTER_FILE, SavedRouter, read_router
 from skr_core.routing_prompts import ROUTING_PROMPT_VERSION
+from skr_core.signals.rows import TextEmbedder
 from skr_core.types import Decision
 
 QUOTED = 120
@@ -68,7 +69,8 @@ class ModelRouter(ABC):
         path: str | Path,
         *,
         model: LanguageModel | None = None,
-        embedder: Embedder | None = None,
+        embedder: TextEmbedder | None = None,
+        retriever: Retriever | None = None,
         force: bool = False,
     ) -> Self:
         """Read a router that `save` wrote.
@@ -77,6 +79,7 @@ class ModelRouter(ABC):
             path: The folder.
             model: To ask.
             embedder: Not used by routers that ask a model.
+            retriever: Not used either.
             force: Take it although it was made for another model or wording.
 
         Raises:

@@ -20,7 +20,8 @@ from skr_core.errors import DataError, InputError, StampMismatch
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from skr_core.ports import Embedder, LanguageModel, Router
+    from skr_core.ports import LanguageModel, Retriever, Router
+    from skr_core.signals.rows import TextEmbedder
 
 ROUTER_FILE = "router.json"
 ARRAYS_FILE = "arrays.npz"
@@ -33,6 +34,12 @@ KINDS = {
     "confidence": "skr_core.routers.confidence:ConfidenceRouter",
     "certainty_level": "skr_core.routers.certainty_level:CertaintyLevelRouter",
     "uncertainty": "skr_core.routers.uncertainty:UncertaintyRouter",
+    "always": "skr_core.routers.constant:AlwaysRetrieve",
+    "never": "skr_core.routers.constant:NeverRetrieve",
+    "knn": "skr_core.routers.knn:KNNRouter",
+    "classifier": "skr_core.routers.classifier:ClassifierRouter",
+    "encoder": "skr_core.routers.encoder:EncoderRouter",
+    "combined": "skr_core.routers.combined:CombinedRouter",
 }
 
 
@@ -134,7 +141,8 @@ def load_router(
     path: str | Path,
     *,
     model: LanguageModel | None = None,
-    embedder: Embedder | None = None,
+    embedder: TextEmbedder | None = None,
+    retriever: Retriever | None = None,
     force: bool = False,
 ) -> Router:
     """Load any router that was saved.
@@ -142,8 +150,9 @@ def load_router(
     Args:
         path: The folder.
         model: For routers that ask a model.
-        embedder: For routers that compare questions.
-        force: Load it although it was made with another model, embedder or wording.
+        embedder: For routers that compare questions; an `NgramEmbedder` may be left out.
+        retriever: The one that will search; compared with what a fitted router was made with.
+        force: Load it although it was made with another model, retriever, embedder or wording.
 
     Raises:
         InputError: There is no router, or it lacks the model or embedder it needs.
@@ -164,7 +173,9 @@ def load_router(
         raise DataError(Path(path) / ROUTER_FILE, None, f"no router of kind {kind!r} is known here")
     module, name = KINDS[kind].split(":")
     found = getattr(import_module(module), name)
-    router: Router = found.load(path, model=model, embedder=embedder, force=force)
+    router: Router = found.load(
+        path, model=model, embedder=embedder, retriever=retriever, force=force
+    )
     return router
 
 

@@ -13,15 +13,20 @@ from skr_core.ports import Router
 from skr_core.routers import (
     AlwaysRetrieve,
     CertaintyLevelRouter,
+    ClassifierRouter,
+    CombinedRouter,
     ConfidenceRouter,
     InContextRouter,
+    KNNRouter,
     NeverRetrieve,
     PromptRouter,
     UncertaintyRouter,
 )
 from skr_core.testing import ScriptedModel
 from skr_core.types import Decision
+from tests.skr_core.routers.facts import records
 
+RECORDS = records(6)
 MAKERS: dict[str, Callable[[], Router]] = {
     "AlwaysRetrieve": AlwaysRetrieve,
     "NeverRetrieve": NeverRetrieve,
@@ -31,6 +36,9 @@ MAKERS: dict[str, Callable[[], Router]] = {
     ),
     "ConfidenceRouter": lambda: ConfidenceRouter(ScriptedModel(["Paris\n(uncertain)"])),
     "CertaintyLevelRouter": lambda: CertaintyLevelRouter(ScriptedModel(["Paris.\nCertain."])),
+    "KNNRouter": lambda: KNNRouter.fit(RECORDS, rule="benefit"),
+    "ClassifierRouter": lambda: ClassifierRouter.fit(RECORDS),
+    "CombinedRouter": lambda: CombinedRouter.fit(RECORDS, model=ScriptedModel(["Paris\nit is."])),
     "UncertaintyRouter": lambda: UncertaintyRouter(ScriptedModel(["Paris\nit is."])),
 }
 

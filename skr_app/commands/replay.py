@@ -1,0 +1,126 @@
+"""``skr replay``: what routers would have done on recorded answers, without calling any model."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.markup import escape
+from rich.table import Table
+
+from skr_app.options import EmbedderOption, JsonOption, SkipBadOption, make_text_embedder
+from skr_app.output import console, print_json, progress
+from skr_core.errors import InputError
+from skr_core.self_knowledge import read_self_knowledge
+
+Train = Annotated[Path, typer.Option("--train", help="Records to fit on (also .gz).")]
+Test = Annotated[
+    Path | None,
+    typer.Option("--test", help="Records to judge on; cross-fitted on --train without."),
+]
+Routers = Annotated[
+    str,
+    typer.Option(
+        "--router",
+        help="With commas between: always, never, paper, benefit, classifier, combined, "
+        "combined-question, recommended, signal:FIELD; of three actions also multistep.",
+    ),
+]
+Signal = Annotated[
+    list[str] | None,
+    typer.Option("--signal", help="A field as a score, such as extra.giveup; may be repeated."),
+]
+By = Annotated[str | None, typer.Option("--by", help="Field that makes groups: extra.dataset.")]
+Actions = Annotated[
+    int, typer.Option("--actions", min=2, max=3, help="3 adds multi-step retrieval.")
+]
+Budget = Annotated[
+    float, typer.Option("--budget", min=0, help="Retrievals a question, of three actions.")
+]
+Steps = Annotated[
+    float,
+    typer.Option(
+        "--multistep-steps", min=1, help="Retrievals of a multi-step answer where not recorded."
+    ),
+]
+Seeds = Annotated[int, typer.Option("--seeds", min=1, help="Times the folds are drawn anew.")]
+
+
+def replay(
+    train: Train,
+    test: Test = None,
+    router: Routers = "always,never,recommended",
+    signal: Signal = None,
+    by: By = None,
+    actions: Actions = 2,
+    budget: Budget = 1.85,
+    multistep_steps: Steps = 3.35,
+    seeds: Seeds = 1,
+    embedder: EmbedderOption = "hashing",
+    skip_bad: SkipBadOption = False,
+    json: JsonOption = False,
+) -> None:
+    """Fit routers on recorded answers and judge them on others."""
+    from skr_core.calibration import replay as judge
+    from skr_core.calibration import replay_actions
+
+    fitting = read_self_knowledge(train, skip_bad=skip_bad, mixed_stamps=True)
+    judging = None
+    if test is not None and test.resolve() != train.resolve():
+        judging = read_self_knowledge(test, skip_bad=skip_bad, mixed_stamps=True)
+    names = [each for each in router.split(",") if each]
+    names += [f"signal:{field}" for field in signal or ()]
+    chosen = make_text_embedder(embedder)
+    found: dict[str, Any]
+    with progress("Replaying") as advance:
+        if actions == 2:
+            found = judge(
+                fitting,
+                judging,
+                routers=names,
+                by=by,
+                embedder=chosen,
+                seeds=seeds,
+                on_progress=advance,
+            ).row()
+        elif signal:
+            raise InputError("a signal orders two actions, not three: leave out --signal")
+        else:
+            found = replay_actions(
+                fitting,
+                judging,
+                routers=names,
+                by=by,
+                embedder=chosen,
+                seeds=seeds,
+                budget=budget,
+                assumed_steps=multistep_steps,
+                on_progress=advance,
+            )
+    if json:
+        print_json(found)
+        return
+    if "assumed_multistep_steps" in found:
+        steps = found["assumed_multistep_steps"]
+        console.print(f"Steps are not recorded: {steps} are assumed for each multi-step answer.")
+    _print("all", found["overall"])
+    for name, group in found["groups"].items():
+        _print(name, group)
+
+
+def _print(name: str, group: dict[str, Any]) -> None:
+    about = ", ".join(
+        f"{each} {group[each]:.3f}"
+        for each in ("never", "always", "multistep", "oracle")
+        if each in group
+    )
+    table = Table(title=f"{escape(name)}: {group['n']} questions, {about}", title_justify="left")
+    table.add_column("router")
+    columns = ["accuracy", "retrieval_rate", "gain", "regret", "area_gain", "saved_at_parity"]
+    columns += ["retrievals"] if "multistep" in group else []
+    for column in columns:
+        table.add_column(column.replace("_", " "), justify="right")
+    for router, result in group["routers"].items():
+        table.add_row(escape(router), *(f"{result[column]:.3f}" for column in columns))
+    console.print(table)

@@ -1,0 +1,63 @@
+"""``skr route``: what a router decides on a question, and on what evidence."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.markup import escape
+from rich.table import Table
+
+from skr_app.options import (
+    BaseUrlOption,
+    EmbedderOption,
+    JsonOption,
+    ModelOption,
+    make_model,
+    open_router,
+)
+from skr_app.output import console, messages, print_json
+from skr_core.plain import to_plain
+from skr_core.prompts import checked_question
+
+Question = Annotated[str, typer.Argument(help="What you want to know.", show_default=False)]
+RouterFolder = Annotated[
+    Path, typer.Option("--router", help="Folder of a router, made by `skr calibrate`.")
+]
+Force = Annotated[
+    bool, typer.Option("--force", help="Use it although it was made with another model.")
+]
+
+
+def route(
+    question: Question,
+    router: RouterFolder = Path("router"),
+    model: ModelOption = "extractive",
+    base_url: BaseUrlOption = None,
+    embedder: EmbedderOption = "hashing",
+    force: Force = False,
+    json: JsonOption = False,
+) -> None:
+    """Show whether a router would retrieve for a question, and why."""
+    question = checked_question(question)
+    with messages.status("Deciding"):
+        opened = open_router(router, make_model(model, base_url), embedder, force=force)
+        decision = opened.decide(question)
+    if json:
+        print_json({"question": question, **to_plain(decision)})
+        return
+    word = "Retrieve" if decision.retrieve else "Known"
+    console.print(f"[bold]{word}[/bold]: {escape(decision.reason)}")
+    if decision.neighbours:
+        table = Table(box=None)
+        table.add_column("alike", justify="right")
+        table.add_column("retrieval")
+        table.add_column("recorded question")
+        for each in decision.neighbours:
+            table.add_row(f"{each.similarity:.2f}", each.effect, escape(each.question))
+        console.print(table)
+    if decision.usage.calls:
+        console.print(
+            f"[dim]{decision.usage.calls} calls · {decision.usage.total_tokens} tokens[/dim]"
+        )

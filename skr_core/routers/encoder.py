@@ -1,0 +1,126 @@
+"""EncoderRouter: known or unknown, by a fine-tuned encoder (SKR §3.2, equation 5)."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+import numpy as np
+
+from skr_core.errors import InputError
+from skr_core.ports import LanguageModel, Retriever
+from skr_core.prompts import checked_question
+from skr_core.routers.saving import SavedRouter, read_router
+from skr_core.self_knowledge.records import SelfKnowledge, Stamp
+from skr_core.signals.signals import shared_stamp
+from skr_core.types import Decision
+
+if TYPE_CHECKING:
+    from skr_core.backends.sequence_classifier import SequenceClassifier
+
+ENCODER_FOLDER = "encoder"
+UPDATE_EPOCHS = 1
+"""More would forget what it learnt before."""
+
+
+class EncoderRouter:
+    """The paper's classifier: BERT fine-tuned on known and unknown questions; made with `fit`.
+
+    It needs ``pip install "skr-rag[local]"``, and a GPU for more than a few thousand records. The
+    `ClassifierRouter` learns the same from fixed embeddings in seconds.
+    """
+
+    kind: ClassVar[str] = "encoder"
+
+    def __init__(self, classifier: SequenceClassifier, *, threshold: float, stamp: Stamp) -> None:
+        self._classifier, self.threshold, self.stamp = classifier, threshold, stamp
+
+    @classmethod
+    def fit(
+        cls,
+        records: Sequence[SelfKnowledge],
+        *,
+        encoder: str | Path = "bert-base-uncased",
+        threshold: float = 0.5,
+    ) -> Self:
+        """Fine-tune an encoder, leaving out the records that neither answer got right.
+
+        Args:
+            records: Of self-knowledge.
+            encoder: A name on the hub, or a folder.
+            threshold: Retrieval happens where the probability of unknown is above it.
+
+        Raises:
+            InputError: Neither answer is right on any record.
+            MissingDependency: The extra is not installed.
+        """
+        from skr_core.backends.sequence_classifier import SequenceClassifier
+
+        texts, labels = _examples(records)
+        if not texts:
+            raise InputError("neither answer is right on any record, so nothing is known")
+        classifier = SequenceClassifier(encoder)
+        classifier.fit(texts, labels)
+        return cls(classifier, threshold=threshold, stamp=shared_stamp(records))
+
+    def decide(self, question: str) -> Decision:
+        """Decide by the fine-tuned encoder.
+
+        Raises:
+            InputError: The question is empty.
+        """
+        score = float(self._classifier.predict([checked_question(question)])[0])
+        return Decision(
+            retrieve=score > self.threshold,
+            score=score,
+            threshold=self.threshold,
+            reason=f"needs references with a probability of {score:.0%}, "
+            f"and retrieval begins above {self.threshold:.0%}",
+        )
+
+    async def adecide(self, question: str) -> Decision:
+        """The same in a thread: a local model computes, so there is no reply to await."""
+        return await asyncio.to_thread(self.decide, question)
+
+    def update(self, records: Sequence[SelfKnowledge]) -> None:
+        """Go on training from the weights there are, on the new records alone."""
+        texts, labels = _examples(records)
+        if texts:
+            self._classifier.fit(texts, labels, epochs=UPDATE_EPOCHS)
+
+    def save(self, path: str | Path) -> None:
+        """Write the router to a folder, with the encoder's weights."""
+        SavedRouter(self.kind, asdict(self.stamp), {"threshold": self.threshold}).write(path)
+        self._classifier.save(Path(path) / ENCODER_FOLDER)
+
+    @classmethod
+    def load(
+        cls,
+        path: str | Path,
+        *,
+        model: LanguageModel | None = None,
+        embedder: Any = None,
+        retriever: Retriever | None = None,
+        force: bool = False,
+    ) -> Self:
+        """Read a router that `save` wrote; see `FittedRouter.load`. It uses no embedder."""
+        from skr_core.backends.sequence_classifier import SequenceClassifier
+
+        saved = read_router(path)
+        if saved.kind != cls.kind:
+            raise InputError(f"{path} holds a {saved.kind} router, not a {cls.kind} router")
+        current = {} if model is None else {"model": model.name}
+        current |= {} if retriever is None else {"retriever": retriever.name}
+        saved.check(force=force, **current)
+        stamp = Stamp(**{key: saved.stamp.get(key, "") for key in asdict(Stamp())})
+        classifier = SequenceClassifier(Path(path) / ENCODER_FOLDER)
+        return cls(classifier, threshold=float(saved.parameters["threshold"]), stamp=stamp)
+
+
+def _examples(records: Sequence[SelfKnowledge]) -> tuple[list[str], Any]:
+    telling = [record for record in records if not record.both_wrong]
+    labels = np.array([not record.known for record in telling], dtype=np.int64)
+    return [record.question for record in telling], labels

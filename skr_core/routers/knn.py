@@ -1,0 +1,281 @@
+"""KNNRouter: what happened to the nearest recorded questions (SKR §3.2, Figure 3)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, ClassVar, Literal, Self, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skr_core.backends.ngrams import NgramEmbedder
+from skr_core.errors import InputError
+from skr_core.ports import LanguageModel
+from skr_core.routers.fitted import FittedRouter, pack_texts, unpack_texts
+from skr_core.self_knowledge.records import SelfKnowledge, Stamp
+from skr_core.signals.rows import Floats, Rows, TextEmbedder
+from skr_core.signals.signals import Signals, Training
+from skr_core.types import Decision, Effect, Neighbour, Usage
+
+Rule = Literal["paper", "benefit"]
+
+PAPER_K = range(3, 11)
+"""SKR §4 takes k from 3 to 10, by the size of the data set."""
+BENEFIT_K = range(10, 101)
+"""A quarter of the records within these: a mean benefit is mostly noise, so many are needed."""
+TRIED = 2_000
+"""Records on which k is chosen: comparing each of 100,000 with all would take an hour."""
+CELLS = 8_000_000
+"""Similarities held at a time, 64 MB."""
+SHOWN = 10
+"""Neighbours that a decision names."""
+
+
+class KNNRouter(FittedRouter):
+    """Compares a question with those on record; make one with `fit`.
+
+    Rule ``paper``: with l known among the k nearest, a question is known iff l/(k-l) >= m/n, where
+    m and n are the numbers of known and unknown questions on record; records that neither answer
+    got right do not count. The score is the share of unknown neighbours minus that of all records.
+
+    Rule ``benefit``: the mean measured benefit of retrieval over the k nearest, weighted by
+    similarity, against a threshold. All records count.
+
+    Example:
+        >>> known = [SelfKnowledge(f"What is {n} plus 1?", (), "", "", 1.0, 0.0) for n in range(4)]
+        >>> unknown = [SelfKnowledge(f"Who is CEO of {x} Inc?", (), "", "", 0.0, 1.0) for x in "AB"]
+        >>> router = KNNRouter.fit(known + unknown, k=2)
+        >>> decision = router.decide("Who is CEO of C Inc?")
+        >>> decision.retrieve, decision.neighbours[0].effect
+        (True, 'helps')
+    """
+
+    kind: ClassVar[str] = "knn"
+
+    def __init__(
+        self,
+        rows: Rows,
+        benefit: Floats,
+        questions: NDArray[np.object_],
+        *,
+        rule: Rule,
+        k: int,
+        threshold: float,
+        embedder: TextEmbedder,
+        stamp: Stamp,
+    ) -> None:
+        super().__init__(embedder, stamp, threshold)
+        self.rule, self.k = rule, k
+        self._rows, self._benefit, self._questions = rows, benefit, questions
+
+    @classmethod
+    def fit(
+        cls,
+        records: Sequence[SelfKnowledge],
+        *,
+        embedder: TextEmbedder | None = None,
+        rule: Rule = "paper",
+        k: int | None = None,
+        threshold: float = 0.0,
+    ) -> Self:
+        """Remember the records.
+
+        Args:
+            records: Of self-knowledge.
+            embedder: For the questions; an `NgramEmbedder` by default.
+            rule: See above.
+            k: Neighbours that are asked, fewer where there are not as many. Chosen by leave-one-out
+                from 3 to 10 for the paper's rule, by the number of records for the other.
+            threshold: Retrieval happens where the score is above it.
+
+        Raises:
+            InputError: There is no such rule, `k` is not positive, or no record can be used.
+        """
+        if rule not in get_args(Rule):
+            raise InputError(f"no rule {rule!r}: give one of {', '.join(get_args(Rule))}")
+        if k is not None and k < 1:
+            raise InputError(f"k must be at least 1, not {k}")
+        embedder = embedder or NgramEmbedder()
+        training = Training.of(records, embedder, drafts=False)
+        return cls.of_training(training, embedder, rule=rule, k=k, threshold=threshold)
+
+    @classmethod
+    def of_training(
+        cls,
+        training: Training,
+        embedder: TextEmbedder,
+        *,
+        rule: Rule = "paper",
+        k: int | None = None,
+        threshold: float = 0.0,
+    ) -> Self:
+        """The same as `fit`, when the records have been embedded already."""
+        if rule == "paper":
+            training = training.telling
+            if not len(training):
+                raise InputError("neither answer is right on any record, so nothing is known")
+            chosen = k or paper_k(training)
+        else:
+            chosen = k or min(max(len(training) // 4, BENEFIT_K.start), BENEFIT_K.stop - 1)
+        return cls(
+            training.signals.question,
+            training.benefit,
+            training.questions,
+            rule=rule,
+            k=chosen,
+            threshold=threshold,
+            embedder=embedder,
+            stamp=training.stamp,
+        )
+
+    def scores(self, signals: Signals) -> Floats:
+        """Score many questions at once, shape (n,)."""
+        parts = [
+            self._score(nearest, similarity)
+            for nearest, similarity in _nearest(self._rows, signals.question, self.k)
+        ]
+        return np.concatenate([np.zeros(0), *parts])
+
+    def _score(self, nearest: NDArray[np.int64], similarity: Floats) -> Floats:
+        benefit = self._benefit[nearest]
+        if self.rule == "benefit":
+            weights = np.maximum(similarity, 1e-6)  # unlike all: all count the same
+            weighted: Floats = (weights * benefit).sum(axis=1) / weights.sum(axis=1)
+            return weighted
+        return paper_score((benefit > 0).sum(axis=1), benefit.shape[1], self._benefit > 0)
+
+    def _decide_seen(self, signals: Signals, usage: Usage) -> Decision:
+        ((nearest, similarity),) = _nearest(self._rows, signals.question, self.k)
+        score = float(self._score(nearest, similarity)[0])
+        benefit = self._benefit[nearest[0]]
+        if self.rule == "paper":
+            unknown = int((benefit > 0).sum())
+            share = float((self._benefit > 0).mean())
+            reason = (
+                f"{unknown} of the {len(benefit)} nearest questions needed references, "
+                f"where {share:.0%} of all did"
+            )
+        else:
+            reason = (
+                f"retrieval changed the accuracy of the {len(benefit)} nearest questions "
+                f"by {score:+.3f}, and pays above {self.threshold:+.3f}"
+            )
+        neighbours = (
+            neighbour(self._questions[place], like, self._benefit[place])
+            for place, like in zip(nearest[0][:SHOWN], similarity[0], strict=False)
+        )
+        return Decision(
+            retrieve=score > self.threshold,
+            score=score,
+            threshold=self.threshold,
+            reason=reason,
+            neighbours=tuple(neighbours),
+            usage=usage,
+        )
+
+    def _learn(self, training: Training) -> None:
+        if self.rule == "paper":
+            training = training.telling
+        self._rows = self._rows.and_also(training.signals.question)
+        self._benefit = np.concatenate([self._benefit, training.benefit])
+        self._questions = np.concatenate([self._questions, training.questions])
+
+    def _saved(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        arrays: dict[str, NDArray[Any]] = {
+            "benefit": self._benefit,
+            "questions": pack_texts(self._questions),
+        }
+        return {"rule": self.rule, "k": self.k}, arrays | self._rows.arrays("question")
+
+    @classmethod
+    def _restored(
+        cls,
+        parameters: Mapping[str, Any],
+        arrays: Mapping[str, NDArray[Any]],
+        embedder: TextEmbedder,
+        stamp: Stamp,
+        model: LanguageModel | None,
+    ) -> Self:
+        return cls(
+            Rows.from_arrays("question", arrays),
+            arrays["benefit"],
+            unpack_texts(arrays["questions"]),
+            rule=parameters["rule"],
+            k=parameters["k"],
+            threshold=parameters["threshold"],
+            embedder=embedder,
+            stamp=stamp,
+        )
+
+
+def paper_score(unknown: NDArray[Any], k: int, all_unknown: NDArray[np.bool_]) -> Floats:
+    """The share of unknown neighbours minus that of all records: above 0 iff l/(k-l) < m/n.
+
+    In whole numbers up to the last division, so that equality is exact. Where every record is
+    unknown the paper's fraction would call each question known; here each is unknown.
+
+    Args:
+        unknown: Neighbours that needed references, k - l, shape (n,).
+        k: Neighbours.
+        all_unknown: Of all records, shape (m + n,).
+
+    Example:
+        >>> paper_score(np.array([0, 1, 2]), 2, np.array([True, False])).tolist()
+        [-0.5, 0.0, 0.5]
+    """
+    n = int(all_unknown.sum())
+    m = len(all_unknown) - n
+    if m == 0:
+        return np.ones(len(unknown))
+    return np.asarray((unknown * m - (k - unknown) * n) / (k * (m + n)), dtype=np.float64)
+
+
+def paper_k(training: Training) -> int:
+    """The k from 3 to 10 by which most questions would have been answered right, each left out."""
+    some = np.random.default_rng(0).permutation(len(training))[:TRIED]
+    rows, most = training.signals.question, PAPER_K.stop - 1
+    unknown = training.unknown
+    right = dict.fromkeys(PAPER_K, 0.0)
+    # Equal questions come first and are passed over: as many more are looked at.
+    spare = int(np.bincount(training.groups).max())
+    start = 0
+    for nearest, _ in _nearest(rows, rows[some], most + spare):
+        asked = some[start : start + len(nearest)]
+        start += len(nearest)
+        same = training.groups[nearest] == training.groups[asked][:, None]
+        order = np.argsort(same, axis=1, kind="stable")  # others first, still by similarity
+        others = np.take_along_axis(nearest, order, axis=1)
+        for k in PAPER_K:
+            chosen = others[:, :k]
+            retrieve = paper_score(unknown[chosen].sum(axis=1), chosen.shape[1], unknown) > 0
+            right[k] += np.where(retrieve, training.augmented[asked], training.direct[asked]).sum()
+    return max(PAPER_K, key=lambda k: right[k])
+
+
+def neighbour(question: str, similarity: float, benefit: float) -> Neighbour:
+    """A record as evidence.
+
+    Example:
+        >>> neighbour("Who?", 0.5, 1.0).effect
+        'helps'
+    """
+    effect: Effect = "helps" if benefit > 0 else "hurts" if benefit < 0 else "same"
+    return Neighbour(str(question), float(similarity), effect, float(benefit))
+
+
+def _nearest(rows: Rows, asked: Rows, k: int) -> Iterator[tuple[NDArray[np.int64], Floats]]:
+    """Places and cosines of the k most similar rows, best first, a block of questions at a time."""
+    k = min(k, len(rows))
+    block = max(1, CELLS // len(rows))
+    for start in range(0, len(asked), block):
+        likeness = rows_dot(asked[start : start + block], rows)
+        nearest = np.argpartition(-likeness, k - 1, axis=1)[:, :k]
+        found = np.take_along_axis(likeness, nearest, axis=1)
+        # Of equals the earlier record comes first, so that the order is always the same.
+        order = np.lexsort((nearest, -found), axis=1)
+        yield np.take_along_axis(nearest, order, axis=1), np.take_along_axis(found, order, axis=1)
+
+
+def rows_dot(these: Rows, those: Rows) -> Floats:
+    """Cosines, shape (these, those), never beyond ±1 by a rounding error."""
+    return np.clip(these.dot(those), -1.0, 1.0)

@@ -1,0 +1,84 @@
+"""``skr calibrate``, ``skr route``, ``skr replay`` and ``skr ask --router``."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from skr_core.routers import NeverRetrieve
+from skr_core.self_knowledge import write_self_knowledge
+from tests.skr_app.conftest import Skr
+from tests.skr_core.routers.facts import firm, records, river
+
+
+@pytest.fixture
+def recorded(tmp_path: Path) -> Path:
+    path = tmp_path / "records.jsonl.gz"
+    # Unstamped, so that the router serves any model.
+    some = [
+        replace(each, stamp=type(each.stamp)(), extra={"kind": each.question[:3], "unsure": "True"})
+        for each in records(20)
+    ]
+    write_self_knowledge(path, some)
+    return path
+
+
+def test_calibrate_then_route(skr: Skr, recorded: Path, tmp_path: Path):
+    out, plot = tmp_path / "router", tmp_path / "curve.svg"
+    options = ("--out", out, "--plot", plot, "--router", "benefit,combined-question")
+    result = skr("calibrate", recorded, *options, "--json")
+    assert result.code == 0, result.err
+    assert result.json["recommended"] == "router"
+    assert result.json["sentence"].startswith("Routing pays")
+    assert len(result.json["accuracy"]) == len(result.json["random_line"]) == 21
+    assert plot.stat().st_size > 0
+    for question, retrieve in ((firm("Omega"), True), (river("Omega"), False)):
+        decision = skr("route", question, "--router", out, "--json").json
+        assert decision["retrieve"] is retrieve
+        assert decision["neighbours"]
+        shown = skr("route", question, "--router", out)
+        assert ("Retrieve" if retrieve else "Known") in shown.out
+        assert "alike" in shown.out
+
+
+def test_for_people_calibrate_prints_a_table_and_a_sentence(
+    skr: Skr, recorded: Path, tmp_path: Path
+):
+    result = skr("calibrate", recorded, "--out", tmp_path / "r", "--router", "paper")
+    assert result.code == 0, result.err
+    assert "at random" in result.out
+    assert "Routing pays" in result.out
+
+
+def test_replay(skr: Skr, recorded: Path):
+    options = ("--router", "always,paper", "--signal", "extra.unsure", "--by", "extra.kind")
+    found = skr("replay", "--train", recorded, *options, "--json").json
+    assert set(found) == {"overall", "groups"}
+    assert set(found["groups"]) == {"Int", "Who"}
+    assert set(found["overall"]["routers"]) == {"always", "paper", "signal:extra.unsure"}
+    shown = skr("replay", "--train", recorded, "--test", recorded, *options)
+    assert shown.code == 0, shown.err
+    assert "parity" in shown.out
+
+
+def test_replay_of_three_actions_needs_their_answers(skr: Skr, recorded: Path):
+    result = skr("replay", "--train", recorded, "--actions", 3, "--router", "combined")
+    assert result.code == 2
+    assert "correct_multistep" in result.err
+
+
+def test_ask_with_a_router(skr: Skr, corpus: Path, tmp_path: Path):
+    store, router = tmp_path / "store", tmp_path / "router"
+    assert skr("ingest", corpus, "--store", store).code == 0
+    NeverRetrieve().save(router)
+    found = skr("ask", "Who directed Jaws?", "--store", store, "--router", router, "--json").json
+    assert found["stop_reason"] == "known"
+    assert not found["references"]
+
+
+def test_a_missing_router_is_one_line(skr: Skr, tmp_path: Path):
+    result = skr("route", "Who?", "--router", tmp_path / "none")
+    assert result.code == 2
+    assert "no saved router" in result.err

@@ -1,0 +1,171 @@
+"""Replay: exact output, signals, groups, and what was measured on recorded answers."""
+
+from __future__ import annotations
+
+import pytest
+
+from skr_core.calibration import replay, replay_actions
+from skr_core.calibration.actions import best_actions, price_within
+from skr_core.calibration.replay import ROUTERS
+from skr_core.errors import InputError
+from skr_core.self_knowledge import SelfKnowledge, read_self_knowledge
+from tests.skr_core.routers.facts import KNOWN, UNKNOWN, known, records, unknown
+
+KEYS = {
+    "accuracy",
+    "retrieval_rate",
+    "random_line",
+    "gain",
+    "gain_ci",
+    "regret",
+    "area_gain",
+    "saved_at_parity",
+}
+
+
+def labelled(n: int = 20) -> list[SelfKnowledge]:
+    rivers = [known(each, dataset="rivers", unsure="False", p=0.9) for each in KNOWN[:n]]
+    return rivers + [
+        unknown(each, dataset="firms", unsure="True", p=None if each == "Acme" else 0.1)
+        for each in UNKNOWN[:n]
+    ]
+
+
+def test_the_output_has_these_keys_and_no_others():
+    row = replay(labelled(), routers=ROUTERS, by="extra.dataset").row()
+    assert set(row) == {"overall", "groups"}
+    assert set(row["groups"]) == {"rivers", "firms"}
+    for group in (row["overall"], *row["groups"].values()):
+        assert set(group) == {"n", "never", "always", "oracle", "routers"}
+        assert list(group["routers"]) == list(ROUTERS)
+        assert all(set(result) == KEYS for result in group["routers"].values())
+    overall = row["overall"]
+    assert (overall["n"], overall["never"], overall["always"], overall["oracle"]) == (
+        40,
+        0.5,
+        0.5,
+        1.0,
+    )
+
+
+def test_constants_lie_on_the_line():
+    routers = replay(labelled(), routers=["always", "never"]).overall.routers
+    for name, rate in (("always", 1.0), ("never", 0.0)):
+        result = routers[name]
+        assert (result.retrieval_rate, result.accuracy, result.gain.mean) == (rate, 0.5, 0.0)
+
+
+def test_a_truth_value_decides_by_itself():
+    result = replay(labelled(), routers=["signal:extra.unsure"]).overall.routers
+    found = result["signal:extra.unsure"]
+    assert (found.accuracy, found.retrieval_rate) == (1.0, 0.5)
+
+
+def test_a_number_is_calibrated_and_may_be_missing():
+    found = replay(labelled(), routers=["signal:-extra.p"]).overall.routers["signal:-extra.p"]
+    assert found.accuracy > 0.9
+    assert found.area_gain.mean > 0
+
+
+@pytest.mark.parametrize(
+    "field", ["extra.em_direct", "extra.correct_multistep", "f1_direct", "answer_origin_rule"]
+)
+def test_a_signal_from_gold_is_refused(field: str):
+    with pytest.raises(InputError, match="right answer"):
+        replay(labelled(), routers=[f"signal:{field}"])
+
+
+def test_fitting_on_some_and_judging_on_others():
+    some = labelled()
+    result = replay(some[::2], some[1::2], routers=["paper", "classifier"]).overall
+    assert result.n == 20
+    assert all(each.accuracy == 1.0 for each in result.routers.values())
+
+
+def test_names_and_fields_are_checked():
+    with pytest.raises(InputError, match="no router 'best'"):
+        replay(labelled(), routers=["best"])
+    with pytest.raises(InputError, match=r"extra\.topic"):
+        replay(labelled(), routers=["always"], by="extra.topic")
+    with pytest.raises(InputError, match="number or a truth"):
+        replay(labelled(), routers=["signal:extra.topic"])
+
+
+def multistep(n: int = 20, **extra: object) -> list[SelfKnowledge]:
+    return [
+        SelfKnowledge(
+            each.question,
+            each.gold,
+            each.direct_answer,
+            "",
+            each.direct_score,
+            0.0,
+            each.stamp,
+            {"correct_multistep": str(each.direct_score == 0), **extra},
+        )
+        for each in records(n)
+    ]
+
+
+def test_three_actions_within_the_budget():
+    found = replay_actions(multistep(), routers=["combined", "multistep", "never"], budget=2.0)
+    assert found["assumed_multistep_steps"] == 3.35
+    routers = found["overall"]["routers"]
+    assert set(routers["combined"]) >= KEYS | {"retrievals", "model_calls"}
+    assert routers["combined"]["accuracy"] > 0.9
+    assert routers["combined"]["retrievals"] <= 2.2
+    assert routers["multistep"]["retrievals"] == pytest.approx(3.35)
+    assert routers["never"]["model_calls"] == 1.0
+
+
+def test_recorded_steps_are_counted():
+    found = replay_actions(multistep(multistep_steps=4), routers=["multistep"])
+    assert "assumed_multistep_steps" not in found
+    assert found["overall"]["routers"]["multistep"]["retrievals"] == 4.0
+
+
+def test_three_actions_need_multistep_answers():
+    with pytest.raises(InputError, match="correct_multistep"):
+        replay_actions(records(10))
+    with pytest.raises(InputError, match="three actions"):
+        replay_actions(multistep(), routers=["paper"])
+
+
+def test_a_higher_price_buys_less():
+    import numpy as np
+
+    scores, costs = np.random.default_rng(0).random((50, 3)), np.tile([0.0, 1.0, 3.0], (50, 1))
+    for budget in (0.5, 1.0, 2.0):
+        price = price_within(scores, costs, budget)
+        spent = costs[np.arange(50), best_actions(scores, costs, price)].mean()
+        assert spent <= budget
+
+
+@pytest.mark.data
+def test_on_six_data_sets_it_saves_retrievals(data_dir):
+    """Measured 0.016 to 0.018 and 0.49 to 0.52; the margins are about twice the spread over draws of folds."""
+    recorded = read_self_knowledge(data_dir / "adarague_llama31_8b_dev.jsonl.gz")
+    result = replay(recorded, routers=["combined", "paper"], by="extra.dataset").overall
+    combined = result.routers["combined"]
+    assert combined.area_gain.mean >= 0.014
+    assert combined.saved_at_parity >= 0.44
+    assert combined.regret.low <= 0  # no worse than always, within its interval
+    assert combined.area_gain.mean > result.routers["paper"].area_gain.mean + 0.005
+
+
+@pytest.mark.data
+def test_three_actions_on_six_data_sets(data_dir):
+    recorded = read_self_knowledge(data_dir / "adarague_llama31_8b_dev.jsonl.gz")
+    found = replay_actions(recorded, routers=["combined"])["overall"]
+    assert found["multistep"] == pytest.approx(0.423, abs=0.001)
+    assert found["routers"]["combined"]["accuracy"] >= 0.403
+    assert found["routers"]["combined"]["retrievals"] <= 1.95
+
+
+@pytest.mark.data
+def test_a_stated_uncertainty_gives_the_published_figure(data_dir):
+    recorded = read_self_knowledge(data_dir / "whentoretrieve_nq_chatgpt.jsonl.gz")
+    result = replay(recorded, routers=["signal:extra.giveup"]).overall
+    found = result.routers["signal:extra.giveup"]
+    assert found.accuracy == pytest.approx(0.5, abs=1e-3)
+    assert found.retrieval_rate == pytest.approx(0.2461, abs=1e-3)
