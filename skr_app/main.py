@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 
 import typer
-from rich.console import Console
 
 from skr_app.commands import (
     ask,
@@ -20,6 +19,7 @@ from skr_app.commands import (
     report,
     route,
 )
+from skr_app.output import escape, messages
 from skr_core.errors import ModelError, RetrieverError, SKRError
 
 app = typer.Typer(
@@ -51,19 +51,24 @@ INTERRUPTED = 130
 def main() -> None:
     """Run the command; an error of ours is one line and an exit code, never a traceback.
 
-    Exit codes: 2 for input that cannot be used, 1 when a model or a retriever failed.
+    Exit codes: 2 for input, files and stores that cannot be used, 1 when a model or a retriever
+    failed.
     """
     try:
         app(prog_name="skr")
     except SKRError as error:
-        line = " ".join(str(error).split())
-        Console(stderr=True, soft_wrap=True, highlight=False).print(
-            "[bold red]error:[/bold red] ", end=""
-        )
-        print(line, file=sys.stderr)  # noqa: T201 - verbatim: a message may hold brackets
+        _show(error)
         sys.exit(1 if isinstance(error, ModelError | RetrieverError) else 2)
+    except OSError as error:  # a file of the user's that nobody looked after
+        _show(error)
+        sys.exit(2)
     except KeyboardInterrupt:
         sys.exit(INTERRUPTED)
+
+
+def _show(error: Exception) -> None:
+    line = " ".join(str(error).split()) or type(error).__name__
+    messages.print(f"[bold red]error:[/bold red] {escape(line)}", soft_wrap=True)
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -49,6 +50,7 @@ BaseUrlOption = Annotated[
     str | None,
     typer.Option(
         "--base-url",
+        envvar="SKR_BASE_URL",
         help="Of an OpenAI-compatible server: Ollama, vLLM, LM Studio. OPENAI_BASE_URL works too.",
     ),
 ]
@@ -61,7 +63,7 @@ EmbedderOption = Annotated[
     ),
 ]
 SearchOption = Annotated[
-    Search, typer.Option("--search", help="How the store is searched.")
+    Search, typer.Option("--search", envvar="SKR_SEARCH", help="How the store is searched.")
 ]
 MaxRoundsOption = Annotated[
     int, typer.Option("--max-rounds", min=1, help="Rounds of retrieval; 1 is single shot.")
@@ -81,14 +83,23 @@ def open_store(
         StoreError: It must exist and does not, or cannot be opened.
     """
     from skr_core.backends.chroma_store import ChromaStore
+    from skr_core.backends.store_folder import JOURNAL_NAME
 
     chosen = make_embedder(embedder)
     if store.startswith(("http://", "https://")):
         return ChromaStore.connect(store, embedder=chosen, search=search.value)
-    path = Path(store).expanduser()
-    if must_exist and not path.is_dir():
-        raise StoreError(f"there is no store at {path}: make one with  skr ingest FILES --store {path}")
+    path = store_folder(store)
+    # A folder of something else must not become a store because somebody asked a question.
+    if must_exist and not (path / JOURNAL_NAME).exists():
+        raise StoreError(
+            f"there is no store at {path}: make one with  skr ingest FILES --store {path}"
+        )
     return ChromaStore.open(path, embedder=chosen, search=search.value)
+
+
+def store_folder(store: str) -> Path:
+    """The folder that an option names; the home of an unknown user stays as it is written."""
+    return Path(os.path.expanduser(store))
 
 
 def make_embedder(embedder: str) -> Embedder:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import sys
+import unicodedata
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 import orjson
+from rich import markup
 from rich.console import Console
 from rich.progress import (
     BarColumn,
@@ -19,16 +21,39 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
+from skr_core.backends.texts import storable
 from skr_core.plain import to_plain
 
-console = Console(highlight=False)
+console = Console(highlight=False, emoji=False)
 """For results, on standard output."""
 
-messages = Console(stderr=True, highlight=False)
+messages = Console(stderr=True, highlight=False, emoji=False)
 """For progress and remarks, so that results can be piped."""
 
 Advance = Callable[[int, int | None], None]
 """Told how much is done, and of how much where that is known."""
+
+
+def printable(text: str) -> str:
+    """A text of somebody else's, without what would steer the terminal or hide from the eye.
+
+    Control and format characters go, but for line ends and tabs: a passage could recolour what
+    stands above it, or write backwards.
+
+    Example:
+        >>> printable("red: \\x1b[31m, backwards: \\u202e")
+        'red: [31m, backwards: '
+    """
+    return "".join(
+        each
+        for each in storable(text)
+        if each in "\n\t" or unicodedata.category(each) not in ("Cc", "Cf")
+    )
+
+
+def escape(text: str) -> str:
+    """`printable`, and none of it taken for Rich's markup."""
+    return markup.escape(printable(text))
 
 
 def print_json(value: Any) -> None:

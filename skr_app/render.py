@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from rich.console import Console
-from rich.markup import escape
 from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
+from skr_app.output import escape, printable
 from skr_core.types import Answer
 
 STOP_REASONS = {
@@ -22,6 +22,7 @@ STOP_REASONS = {
     "max_tokens": "the tokens are used up",
     "deadline": "the time is used up",
     "retriever_failed": "the retriever failed",
+    "model_failed": "the model failed, this is its best draft",
 }
 BASELINE = (
     "The extractive model is a baseline: it quotes sentences and knows no language. "
@@ -42,12 +43,15 @@ def answer(console: Console, answer: Answer, model: str, *, answered: bool = Fal
     """
     if not answered:
         _rounds(console, answer)
-        console.print(Panel(Text(answer.text or "(no answer)"), title="Answer", title_align="left"))
+        console.print(
+            Panel(Text(printable(answer.text) or "(no answer)"), title="Answer", title_align="left")
+        )
     _sources(console, answer)
     usage = answer.total_usage
     about = " (estimated)" if usage.estimated else ""
+    rounds = _count(len(answer.rounds), "round")
     console.print(
-        f"[dim]Stopped: {STOP_REASONS[answer.stop_reason]} · {_count(len(answer.rounds), 'round')} · "
+        f"[dim]Stopped: {STOP_REASONS[answer.stop_reason]} · {rounds} · "
         f"{_count(usage.calls, 'call')} · {usage.total_tokens} tokens{about}[/dim]"
     )
     if model == "extractive":
@@ -66,7 +70,7 @@ def event(console: Console, event: dict[str, Any]) -> None:
     elif kind == "reflection":
         console.print(f"  {escape(event['reflection']['reason'])}")
     elif kind == "token":
-        console.print(Text(event["text"]), end="")
+        console.print(Text(printable(event["text"])), end="")
     elif kind == "answer":
         console.print()
 
@@ -99,5 +103,6 @@ def _sources(console: Console, answer: Answer) -> None:
         if each.id in cited:
             excerpt = " ".join(each.text.split())
             excerpt = excerpt if len(excerpt) <= EXCERPT else excerpt[:EXCERPT].rstrip() + " …"
-            table.add_row(f"[bold]\\[{number}][/bold]", f"[bold]{escape(each.title)}[/bold] {escape(excerpt)}")
+            text = f"[bold]{escape(each.title)}[/bold] {escape(excerpt)}"
+            table.add_row(f"[bold]\\[{number}][/bold]", text)
     console.print(table)

@@ -10,11 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.markup import escape
 from rich.table import Table
 
 from skr_app.options import make_model
-from skr_app.output import console, messages, print_json, progress
+from skr_app.output import console, escape, messages, print_json, progress
 from skr_core.errors import InputError, ModelError
 from skr_core.evaluation.asking import Answers, System, ask_all
 from skr_core.evaluation.datasets import FORMATS, read_dataset

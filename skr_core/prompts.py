@@ -153,7 +153,9 @@ _BRACKETED_NUMBER = re.compile(r"[\[【]\s*(-?\d[^\[\]【】]*)[\]】]")
 
 
 def checked_question(question: str) -> str:
-    """The question without surrounding space.
+    """The question without surrounding space, and without what UTF-8 cannot hold.
+
+    A command's argument that is no UTF-8 holds lone surrogates, which no JSON can store.
 
     Raises:
         InputError: Nothing is left of it.
@@ -161,7 +163,7 @@ def checked_question(question: str) -> str:
     stripped = question.strip() if isinstance(question, str) else ""
     if not stripped:
         raise InputError("the question is empty: ask something")
-    return stripped
+    return stripped.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def number_references(references: Sequence[Reference]) -> str:

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
 from rich.progress import Progress as Bars
 from rich.table import Table
@@ -28,7 +27,7 @@ from skr_app.options import (
     make_model,
     open_store,
 )
-from skr_app.output import console, messages, print_json
+from skr_app.output import console, escape, messages, print_json
 from skr_core.errors import ModelError
 from skr_core.evaluation import read_questions
 from skr_core.self_knowledge import Judge, Progress, SelfKnowledge, acollect

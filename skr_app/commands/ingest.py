@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -15,9 +16,15 @@ from skr_app.options import (
     StoreOption,
     make_embedder,
     open_store,
+    store_folder,
 )
-from skr_app.output import console, messages, print_json, progress
+from skr_app.output import console, escape, messages, print_json, progress
+from skr_core.backends.texts import storable
 from skr_core.errors import InputError
+
+if TYPE_CHECKING:
+    from skr_core.backends.chroma_store import ChromaStore
+    from skr_core.ingestion import IngestReport
 
 Files = Annotated[
     list[Path] | None,
@@ -44,32 +51,57 @@ def ingest(
     """Put documents into the reference store; what is there already is not added again."""
     if not files and not rebuild:
         raise InputError("name the files or folders to ingest, or give --rebuild")
+    from skr_core.backends.loaders import find_files
     from skr_core.ingestion import ingest as ingest_files
 
-    if rebuild:
-        _rebuild(store, embedder)
-    with open_store(store, embedder, must_exist=False) as opened:
+    find_files(files or ())  # a path that is missing leaves no empty store behind
+    report: IngestReport | None = None
+    open_it = _rebuild if rebuild else partial(open_store, must_exist=False)
+    with open_it(store, embedder) as opened:
         if files:
             with progress("Ingesting") as advance:
                 report = ingest_files(files, opened, skip_bad=skip_bad, on_progress=advance)
         count = opened.count()
     if json:
-        found = {"added": report.added, "already_present": report.already_present,
-                 "skipped": report.skipped} if files else {}
-        print_json({**found, "rebuilt": rebuild, "references": count, "store": store})
-        return
-    if files:
-        console.print(
-            f"[bold]{report.added}[/bold] references added, {report.already_present} were there "
-            f"already" + (f", {report.skipped} skipped" if report.skipped else "")
+        print_json(
+            {
+                **(_found(report) if report else {}),
+                "rebuilt": rebuild,
+                "references": count,
+                "store": storable(store),
+            }
         )
-    console.print(f"{count} references in {store}")
+        return
+    if report:
+        _print(report)
+    console.print(f"{count} references in {escape(store)}")
 
 
-def _rebuild(store: str, embedder: str) -> None:
+def _found(report: IngestReport) -> dict[str, object]:
+    return {
+        "added": report.added,
+        "already_present": report.already_present,
+        "skipped": report.skipped,
+        "problems": [storable(problem) for problem in report.problems],
+    }
+
+
+def _print(report: IngestReport) -> None:
+    skipped = f", {report.skipped} skipped" if report.skipped else ""
+    console.print(
+        f"[bold]{report.added}[/bold] references added, {report.already_present} were there "
+        f"already{skipped}"
+    )
+    for problem in report.problems:
+        console.print(f"  [yellow]skipped[/yellow] {escape(problem)}", soft_wrap=True)
+    if more := report.skipped - len(report.problems):
+        console.print(f"  and {more} more")
+
+
+def _rebuild(store: str, embedder: str) -> ChromaStore:
     from skr_core.backends.chroma_store import ChromaStore
 
     if store.startswith(("http://", "https://")):
         raise InputError("--rebuild works on a store's folder; a server keeps no record to read")
     with messages.status("Rebuilding the index"):
-        ChromaStore.rebuild(Path(store).expanduser(), embedder=make_embedder(embedder)).close()
+        return ChromaStore.rebuild(store_folder(store), embedder=make_embedder(embedder))

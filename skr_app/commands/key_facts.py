@@ -9,10 +9,9 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.markup import escape
 
 from skr_app.options import BaseUrlOption, JsonOption, ModelOption, SkipBadOption, make_model
-from skr_app.output import Advance, console, messages, print_json, progress
+from skr_app.output import Advance, console, escape, messages, print_json, progress
 from skr_app.runs import (
     ConcurrencyOption,
     DatasetOption,

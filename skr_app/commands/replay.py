@@ -6,11 +6,10 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.markup import escape
 from rich.table import Table
 
 from skr_app.options import EmbedderOption, JsonOption, SkipBadOption, make_text_embedder
-from skr_app.output import console, print_json, progress
+from skr_app.output import console, escape, print_json, progress
 from skr_core.errors import InputError
 from skr_core.self_knowledge import read_self_knowledge
 

@@ -6,9 +6,8 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.markup import escape
 
-from skr_app.output import console
+from skr_app.output import console, escape
 from skr_core.errors import InputError
 from skr_core.evaluation.report_page import Run, report_page
 from skr_core.evaluation.run_folder import read_curve, read_plot, read_result, read_scores

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.markup import escape
 from rich.table import Table
 
 from skr_app.options import (
@@ -17,7 +16,7 @@ from skr_app.options import (
     make_model,
     open_router,
 )
-from skr_app.output import console, messages, print_json
+from skr_app.output import console, escape, messages, print_json
 from skr_core.plain import to_plain
 from skr_core.prompts import checked_question
 

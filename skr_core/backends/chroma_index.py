@@ -214,7 +214,9 @@ def mismatch(place: str | Path, maker: str, given: str) -> EmbedderMismatch:
     """The error for a store that another embedder has made."""
     return EmbedderMismatch(
         f"{place} was made with the embedder {maker}, but {given} was given: pass the embedder it "
-        f"was made with, or re-embed a folder with ChromaStore.rebuild(path, embedder=...)"
+        f"was made with, or embed a folder's references again: "
+        f"skr ingest --rebuild --store PATH --embedder NAME  or  "
+        f"ChromaStore.rebuild(path, embedder=...)"
     )
 
 

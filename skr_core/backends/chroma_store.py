@@ -9,27 +9,21 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from tempfile import mkdtemp
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING
 from weakref import finalize
 
-from skr_core.backends.bm25 import BM25Index
-from skr_core.backends.chroma_index import BATCH_SIZE, COLLECTION, ChromaIndex, in_thread
+from skr_core.backends.chroma_index import BATCH_SIZE, COLLECTION, ChromaIndex
 from skr_core.backends.chroma_server import connect_server
-from skr_core.backends.embedders import HashingEmbedder
+from skr_core.backends.embedders import HashingEmbedder, probe
+from skr_core.backends.hybrid_search import HybridSearch, Search, check_options
 from skr_core.backends.store_folder import StoreFolder, open_index
-from skr_core.backends.texts import keyworded, searchable, storable, storable_reference
-from skr_core.errors import InputError
+from skr_core.backends.texts import searchable, storable, storable_reference
+from skr_core.errors import StoreError
 from skr_core.flow import Flow, arun, call, run
-from skr_core.fusion import reciprocal_rank_fusion
 from skr_core.types import Reference
 
 if TYPE_CHECKING:
     from skr_core.ports import Embedder
-
-Search = Literal["hybrid", "dense", "bm25"]
-
-# How far down the two rankings are fused; below that a place adds next to nothing.
-FUSION_DEPTH = 50
 
 
 class ChromaStore:
@@ -63,14 +57,12 @@ class ChromaStore:
         k: int,
         folder: StoreFolder | None = None,
     ) -> None:
-        self._index, self._embedder, self._search, self._k = index, embedder, search, k
-        self._folder = folder
+        self._index, self._embedder, self._folder = index, embedder, folder
+        self._search = HybridSearch(index, embedder, search, k)
         self._discard: Callable[[], object] | None = None
         self._closed = False
-        self._keywords = BM25Index()
         self._writing = threading.Lock()
-        # An embedder may say how much its ranking is worth beside BM25's.
-        self._dense_weight = float(getattr(embedder, "fusion_weight", 1.0))
+        self._name = f"chroma:{search}:k={k}:{embedder.name}"
 
     @classmethod
     def open(
@@ -99,7 +91,7 @@ class ChromaStore:
             EmbedderMismatch: The store was made by another embedder.
             StoreError: The folder cannot be read.
         """
-        _check(search, k)
+        check_options(search, k)
         embedder = embedder or HashingEmbedder()
         folder = StoreFolder(Path(path), embedder)
         return cls(folder.index, embedder, search, k, folder)
@@ -115,6 +107,8 @@ class ChromaStore:
     ) -> ChromaStore:
         """Make a folder's index again from its journal, also with another embedder, and open it.
 
+        Where this fails the store is as it was.
+
         Args:
             path: The folder of a store.
             embedder: Replaces the one that made the store.
@@ -123,9 +117,11 @@ class ChromaStore:
 
         Raises:
             InputError: There is no journal, or `search` or `k` is not usable.
+            DataError: What has the journal's name is none, or is broken.
             StoreLocked: The folder is open elsewhere.
+            StoreError: The folder cannot be read or written.
         """
-        _check(search, k)
+        check_options(search, k)
         embedder = embedder or HashingEmbedder()
         folder = StoreFolder(Path(path), embedder, afresh=True)
         return cls(folder.index, embedder, search, k, folder)
@@ -154,9 +150,10 @@ class ChromaStore:
             StoreError: No Chroma answers there.
             EmbedderMismatch: The collection was made by another embedder.
         """
-        _check(search, k)
+        check_options(search, k)
         embedder = embedder or HashingEmbedder()
         client, open_awaitably = connect_server(url, collection)
+        probe(embedder)  # a new collection is marked with its name for good
         index = ChromaIndex(client, url, embedder.name, collection, open_awaitably)
         return cls(index, embedder, search, k)
 
@@ -174,7 +171,7 @@ class ChromaStore:
             search: How to search.
             k: References a query, at most.
         """
-        _check(search, k)
+        check_options(search, k)
         embedder = embedder or HashingEmbedder()
         path = Path(mkdtemp(prefix="skr-store-"))
         store = cls(open_index(path, embedder.name), embedder, search, k)
@@ -184,10 +181,15 @@ class ChromaStore:
     @property
     def name(self) -> str:
         """Search, k and embedder: what decides which references are found."""
-        return f"chroma:{self._search}:k={self._k}:{self._embedder.name}"
+        return self._name
 
     def count(self) -> int:
-        """How many references the store holds."""
+        """How many references the store holds.
+
+        Raises:
+            StoreError: The store is closed, or Chroma failed.
+        """
+        self._check_is_open()
         return run(self._index.count())
 
     def add(self, references: Sequence[Reference]) -> int:
@@ -200,7 +202,7 @@ class ChromaStore:
 
         Raises:
             InputError: Metadata are not flat values.
-            StoreError: They could not be kept.
+            StoreError: They could not be kept, or the store is closed.
         """
         with self._writing:
             return run(self._add(references))
@@ -219,7 +221,7 @@ class ChromaStore:
             blank query or an empty store.
 
         Raises:
-            StoreError: Chroma failed.
+            StoreError: Chroma failed, or the store is closed.
         """
         return run(self._retrieve(query))
 
@@ -253,6 +255,7 @@ class ChromaStore:
         await self.aclose()
 
     def _add(self, references: Sequence[Reference]) -> Flow[int]:
+        self._check_is_open()
         added = 0
         items = [storable_reference(item) for item in references if item.text.strip()]
         for start in range(0, len(items), BATCH_SIZE):
@@ -272,50 +275,14 @@ class ChromaStore:
         return added
 
     def _retrieve(self, query: str) -> Flow[list[Reference]]:
+        self._check_is_open()
         query = storable(query)
         if not query.strip():
             return []
-        depth = max(self._k, FUSION_DEPTH) if self._search == "hybrid" else self._k
-        near: list[tuple[str, float]] = []
-        worded: list[tuple[str, float]] = []
-        if self._search != "bm25":
-            vectors = yield from call(self._embedder.embed, self._embedder.aembed, [query])
-            near = yield from self._index.nearest(vectors, depth)
-        if self._search != "dense":
-            yield from self._catch_up()
-            worded = yield from in_thread(self._keywords.search, query, depth)
-        if self._search == "hybrid":
-            ranked: list[tuple[str, float | None]] = _fuse(worded, near, self._dense_weight)
-        else:
-            ranked = [*worded, *near]
-        best = ranked[: self._k]
+        best = yield from self._search.rank(query)
         found = yield from self._index.fetch([identity for identity, _ in best])
         return [replace(found[i], score=score) for i, score in best if i in found]
 
-    def _catch_up(self) -> Flow[None]:
-        """Give the keyword index what the collection has gained, also through others."""
-        total = yield from self._index.count()
-        if total < len(self._keywords):  # somebody deleted from it
-            self._keywords = BM25Index()
-        while (start := len(self._keywords)) < total:
-            page = yield from self._index.page(start)
-            pairs = [(item.id, keyworded(item)) for item in page]
-            yield from in_thread(self._keywords.add, pairs)
-            if len(self._keywords) == start:
-                return
-
-
-def _check(search: Search, k: int) -> None:
-    if search not in get_args(Search):
-        raise InputError(f"search is {search!r}, but must be one of {', '.join(get_args(Search))}")
-    if k < 1:
-        raise InputError(f"k is {k}, but must be at least 1")
-
-
-def _fuse(
-    worded: Sequence[tuple[str, float]], near: Sequence[tuple[str, float]], dense_weight: float
-) -> list[tuple[str, float | None]]:
-    # Only the ids are known so far; what is kept is fetched once, after the fusion.
-    rankings = [[Reference(identity, "") for identity, _ in ranking] for ranking in (worded, near)]
-    fused = reciprocal_rank_fusion(rankings, weights=(1.0, dense_weight))
-    return [(reference.id, None) for reference in fused]
+    def _check_is_open(self) -> None:
+        if self._closed:
+            raise StoreError("the store is closed")

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from skr_core.backends.bm25 import WORD
 from skr_core.backends.texts import storable
-from skr_core.errors import MissingDependency
+from skr_core.errors import InputError, MissingDependency
 
 if TYPE_CHECKING:
-    from skr_core.ports import Vectors
+    from skr_core.ports import Embedder, Vectors
 
 DIMENSIONS = 1024
 # Everything that changes a vector stands here; a change needs a new version in the name.
@@ -84,6 +84,7 @@ class SentenceTransformerEmbedder:
         model_name_or_path: A name on the hub, which is downloaded, or a folder.
 
     Raises:
+        InputError: The name is blank; at the first call, the model cannot be loaded.
         MissingDependency: At the first call, where sentence-transformers is not installed.
 
     Example:
@@ -92,6 +93,8 @@ class SentenceTransformerEmbedder:
     """
 
     def __init__(self, model_name_or_path: str) -> None:
+        if not model_name_or_path.strip():
+            raise InputError("the embedder has no name: give a model's name or folder")
         self._model_name_or_path = model_name_or_path
         # The last part alone: the same model in another folder makes the same vectors.
         self.name = f"sentence-transformers:{model_name_or_path.rstrip('/').rsplit('/', 1)[-1]}"
@@ -121,4 +124,16 @@ class SentenceTransformerEmbedder:
             from sentence_transformers import SentenceTransformer
         except ImportError as error:
             raise MissingDependency("sentence-transformers", "local") from error
-        return SentenceTransformer(self._model_name_or_path)
+        try:
+            return SentenceTransformer(self._model_name_or_path)
+        except Exception as error:  # of the hub, of torch, of the folder: whatever is wrong
+            reason = (str(error).strip() or type(error).__name__).split("\n", 1)[0]
+            raise InputError(
+                f"cannot load embedder {self._model_name_or_path!r}: {reason} (give the name or "
+                f"the folder of a sentence-transformers model)"
+            ) from error
+
+
+def probe(embedder: Embedder) -> None:
+    """Embed one text, so that an embedder that does not work fails before a store is changed."""
+    embedder.embed(["probe"])

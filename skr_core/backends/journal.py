@@ -18,7 +18,9 @@ from skr_core.errors import DataError, StoreError
 from skr_core.types import Reference
 
 FORMAT = 1
-HEADER_START = b'{"format":'
+LONGEST_HEADER = 65_536
+"""Bytes; a file of another kind may be one line without end."""
+NO_JOURNAL = "this is not a journal of references"
 
 
 class Journal:
@@ -47,10 +49,12 @@ class Journal:
     def __init__(self, path: Path, embedder: str) -> None:
         self._path = path
         self._lock = threading.Lock()
+        check_beginning(path)
         _cut_torn_line(path)
         if not path.exists() or path.stat().st_size == 0:
             _write_header(path, embedder)
-        self.embedder = _read_header(path)
+        with path.open("rb") as file:
+            self.embedder = _parse_header(file.readline(), path)
         self.ids = dict.fromkeys(reference.id for reference in read_journal(path))
         self._file = path.open("ab", buffering=0)
 
@@ -83,17 +87,43 @@ class Journal:
 def read_journal(path: Path) -> Iterator[Reference]:
     """Read the references of a journal one by one, as they were added.
 
+    A torn last line is passed over.
+
     Raises:
-        DataError: A line is broken; a file that `Journal` has opened has no torn last line.
+        DataError: This is no journal, or a line is broken.
     """
     with path.open("rb") as lines:
-        next(lines, None)
+        _parse_header(lines.readline(LONGEST_HEADER), path)
         for number, line in enumerate(lines, start=2):
-            yield _decode(line, path, number)
+            if line.endswith(b"\n"):
+                yield _decode(line, path, number)
+
+
+def check_beginning(path: Path) -> None:
+    """Refuse a file of another kind that has a journal's name; a missing file is none.
+
+    Raises:
+        DataError: It begins neither with a journal's first line nor with a part of one, which is
+            what a process killed while making it leaves.
+    """
+    if not path.exists():
+        return
+    with path.open("rb") as file:
+        line = file.readline(LONGEST_HEADER)
+    start = _header("").partition(b'""')[0]
+    if line.endswith(b"\n"):
+        _parse_header(line, path)
+    elif not (line.startswith(start) or start.startswith(line)):
+        raise DataError(path, 1, NO_JOURNAL)
 
 
 def rewrite_journal(path: Path, embedder: str) -> None:
-    """Put another embedder's name into the first line, all at once or not at all."""
+    """Put another embedder's name into the first line, all at once or not at all.
+
+    Raises:
+        DataError: This is no journal.
+    """
+    check_beginning(path)
     _cut_torn_line(path)
     draft = path.with_suffix(".draft")
     with path.open("rb") as old, draft.open("wb") as new:
@@ -139,16 +169,14 @@ def _write_header(path: Path, embedder: str) -> None:
     _sync_folder(path.parent)
 
 
-def _read_header(path: Path) -> str:
-    with path.open("rb") as file:
-        line = file.readline()
+def _parse_header(line: bytes, path: Path) -> str:
     try:
         row: dict[str, Any] = orjson.loads(line)
         if row["format"] != FORMAT:
             raise DataError(path, 1, f"format {row['format']} is not known here, only {FORMAT}")
         return str(row["embedder"])
     except (orjson.JSONDecodeError, KeyError, TypeError) as error:
-        raise DataError(path, 1, "this is not a journal of references") from error
+        raise DataError(path, 1, NO_JOURNAL) from error
 
 
 def _cut_torn_line(path: Path) -> None:
@@ -165,10 +193,6 @@ def _cut_torn_line(path: Path) -> None:
                 end = start + line_end + 1
                 break
             end = start
-        if not end:  # only a header can be torn without a line before it
-            file.seek(0)
-            if not HEADER_START.startswith(file.read(len(HEADER_START))):
-                raise DataError(path, 1, "this is not a journal of references")
         file.truncate(end)
 
 

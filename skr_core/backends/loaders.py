@@ -51,7 +51,8 @@ OnBad = Callable[[DataError], None]
 def find_files(paths: Sequence[str | Path]) -> list[Path]:
     """The files to read: those named, and all of a known suffix in the folders named.
 
-    Hidden files and folders, and the folders of stores, are passed over; the order is that of the names.
+    Hidden files and folders, and the folders of stores, are passed over; the order is that of the
+    names.
 
     Raises:
         InputError: A path does not exist, or a named file is of an unknown suffix.

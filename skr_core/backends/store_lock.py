@@ -6,7 +6,7 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from skr_core.errors import StoreLocked
+from skr_core.errors import StoreError, StoreLocked
 
 LOCK_NAME = "store.lock"
 
@@ -24,6 +24,7 @@ def lock_store(path: Path) -> FileLock:
 
     Raises:
         StoreLocked: Another process holds it, or another store object of this process.
+        StoreError: The lock's file cannot be written.
     """
     # Not per thread: a store may be closed in another thread than it was opened in.
     lock = FileLock(path / LOCK_NAME, timeout=0, thread_local=False)
@@ -35,4 +36,6 @@ def lock_store(path: Path) -> FileLock:
             f"close that one, or share the store through a server: "
             f"chroma run --path {path / 'index'}  and  ChromaStore.connect(url)"
         ) from None
+    except OSError as error:  # `Timeout` is one too
+        raise StoreError(f"{path} cannot be locked: {error}") from error
     return lock

@@ -27,10 +27,9 @@ Skr = Callable[..., Result]
 
 
 @pytest.fixture
-def skr(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> Skr:
-    for name in ("SKR_STORE", "SKR_MODEL", "SKR_EMBEDDER", "OPENAI_BASE_URL", "OPENAI_API_KEY"):
+def skr(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Skr:
+    ours = ("STORE", "MODEL", "BASE_URL", "EMBEDDER", "SEARCH")
+    for name in (*(f"SKR_{each}" for each in ours), "OPENAI_BASE_URL", "OPENAI_API_KEY"):
         monkeypatch.delenv(name, raising=False)
 
     def invoke(*arguments: object) -> Result:

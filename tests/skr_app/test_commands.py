@@ -179,3 +179,142 @@ def test_missing_sentence_transformers_names_the_extra(
     monkeypatch.setitem(__import__("sys").modules, "sentence_transformers", None)
     result = skr("ingest", corpus, "--store", tmp_path / "s", "--embedder", "some-model")
     _no_traceback(result, "skr-rag[local]")
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {
+        str(each.relative_to(folder)): each.read_bytes()
+        for each in folder.rglob("*")
+        if each.is_file()
+    }
+
+
+@pytest.fixture
+def foreign(tmp_path: Path) -> Path:
+    """A folder that only looks like a store."""
+    folder = tmp_path / "papers"
+    (folder / "index").mkdir(parents=True)
+    (folder / "index" / "a.html").write_text("mine")
+    (folder / "references.jsonl").write_text('{"doi": "10.1/1"}\n{"doi": "10.1/2"}')
+    return folder
+
+
+@pytest.mark.parametrize("arguments", [["--rebuild"], ["CORPUS"], ["CORPUS", "--rebuild"]])
+def test_what_is_no_store_is_left_alone(
+    skr: Skr, corpus: Path, foreign: Path, arguments: list[str]
+) -> None:
+    before = contents(foreign)
+    given = [corpus if each == "CORPUS" else each for each in arguments]
+    _no_traceback(skr("ingest", *given, "--store", foreign), "references.jsonl", "journal")
+    _no_traceback(skr("ask", QUESTION, "--store", foreign), "references.jsonl", "journal")
+    assert contents(foreign) == before
+
+
+def test_an_index_that_is_not_chromas_is_not_removed(skr: Skr, store: Path, foreign: Path) -> None:
+    (foreign / "references.jsonl").write_bytes((store / "references.jsonl").read_bytes())
+    before = contents(foreign)
+    _no_traceback(skr("ingest", "--rebuild", "--store", foreign), "index")
+    assert contents(foreign).items() >= before.items()
+
+
+def test_an_embedder_that_cannot_be_loaded_changes_nothing(
+    skr: Skr, store: Path, corpus: Path, tmp_path: Path
+) -> None:
+    pytest.importorskip("sentence_transformers")
+    before = contents(store)
+    (tmp_path / "no-model").mkdir()
+    rebuilt = skr("ingest", "--rebuild", "--store", store, "--embedder", tmp_path / "no-model")
+    _no_traceback(rebuilt, "cannot load embedder", "no-model")
+    assert contents(store).items() >= before.items()
+    assert "Cincinnati" in skr("ask", QUESTION, "--store", store, "--json").json["answer"]
+    fresh = skr("ingest", corpus, "--store", tmp_path / "s", "--embedder", tmp_path / "no-model")
+    _no_traceback(fresh, "cannot load embedder")
+    assert not (tmp_path / "s").exists()
+
+
+def test_another_embedder_is_told_how_to_embed_again(skr: Skr, store: Path) -> None:
+    asked = skr("ask", QUESTION, "--store", store, "--embedder", "other")
+    _no_traceback(asked, "skr ingest --rebuild --store PATH --embedder NAME")
+
+
+@pytest.mark.parametrize("model", ["", "  "])
+def test_a_model_without_a_name(skr: Skr, store: Path, model: str) -> None:
+    _no_traceback(skr("ask", QUESTION, "--store", store, "--model", model), "model")
+
+
+def test_a_question_that_is_not_utf8(skr: Skr, store: Path) -> None:
+    result = skr("ask", QUESTION + " \udcff", "--store", store, "--json")
+    assert result.json["question"] == QUESTION + " \ufffd"
+
+
+@pytest.mark.parametrize("name", ["store.lock", "references.jsonl"])
+def test_a_folder_where_a_file_should_be(
+    skr: Skr, corpus: Path, store: Path, tmp_path: Path, name: str
+) -> None:
+    (store / name).unlink(missing_ok=True)
+    (store / name).mkdir()
+    _no_traceback(skr("ask", QUESTION, "--store", store), str(store))
+    _no_traceback(skr("ingest", corpus, "--store", store), str(store))
+
+
+def test_an_error_of_the_system_is_one_line(
+    skr: Skr, store: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise PermissionError(13, "Permission denied", "some/file")
+
+    monkeypatch.setattr("skr_app.commands.ask.open_store", refuse)
+    _no_traceback(skr("ask", QUESTION, "--store", store), "Permission denied", "some/file")
+
+
+def test_asking_makes_no_store_of_a_folder(skr: Skr, tmp_path: Path) -> None:
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder" / "note.txt").write_text("mine")
+    _no_traceback(skr("ask", QUESTION, "--store", tmp_path / "folder"), "skr ingest")
+    assert list(contents(tmp_path / "folder")) == ["note.txt"]
+
+
+def test_a_missing_path_leaves_no_store_and_draws_no_bar(
+    skr: Skr, corpus: Path, tmp_path: Path
+) -> None:
+    result = skr("ingest", corpus, tmp_path / "absent", "--store", tmp_path / "s")
+    assert result.code == 2
+    assert "Ingesting" not in result.err
+    assert not (tmp_path / "s").exists()
+
+
+def test_what_was_skipped_is_said(skr: Skr, tmp_path: Path) -> None:
+    broken = tmp_path / "broken.jsonl"
+    broken.write_bytes(b'{"text": "fine"}\n' + b"not json\n" * 25)
+    shown = skr("ingest", broken, "--store", tmp_path / "s", "--skip-bad")
+    assert "line 2: not JSON" in shown.out
+    assert "and 5 more" in shown.out
+    found = skr("ingest", broken, "--store", tmp_path / "s", "--skip-bad", "--json").json
+    assert len(found["problems"]) == 20
+
+
+@pytest.mark.parametrize("options", [[], ["--stream"]])
+def test_passages_cannot_steer_the_terminal(skr: Skr, tmp_path: Path, options: list[str]) -> None:
+    steering = "\x1b[2J\x9b31m\u202e\x07"
+    row = {"title": f"Jaws{steering}", "text": f"Jaws was filmed in 1974{steering} on an island."}
+    (tmp_path / "c.jsonl").write_bytes(orjson.dumps(row))
+    skr("ingest", tmp_path / "c.jsonl", "--store", tmp_path / "s")
+    question = f"When was Jaws{steering} filmed?"
+    shown = skr("ask", question, "--store", tmp_path / "s", *options)
+    assert "1974" in shown.out
+    assert not set(shown.out + shown.err) & set("\x1b\x9b\u202e\x07")
+    failed = skr("ingest", f"absent{steering}[bold]:cat:", "--store", tmp_path / "s")
+    _no_traceback(failed, "[bold]:cat:")
+    assert not set(failed.err) & set("\x1b\x9b\u202e\x07")
+
+
+def test_the_environment_names_the_server_and_the_search(
+    skr: Skr, store: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SKR_SEARCH", "fuzzy")
+    assert "SKR_SEARCH" in skr("ask", QUESTION, "--store", store).err
+    monkeypatch.setenv("SKR_SEARCH", "bm25")
+    monkeypatch.setenv("SKR_BASE_URL", "http://127.0.0.1:9/v1")
+    failed = skr("ask", QUESTION, "--store", store, "--model", "some-model")
+    assert failed.code == 1
+    assert "Traceback" not in failed.err

@@ -107,6 +107,7 @@ def test_judge_shows_the_draft_on_one_line():
 
 def test_checked_question():
     assert prompts.checked_question("  Who?\n") == "Who?"
+    assert prompts.checked_question("Who \udcff?") == "Who \ufffd?"
 
 
 @pytest.mark.parametrize("question", ["", "  \n\t", None, 3, ["Who?"]])

@@ -11,7 +11,7 @@ import pytest
 
 from skr_core.backends.chroma_store import ChromaStore
 from skr_core.backends.embedders import HashingEmbedder
-from skr_core.errors import EmbedderMismatch, StoreError
+from skr_core.errors import EmbedderMismatch, InputError, StoreError
 from skr_core.types import Reference
 
 pytestmark = pytest.mark.integration
@@ -49,6 +49,18 @@ def url(tmp_path_factory):
 @pytest.fixture
 def collection(request):
     return f"{request.node.name.split('[')[0]}-{os.getpid()}"
+
+
+def test_an_embedder_that_does_not_work_marks_no_collection(url, collection):
+    class Broken(HashingEmbedder):
+        name = "broken"
+
+        def embed(self, texts):
+            raise InputError("broken")
+
+    with pytest.raises(InputError, match="broken"):
+        ChromaStore.connect(url, collection=collection, embedder=Broken())
+    ChromaStore.connect(url, collection=collection).close()
 
 
 def test_blocking(url, collection):

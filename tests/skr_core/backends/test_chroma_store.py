@@ -194,6 +194,74 @@ def test_another_embedder_is_refused_and_rebuild_lets_it_in(tmp_path):
         ChromaStore.open(tmp_path)
 
 
+class BrokenEmbedder(OtherEmbedder):
+    """Works for so many calls."""
+
+    def __init__(self, calls):
+        self.calls = calls
+
+    def embed(self, texts):
+        self.calls -= 1
+        if self.calls < 0:
+            raise InputError("broken")
+        return super().embed(texts)
+
+
+@pytest.mark.parametrize("calls", [0, 1])
+def test_a_rebuild_that_fails_leaves_the_old_store(tmp_path, calls):
+    with ChromaStore.open(tmp_path) as store:
+        store.add([PARIS, ROME])
+    with pytest.raises(InputError, match="broken"):
+        ChromaStore.rebuild(tmp_path, embedder=BrokenEmbedder(calls))
+    assert not (tmp_path / "index.draft").exists()
+    with ChromaStore.open(tmp_path) as store:
+        assert titles(store.retrieve("capital of Italy"))[0] == "Rome"
+
+
+def test_rebuilding_again_after_a_torn_line_and_a_kill(tmp_path):
+    with ChromaStore.open(tmp_path) as store:
+        store.add([PARIS, ROME])
+    shutil.copytree(tmp_path / "index", tmp_path / "index.draft")
+    with (tmp_path / "references.jsonl").open("ab") as file:
+        file.write(b'{"id": "torn')
+    for embedder in (OtherEmbedder(), HashingEmbedder()):
+        with ChromaStore.rebuild(tmp_path, embedder=embedder) as store:
+            assert store.count() == 2
+            assert titles(store.retrieve("capital of Italy"))[0] == "Rome"
+
+
+def test_a_rebuild_killed_before_the_journal_changed_opens_as_it_was(tmp_path, monkeypatch):
+    with ChromaStore.open(tmp_path) as store:
+        store.add([PARIS, ROME])
+
+    def killed(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(store_folder, "rewrite_journal", killed)
+    with pytest.raises(KeyboardInterrupt):
+        ChromaStore.rebuild(tmp_path, embedder=OtherEmbedder())
+    with ChromaStore.open(tmp_path) as store:
+        assert titles(store.retrieve("capital of Italy"))[0] == "Rome"
+
+
+def test_a_new_store_is_not_made_with_an_embedder_that_does_not_work(tmp_path):
+    with pytest.raises(InputError, match="broken"):
+        ChromaStore.open(tmp_path / "store", embedder=BrokenEmbedder(0))
+    assert not (tmp_path / "store").exists()
+
+
+async def test_a_closed_store_says_so(tmp_path):
+    for store in (ChromaStore.open(tmp_path), ChromaStore.ephemeral()):
+        store.close()
+        for use in (store.count, lambda s=store: s.add([PARIS]), lambda s=store: s.retrieve("x")):
+            with pytest.raises(StoreError, match="the store is closed"):
+                use()
+        with pytest.raises(StoreError, match="the store is closed"):
+            await store.aadd([PARIS])
+        with pytest.raises(StoreError, match="the store is closed"):
+            await store.aretrieve("x")
+
+
 def test_rebuild_needs_a_journal(tmp_path):
     with pytest.raises(InputError, match=r"references\.jsonl"):
         ChromaStore.rebuild(tmp_path)

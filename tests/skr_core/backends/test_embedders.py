@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from skr_core.backends.embedders import DIMENSIONS, HashingEmbedder, SentenceTransformerEmbedder
-from skr_core.errors import MissingDependency
+from skr_core.errors import InputError, MissingDependency
 from skr_core.ports import Embedder
 
 ODD = ["Paris is in France.", "", "  ", "the of and", "巴黎", "a\ud800b", "nul\0nul", "x" * 10**6]
@@ -59,3 +59,15 @@ def test_without_the_package_the_error_says_what_to_install(monkeypatch):
     monkeypatch.setattr(builtins, "__import__", without)
     with pytest.raises(MissingDependency, match=r"skr-rag\[local\]"):
         SentenceTransformerEmbedder("mini").embed(["text"])
+
+
+def test_a_model_that_cannot_be_loaded_is_one_line(tmp_path):
+    pytest.importorskip("sentence_transformers")
+    with pytest.raises(InputError, match="cannot load embedder") as caught:
+        SentenceTransformerEmbedder(str(tmp_path)).embed(["text"])
+    assert "\n" not in str(caught.value)
+
+
+def test_a_blank_name_is_refused():
+    with pytest.raises(InputError, match="name"):
+        SentenceTransformerEmbedder(" ")

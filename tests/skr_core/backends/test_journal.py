@@ -86,12 +86,26 @@ def test_a_broken_line_in_the_middle_is_named(tmp_path):
         Journal(path, "hashing")
 
 
-@pytest.mark.parametrize("line", [b"[]\n", b'{"format": 99, "embedder": "x"}\n', b"text\n"])
+@pytest.mark.parametrize(
+    "line",
+    [
+        b"[]\n",
+        b'{"format": 99, "embedder": "x"}\n',
+        b"text\n",
+        b'{"doi": "1"}\n{"doi": "2"}',  # without a last line end, which looks torn
+        b'{"format":"paper"}',
+        b"x" * 100_000,
+    ],
+)
 def test_a_file_of_another_kind_is_refused_and_left_alone(tmp_path, line):
     path = tmp_path / "references.jsonl"
     path.write_bytes(line)
     with pytest.raises(DataError, match="line 1"):
         Journal(path, "hashing")
+    with pytest.raises(DataError, match="line 1"):
+        rewrite_journal(path, "another")
+    with pytest.raises(DataError, match="line 1"):
+        list(read_journal(path))
     assert path.read_bytes() == line
 
 
