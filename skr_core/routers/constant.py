@@ -1,4 +1,4 @@
-"""AlwaysRetrieve and NeverRetrieve: the constant policies that every other router must beat."""
+"""AlwaysRetrieve and NeverRetrieve, the policies every other router must beat; FixedDecision."""
 
 from __future__ import annotations
 
@@ -66,3 +66,26 @@ class NeverRetrieve(_ConstantRouter):
     async def adecide(self, question: str) -> Decision:
         """The same; there is nothing to await."""
         return self.decide(question)
+
+
+class FixedDecision:
+    """Decides as was decided before: for a run whose router was asked already.
+
+    Args:
+        decision: What every question gets.
+
+    Example:
+        >>> FixedDecision(Decision(True, max_rounds=1)).decide("Who directed Jaws?").max_rounds
+        1
+    """
+
+    def __init__(self, decision: Decision) -> None:
+        self._decision = decision
+
+    def decide(self, question: str) -> Decision:
+        """The decision."""
+        return self._decision
+
+    async def adecide(self, question: str) -> Decision:
+        """The same; there is nothing to await."""
+        return self._decision

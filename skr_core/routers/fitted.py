@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -183,16 +183,18 @@ class FittedRouter(ABC):
             raise DataError(Path(path) / ROUTER_FILE, None, f"it lacks {error}") from error
 
     def _decision(self, question: str) -> Flow[Decision]:
-        usage, observed = NO_USAGE, Observed(question)
+        usage, observed, draft = NO_USAGE, Observed(question), ""
         if self.drafts:
             if self._model is None:
                 raise InputError(f"this {self.kind} router looks at the direct answer: give model=")
             direct = yield from answer_directly(self._model, question)
             usage, observed = direct.usage, Observed.in_answer(question, direct)
+            draft = direct.text
         embed, texts = self.embedder, texts_of([observed], self.drafts)
         vectors = yield from call(embed.embed, embed.aembed, texts)
         signals = Signals.of_vectors([observed], vectors, drafts=self.drafts)
-        return (yield from call(self._decide_seen, self._adecide_seen, signals, usage))
+        decision = yield from call(self._decide_seen, self._adecide_seen, signals, usage)
+        return replace(decision, draft=draft)
 
     async def _adecide_seen(self, signals: Signals, usage: Usage) -> Decision:
         # Work for the processor, which must not hold up an event loop.

@@ -69,8 +69,16 @@ def test_a_limit_below_one_is_an_input_error(name: str, limit: int):
         Budget(**limits)
 
 
-@pytest.mark.parametrize("seconds", [0, -0.1])
-def test_a_deadline_lies_ahead(seconds: float):
+@pytest.mark.parametrize("name", ["max_rounds", "max_references", "max_calls", "max_tokens"])
+@pytest.mark.parametrize("limit", [1.5, 2.0, "2", True, float("nan")])
+def test_a_limit_is_a_whole_number(name: str, limit: Any):
+    limits: dict[str, Any] = {name: limit}
+    with pytest.raises(InputError, match=f"{name} must be a whole number"):
+        Budget(**limits)
+
+
+@pytest.mark.parametrize("seconds", [0, -0.1, float("nan"), "5", True])
+def test_a_deadline_lies_ahead(seconds: Any):
     with pytest.raises(InputError, match="deadline_s"):
         Budget(deadline_s=seconds)
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 import time
+from itertools import pairwise
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skr_core.citations import resolve_citations, split_sentences, without_markers
+from skr_core import citations
+from skr_core.citations import MarkerResolver, resolve_citations, split_sentences, without_markers
 from skr_core.types import Reference
 
 REFERENCES = [Reference.of(f"passage {number}") for number in range(1, 4)]
@@ -143,6 +145,9 @@ def test_sentences_lose_nothing_but_space(text: str):
         "." * 50_000,
         '."' * 25_000,
         "." + " [1]" * 15_000 + "x",
+        "[" * 8_000 + "7]" + "9]" * 8_000,
+        "[9" * 20_000 + "]" * 20_000,
+        "[\n" * 20_000,
     ],
     ids=lambda text: text[:6],
 )
@@ -150,3 +155,31 @@ def test_hostile_answers_take_no_long_time(text: str):
     started = time.perf_counter()
     resolve_citations(text, REFERENCES)
     assert time.perf_counter() - started < 2
+
+
+def test_nested_brackets_are_looked_at_once(monkeypatch: pytest.MonkeyPatch):
+    looked_at: list[str] = []
+    inside = citations._INSIDE
+
+    class Counting:
+        def fullmatch(self, text: str) -> re.Match[str] | None:
+            looked_at.append(text)
+            return inside.fullmatch(text)
+
+    monkeypatch.setattr(citations, "_INSIDE", Counting())
+    text = "[" * 8_000 + "7]" + "9]" * 8_000
+    cited = resolve_citations(text, REFERENCES)
+    assert (cited.text, cited.removed) == ("9]", 8_000)
+    assert sum(map(len, looked_at)) <= len(text)
+
+
+@given(answers, st.lists(st.integers(0, 60), max_size=12), st.integers(0, 3))
+def test_cut_anywhere_what_has_settled_is_a_beginning(text: str, cuts: list[int], count: int):
+    whole = resolve_citations(text, [Reference.of(str(number)) for number in range(count)])
+    resolver, settled = MarkerResolver(count), ""
+    ends = [0, *sorted(cut for cut in cuts if cut < len(text)), len(text)]
+    for start, end in pairwise(ends):
+        resolver.write(text[start:end])
+        settled += resolver.take()
+        assert whole.text.startswith(settled)
+    assert (resolver.text, resolver.removed) == (whole.text, whole.removed)

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from skr_core.parsing import (
+    LONGEST_OPENING,
     MAX_QUERY_CHARACTERS,
     is_refusal,
     may_become_refusal,
@@ -64,6 +65,13 @@ def test_what_begins_otherwise_is_let_through_at_once():
 def test_an_apology_that_ends_without_refusing_is_let_through():
     assert may_become_refusal("Unfortunately, the ship")
     assert not may_become_refusal("Unfortunately, the ship sank [1]. It")
+
+
+def test_a_long_opening_is_taken_for_an_answer_unless_it_refuses():
+    opening = "Based on the map " + "and the map " * LONGEST_OPENING
+    assert may_become_refusal(opening[:LONGEST_OPENING])
+    assert not may_become_refusal(opening)
+    assert may_become_refusal(f"{opening} {REFUSAL}")
 
 
 @pytest.mark.parametrize(
@@ -136,7 +144,13 @@ def test_the_default_limit():
 
 @pytest.mark.parametrize(
     "reply",
-    ["None", "(none)", "No further queries needed.", "I don’t know.", "I do not need anything else"],
+    [
+        "None",
+        "(none)",
+        "No further queries needed.",
+        "I don’t know.",
+        "I do not need anything else",
+    ],
 )
 def test_a_model_without_a_query_asks_nothing(reply):
     assert parse_queries(reply) == ()

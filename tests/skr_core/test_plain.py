@@ -57,6 +57,7 @@ decisions = st.builds(
     texts,
     several(neighbours),
     usages,
+    texts,
 )
 reflections = st.builds(Reflection, st.booleans(), texts, texts, usages)
 citations = st.builds(Citation, numbers, texts, texts, st.tuples(numbers, numbers))
@@ -113,6 +114,14 @@ def test_missing_fields_take_their_defaults():
 
 def test_unknown_fields_are_passed_over():
     assert from_plain(Usage, {"calls": 2, "invented_later": 1}) == Usage(calls=2)
+
+
+def test_a_caller_who_misspells_is_told():
+    with pytest.raises(InputError, match="Usage has no cals: it has prompt_tokens"):
+        from_plain(Usage, {"cals": 2}, strict=True)
+    with pytest.raises(InputError, match="Usage has no cals"):
+        from_plain(Decision, {"retrieve": True, "usage": {"cals": 2}}, strict=True)
+    assert from_plain(Usage, {"calls": 2}, strict=True) == Usage(calls=2)
 
 
 @pytest.mark.parametrize("data", [{}, {"score": 1.0}, [], None, "text", 3])

@@ -22,6 +22,7 @@ from skr_core.routers import (
     PromptRouter,
     UncertaintyRouter,
 )
+from skr_core.routers.constant import FixedDecision
 from skr_core.testing import ScriptedModel
 from skr_core.types import Decision
 from tests.skr_core.routers.facts import records
@@ -59,6 +60,12 @@ both = pytest.mark.parametrize("decide", [blocking, awaited])
 def test_every_router_is_under_contract():
     named = {name for name in routers.__all__ if hasattr(getattr(routers, name), "decide")}
     assert named <= set(MAKERS)
+
+
+@both
+def test_a_decision_made_before_is_made_again(decide: Decide):
+    made = Decision(True, max_rounds=1, reason="it was asked already")
+    assert decide(FixedDecision(made), "Who?") is made
 
 
 @both
