@@ -1,6 +1,6 @@
 """Peak memory of ``skr evaluate`` over recorded questions.
 
-    python -m benchmarks.memory QUESTIONS.jsonl.gz CORPUS.jsonl.gz
+python -m benchmarks.memory QUESTIONS.jsonl.gz CORPUS.jsonl.gz
 """
 
 from __future__ import annotations

@@ -13,10 +13,7 @@ Example:
 
 from __future__ import annotations
 
-import math
-from collections.abc import AsyncGenerator, Generator, Iterator, Mapping, Sequence
-from contextlib import aclosing, closing, contextmanager
-from numbers import Real
+from collections.abc import AsyncGenerator, Generator, Mapping, Sequence
 from typing import Any
 
 from langchain_core.documents import Document
@@ -28,16 +25,39 @@ from langchain_core.vectorstores import VectorStore
 from langgraph.errors import GraphBubbleUp
 
 from langchain_skr.models import load_model, model_name, streams_safely
-from skr_core.errors import InputError, ModelError, RetrieverError, SKRError
-from skr_core.ports import LanguageModel, OnToken, Retriever
-from skr_core.types import Generation, Metadata, Prompt, Reference, Usage
+from skr_core.chunked import ChunkedModel, Reply
+from skr_core.errors import InputError, ModelError, RetrieverError, translated
+from skr_core.foreign import foreign_reference
+from skr_core.ports import LanguageModel, Retriever
+from skr_core.types import Generation, Prompt, Reference, Usage
 from skr_core.usage import estimate_usage
 
 LangChainLanguageModel = Runnable[LanguageModelInput, Any]
 """A chat or completion model, also behind ``bind``, ``with_retry`` or ``with_fallbacks``."""
 
 
-class LangChainModel:
+class _Reply(Reply):
+    whole: Any = None
+
+    def add(self, chunk: Any) -> None:
+        self.whole = chunk if self.whole is None else self.whole + chunk
+        self.take(_text(chunk))
+
+    def generation(self, prompt: Prompt) -> Generation:
+        about: Mapping[str, Any] = getattr(self.whole, "response_metadata", {})
+        reason = about.get("finish_reason")
+        text = self.text(f" (finish reason: {reason})" if reason else "")
+        spent = getattr(self.whole, "usage_metadata", None) or {}
+        usage = Usage(spent.get("input_tokens", 0), spent.get("output_tokens", 0), calls=1)
+        tokens = (about.get("logprobs") or {}).get("content") or ()
+        return Generation(
+            text,
+            usage if usage.total_tokens else estimate_usage(prompt, text),
+            tuple(float(token["logprob"]) for token in tokens) or None,
+        )
+
+
+class LangChainModel(ChunkedModel):
     """A LangChain model as a `LanguageModel`.
 
     Calls are tagged ``nostream``, so that ``stream_mode="messages"`` does not show them, and
@@ -57,6 +77,8 @@ class LangChainModel:
         'fake-list'
     """
 
+    reply_class = _Reply
+
     def __init__(
         self,
         model: LangChainLanguageModel,
@@ -68,72 +90,21 @@ class LangChainModel:
         self.name = name or model_name(model)
         self.streaming = streams_safely(model) if streaming is None else streaming
 
-    def generate(self, prompt: Prompt, *, on_token: OnToken | None = None) -> Generation:
-        """Send a prompt; raises `ModelError` when no usable reply comes."""
-        reply = _Reply(self.name, on_token)
-        with closing(self._chunks(prompt, on_token is not None and self.streaming)) as chunks:
-            for chunk in chunks:
-                reply.add(chunk)
-        return reply.generation(prompt)
-
-    async def agenerate(self, prompt: Prompt, *, on_token: OnToken | None = None) -> Generation:
-        """Like `generate`, awaited."""
-        reply = _Reply(self.name, on_token)
-        async with aclosing(
-            self._achunks(prompt, on_token is not None and self.streaming)
-        ) as chunks:
-            async for chunk in chunks:
-                reply.add(chunk)
-        return reply.generation(prompt)
-
-    # The model's errors are translated inside these two, so that those of on_token are not.
-
     def _chunks(self, prompt: Prompt, stream: bool) -> Generator[Any, None, None]:
-        with _raising(ModelError, self.name):
+        # LangGraph's interrupts travel as exceptions, and are no failure.
+        with translated(ModelError, self.name, GraphBubbleUp):
             if stream:
                 yield from self.model.stream(_messages(prompt), _config(prompt))
             else:
                 yield self.model.invoke(_messages(prompt), _config(prompt))
 
     async def _achunks(self, prompt: Prompt, stream: bool) -> AsyncGenerator[Any, None]:
-        with _raising(ModelError, self.name):
+        with translated(ModelError, self.name, GraphBubbleUp):
             if stream:
                 async for chunk in self.model.astream(_messages(prompt), _config(prompt)):
                     yield chunk
             else:
                 yield await self.model.ainvoke(_messages(prompt), _config(prompt))
-
-
-class _Reply:
-    """A reply as it comes in: one chunk where nothing is streamed."""
-
-    def __init__(self, name: str, on_token: OnToken | None) -> None:
-        self.name, self.on_token = name, on_token
-        self.pieces: list[str] = []
-        self.whole: Any = None
-
-    def add(self, chunk: Any) -> None:
-        self.whole = chunk if self.whole is None else self.whole + chunk
-        if piece := _text(chunk):
-            self.pieces.append(piece)
-            if self.on_token is not None:
-                self.on_token(piece)
-
-    def generation(self, prompt: Prompt) -> Generation:
-        text = "".join(self.pieces)
-        about: Mapping[str, Any] = getattr(self.whole, "response_metadata", {})
-        if not text.strip():
-            reason = about.get("finish_reason")
-            detail = f" (finish reason: {reason})" if reason else ""
-            raise ModelError(f"{self.name}: the model returned an empty reply{detail}")
-        spent = getattr(self.whole, "usage_metadata", None) or {}
-        usage = Usage(spent.get("input_tokens", 0), spent.get("output_tokens", 0), calls=1)
-        tokens = (about.get("logprobs") or {}).get("content") or ()
-        return Generation(
-            text,
-            usage if usage.total_tokens else estimate_usage(prompt, text),
-            tuple(float(token["logprob"]) for token in tokens) or None,
-        )
 
 
 class LangChainRetriever:
@@ -162,12 +133,12 @@ class LangChainRetriever:
 
     def retrieve(self, query: str) -> Sequence[Reference]:
         """Find references, best first; raises `RetrieverError` when the retriever fails."""
-        with _raising(RetrieverError, self.name):
+        with translated(RetrieverError, self.name, GraphBubbleUp):
             return _references(self.retriever.invoke(query))
 
     async def aretrieve(self, query: str) -> Sequence[Reference]:
         """Like `retrieve`, awaited."""
-        with _raising(RetrieverError, self.name):
+        with translated(RetrieverError, self.name, GraphBubbleUp):
             return _references(await self.retriever.ainvoke(query))
 
 
@@ -227,36 +198,37 @@ def as_retriever(retriever: object) -> Retriever:
     )
 
 
+def checked_documents(found: object) -> list[Document]:
+    """What a runnable returned, if it is documents; any runnable may stand for a retriever.
+
+    Raises:
+        RetrieverError: It is something else.
+
+    Example:
+        >>> checked_documents((Document("Paris"),))[0].page_content
+        'Paris'
+    """
+    if not isinstance(found, Sequence) or not all(isinstance(each, Document) for each in found):
+        raise RetrieverError(f"the retriever returned {type(found).__name__}, not documents")
+    return list(found)
+
+
 def to_document(reference: Reference) -> Document:
     """Turn a reference into a document.
 
-    Its id, title and score join the metadata, unless the source used those keys itself.
+    Its id, title and score join the metadata, where it has them and unless the source used those
+    keys itself.
 
     Example:
         >>> to_document(Reference.of("Paris is in France.", "Paris")).metadata["title"]
         'Paris'
     """
-    metadata: dict[str, Any] = {"id": reference.id, "title": reference.title}
+    metadata: dict[str, Any] = {"id": reference.id}
+    if reference.title:
+        metadata["title"] = reference.title
     if reference.score is not None:
         metadata["score"] = reference.score
     return Document(reference.text, id=reference.id, metadata={**metadata, **reference.metadata})
-
-
-@contextmanager
-def _raising(kind: type[SKRError], name: str) -> Iterator[None]:
-    """Turn whatever a provider raises into one error of ours, the cause chained."""
-    try:
-        yield
-    except (SKRError, GraphBubbleUp):  # the latter is how LangGraph's interrupts travel
-        raise
-    except Exception as error:
-        line = f"{type(error).__name__}: {error}"
-        root: BaseException = error
-        while root.__cause__ is not None:
-            root = root.__cause__
-        if str(root) not in line:  # "Connection error." alone says little
-            line += f" <- {type(root).__name__}: {root}"
-        raise kind(f"{name}: {' '.join(line.split())[:400]}") from error
 
 
 def _messages(prompt: Prompt) -> list[BaseMessage]:
@@ -279,22 +251,15 @@ def _text(reply: Any) -> str:
     raise ModelError(f"the model returned {type(reply).__name__}, not a message")
 
 
-def _references(documents: Any) -> list[Reference]:
-    if not isinstance(documents, Sequence) or not all(isinstance(d, Document) for d in documents):
-        raise RetrieverError(f"the retriever returned {type(documents).__name__}, not documents")
-    return [_reference(document) for document in documents if document.page_content.strip()]
+def _references(found: Any) -> list[Reference]:
+    return [_reference(each) for each in checked_documents(found) if each.page_content.strip()]
 
 
 def _reference(document: Document) -> Reference:
     given = document.metadata
-    metadata: Metadata = {
-        key: value for key, value in given.items() if type(value) in (str, int, float, bool)
-    }
-    title = given.get("title") or given.get("source")
-    score = given.get("score", given.get("relevance_score"))
-    return Reference.of(
+    return foreign_reference(
         document.page_content,
-        title if isinstance(title, str) else "",
-        score=float(score) if isinstance(score, Real) and math.isfinite(score) else None,
-        metadata=metadata,
+        title=given.get("title") or given.get("source"),
+        score=given.get("score", given.get("relevance_score")),
+        metadata=given,
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from typing import Any
 
@@ -11,10 +10,10 @@ from langchain_core.runnables import Runnable
 from langchain_core.runnables.retry import RunnableRetry
 
 from skr_core.errors import InputError, MissingDependency
+from skr_core.openai_server import server_address, server_key
 from skr_core.ports import LanguageModel
 
-PLACEHOLDER_KEY = "none"
-"""Sent to a server that wants no key: the OpenAI client refuses to start without one."""
+NO_LOGPROBS = "{!r} has no log-probabilities to ask for: leave logprobs out"
 
 
 def load_model(
@@ -23,6 +22,7 @@ def load_model(
     base_url: str | None = None,
     api_key: str | None = None,
     temperature: float | None = 0.0,
+    logprobs: bool = False,
 ) -> LanguageModel:
     """Make a language model from its id.
 
@@ -36,9 +36,12 @@ def load_model(
         api_key: The provider's key, else from its variable. A server with an address of its own
             needs none.
         temperature: None leaves it to the provider; some reasoning models accept no other.
+        logprobs: Ask for the log-probabilities of tokens, by which `UncertaintyRouter` decides; it
+            samples answers without them. For OpenAI and servers that speak its language.
 
     Raises:
-        InputError: The id names no known provider, its package is missing, or a key is.
+        InputError: The id names no known provider, its package is missing, or a key is; or the
+            model has no log-probabilities to ask for.
         MissingDependency: The extra ``langchain`` is not installed.
 
     Example:
@@ -47,7 +50,11 @@ def load_model(
     """
     from langchain_skr.adapters import LangChainModel  # that module imports this one
 
+    if not spec.strip():
+        raise InputError("the model has no name: give extractive, or provider:model")
     if spec == "extractive":
+        if logprobs:
+            raise InputError(NO_LOGPROBS.format(spec))
         from skr_core.extractive import ExtractiveModel
 
         return ExtractiveModel()
@@ -57,7 +64,7 @@ def load_model(
         "temperature": temperature,
     }
     options = {name: value for name, value in options.items() if value is not None}
-    server = base_url or os.environ.get("OPENAI_BASE_URL") or os.environ.get("OPENAI_API_BASE")
+    server = server_address(base_url)
     provider = "openai" if base_url and ":" not in spec else None
     try:
         model = _chat_model(spec, provider, server, options)
@@ -66,7 +73,7 @@ def load_model(
             raise
         # An id such as qwen3:8b: the part before the colon is no provider.
         model = _chat_model(spec, "openai", server, options)
-    return LangChainModel(model)
+    return LangChainModel(_with_logprobs(model, spec) if logprobs else model)
 
 
 def model_name(model: Runnable[Any, Any]) -> str:
@@ -130,9 +137,16 @@ def _chat_model(
 def _openai_options(server: str | None, options: dict[str, Any]) -> dict[str, Any]:
     # Streams of other servers report no usage unless asked to.
     extra: dict[str, Any] = {"stream_usage": True}
-    if server and "api_key" not in options and not os.environ.get("OPENAI_API_KEY"):
-        extra["api_key"] = PLACEHOLDER_KEY
+    if key := server_key(options.get("api_key"), server):
+        extra["api_key"] = key
     return extra
+
+
+def _with_logprobs(model: BaseChatModel, spec: str) -> BaseChatModel:
+    # Clients of other providers take the option in silence, or fail when they are called.
+    if "logprobs" not in type(model).model_fields:
+        raise InputError(NO_LOGPROBS.format(spec))
+    return model.model_copy(update={"logprobs": True})
 
 
 def _first_line(error: Exception) -> str:

@@ -19,14 +19,16 @@ from langchain_core.runnables import Runnable, RunnableConfig
 from langchain_core.vectorstores import VectorStore, VectorStoreRetriever
 from pydantic import Field, PositiveInt, field_validator
 
-from langchain_skr.adapters import as_language_model, as_retriever, to_document
+from langchain_skr.adapters import as_language_model, as_retriever, checked_documents, to_document
 from langchain_skr.graph import create_skr_graph
 from skr_core.budget import Budget
-from skr_core.errors import RetrieverError
+from skr_core.errors import InputError, retrieved
 from skr_core.flow import Flow, arun, call, run
 from skr_core.plain import to_plain
 from skr_core.ports import LanguageModel, Retriever, Router
+from skr_core.prompts import checked_question
 from skr_core.routers import AlwaysRetrieve
+from skr_core.routers.constant import FixedDecision
 from skr_core.types import Decision
 from skr_graphs import CompiledGraph, SKRContext, answer_of
 
@@ -53,6 +55,11 @@ class SKRRetriever(BaseRetriever):
         model: Turns self-completion on: a LangChain model, an id for ``init_chat_model``, or a
             `LanguageModel`.
         budget: The limits of self-completion.
+
+    Raises:
+        InputError: While retrieving: the query is empty, or `k` is below 1.
+        RetrieverError: While retrieving: a runnable returned no documents, or, with a `model`,
+            every search failed.
 
     Example:
         >>> from langchain_core.runnables import RunnableLambda
@@ -84,22 +91,26 @@ class SKRRetriever(BaseRetriever):
     def _get_relevant_documents(
         self, query: str, *, run_manager: CallbackManagerForRetrieverRun, k: int | None = None
     ) -> list[Document]:
-        return run(self._documents(query, k or self.k, {"callbacks": run_manager.get_child()}))
+        return run(self._documents(query, k, {"callbacks": run_manager.get_child()}))
 
     async def _aget_relevant_documents(
         self, query: str, *, run_manager: AsyncCallbackManagerForRetrieverRun, k: int | None = None
     ) -> list[Document]:
         config: RunnableConfig = {"callbacks": run_manager.get_child()}
-        return await arun(self._documents(query, k or self.k, config))
+        return await arun(self._documents(query, k, config))
 
     def _documents(self, query: str, k: int | None, config: RunnableConfig) -> Flow[list[Document]]:
-        decision = yield from call(self.router.decide, self.router.adecide, query)
+        question = checked_question(query)
+        k = self.k if k is None else k
+        if k is not None and k < 1:
+            raise InputError(f"k must be at least 1, not {k}")
+        decision = yield from call(self.router.decide, self.router.adecide, question)
         tell = (DECISION_EVENT, to_plain(decision))
         yield from call(dispatch_custom_event, adispatch_custom_event, *tell, config=config)
         if not decision.retrieve:
             return []
         search = self._search if self.model is None else self._self_complete
-        return (yield from search(query, k, decision, config))[:k]
+        return (yield from search(question, k, decision, config))[:k]
 
     def _search(
         self, query: str, k: int | None, decision: Decision, config: RunnableConfig
@@ -108,14 +119,14 @@ class SKRRetriever(BaseRetriever):
         if isinstance(source, Runnable):
             # Only a vector store is known to take a number; others may fail on it.
             asked = {"k": k} if k and isinstance(source, VectorStoreRetriever) else {}
-            found: list[Document] = yield from call(
+            found = yield from call(
                 cast("Callable[..., Any]", source.invoke),
                 cast("Callable[..., Any]", source.ainvoke),
                 query,
                 config,
                 **asked,
             )
-            return found
+            return checked_documents(found)
         port: Retriever = source
         references = yield from call(port.retrieve, port.aretrieve, query)
         return [to_document(reference) for reference in references]
@@ -125,7 +136,7 @@ class SKRRetriever(BaseRetriever):
     ) -> Flow[list[Document]]:
         budget = self.budget or Budget()
         context = SKRContext(
-            router=_Decided(decision),
+            router=FixedDecision(decision),
             budget=replace(budget, max_references=k) if k else budget,
         )
         graph = self._graph
@@ -137,26 +148,9 @@ class SKRRetriever(BaseRetriever):
             context=context,
         )
         answer = answer_of(output)
-        if answer.stop_reason == "retriever_failed" and not answer.references:
-            raise RetrieverError(
-                "; ".join(error for each in answer.rounds for error in each.errors)
-            )
-        return [to_document(reference) for reference in answer.references]
+        return [to_document(reference) for reference in retrieved(answer)]
 
     @cached_property
     def _graph(self) -> CompiledGraph:
         # It abstains: the text is not wanted, so no call is spent on a last answer.
         return create_skr_graph(self.model, self.retriever, abstain=True)
-
-
-class _Decided:
-    """A router that was asked already."""
-
-    def __init__(self, decision: Decision) -> None:
-        self.decision = decision
-
-    def decide(self, question: str) -> Decision:
-        return self.decision
-
-    async def adecide(self, question: str) -> Decision:
-        return self.decision

@@ -14,6 +14,7 @@ from llamaindex_skr.events import (
     SKRQueryEvent,
     SKRReferencesEvent,
     SKRReflectionEvent,
+    SKRRetractEvent,
     SKRRouteEvent,
 )
 from llamaindex_skr.models import load_model, openai_like
@@ -31,6 +32,7 @@ __all__ = [
     "SKRQueryEvent",
     "SKRReferencesEvent",
     "SKRReflectionEvent",
+    "SKRRetractEvent",
     "SKRRetriever",
     "SKRRouteEvent",
     "SKRSelector",

@@ -10,9 +10,8 @@ Example:
 
 from __future__ import annotations
 
-import math
-from collections.abc import AsyncGenerator, Generator, Iterator, Mapping, Sequence
-from contextlib import aclosing, closing, contextmanager, suppress
+from collections.abc import AsyncGenerator, Generator, Mapping, Sequence
+from contextlib import suppress
 from typing import Any, Protocol, runtime_checkable
 
 from llama_index.core.base.base_retriever import BaseRetriever
@@ -21,13 +20,15 @@ from llama_index.core.llms import LLM
 from llama_index.core.schema import MetadataMode, NodeWithScore, TextNode
 
 from llamaindex_skr.models import load_model, model_name
-from llamaindex_skr.replies import Reply
-from skr_core.errors import InputError, ModelError, RetrieverError, SKRError
-from skr_core.ports import LanguageModel, OnToken, Retriever
-from skr_core.types import Generation, Metadata, Prompt, Reference
+from llamaindex_skr.replies import LlamaIndexReply
+from skr_core.chunked import ChunkedModel
+from skr_core.errors import InputError, ModelError, RetrieverError, translated
+from skr_core.foreign import foreign_reference
+from skr_core.ports import LanguageModel, Retriever
+from skr_core.types import Prompt, Reference
 
 
-class LlamaIndexModel:
+class LlamaIndexModel(ChunkedModel):
     """A LlamaIndex model as a `LanguageModel`.
 
     A model derived from ``CustomLLM`` has no async implementation: its ``achat`` blocks the event
@@ -46,40 +47,22 @@ class LlamaIndexModel:
         'mockllm'
     """
 
+    reply_class = LlamaIndexReply
+
     def __init__(self, llm: LLM, *, name: str | None = None, streaming: bool = False) -> None:
         self.llm = llm
         self.name = name or model_name(llm)
         self.streaming = streaming
 
-    def generate(self, prompt: Prompt, *, on_token: OnToken | None = None) -> Generation:
-        """Send a prompt; raises `ModelError` when no usable reply comes."""
-        reply = Reply(self.name, on_token)
-        with closing(self._chunks(prompt, on_token is not None and self.streaming)) as chunks:
-            for chunk in chunks:
-                reply.add(chunk)
-        return reply.generation(prompt)
-
-    async def agenerate(self, prompt: Prompt, *, on_token: OnToken | None = None) -> Generation:
-        """Like `generate`, awaited."""
-        reply = Reply(self.name, on_token)
-        async with aclosing(
-            self._achunks(prompt, on_token is not None and self.streaming)
-        ) as chunks:
-            async for chunk in chunks:
-                reply.add(chunk)
-        return reply.generation(prompt)
-
-    # The model's errors are translated inside these two, so that those of on_token are not.
-
     def _chunks(self, prompt: Prompt, stream: bool) -> Generator[ChatResponse, None, None]:
-        with _raising(ModelError, self.name):
+        with translated(ModelError, self.name):
             if stream:
                 yield from self.llm.stream_chat(_messages(prompt))
             else:
                 yield self.llm.chat(_messages(prompt))
 
     async def _achunks(self, prompt: Prompt, stream: bool) -> AsyncGenerator[ChatResponse, None]:
-        with _raising(ModelError, self.name):
+        with translated(ModelError, self.name):
             if stream:
                 async for chunk in await self.llm.astream_chat(_messages(prompt)):
                     yield chunk
@@ -113,12 +96,12 @@ class LlamaIndexRetriever:
 
     def retrieve(self, query: str) -> Sequence[Reference]:
         """Find references, best first; raises `RetrieverError` when the retriever fails."""
-        with _raising(RetrieverError, self.name):
+        with translated(RetrieverError, self.name):
             return _references(self.retriever.retrieve(query))
 
     async def aretrieve(self, query: str) -> Sequence[Reference]:
         """Like `retrieve`, awaited."""
-        with _raising(RetrieverError, self.name):
+        with translated(RetrieverError, self.name):
             return _references(await self.retriever.aretrieve(query))
 
 
@@ -199,32 +182,16 @@ def _retriever_of(index: _Index, wished: Mapping[str, Any]) -> BaseRetriever:
 def to_node(reference: Reference) -> NodeWithScore:
     """Turn a reference into a node.
 
-    Its title joins the metadata, unless the source used that key itself.
+    Its title, where it has one, joins the metadata, unless the source used that key itself.
 
     Example:
         >>> to_node(Reference.of("Paris is in France.", "Paris")).node.metadata
         {'title': 'Paris'}
     """
-    metadata = {"title": reference.title, **reference.metadata}
+    title = {"title": reference.title} if reference.title else {}
+    metadata = {**title, **reference.metadata}
     node = TextNode(id_=reference.id, text=reference.text, metadata=metadata)
     return NodeWithScore(node=node, score=reference.score)
-
-
-@contextmanager
-def _raising(kind: type[SKRError], name: str) -> Iterator[None]:
-    """Turn whatever a provider raises into one error of ours, the cause chained."""
-    try:
-        yield
-    except SKRError:
-        raise
-    except Exception as error:
-        line = f"{type(error).__name__}: {error}"
-        root: BaseException = error
-        while root.__cause__ is not None:
-            root = root.__cause__
-        if str(root) not in line:  # "Connection error." alone says little
-            line += f" <- {type(root).__name__}: {root}"
-        raise kind(f"{name}: {' '.join(line.split())[:400]}") from error
 
 
 def _messages(prompt: Prompt) -> list[ChatMessage]:
@@ -242,14 +209,9 @@ def _references(nodes: Sequence[NodeWithScore]) -> list[Reference]:
 
 def _reference(found: NodeWithScore) -> Reference:
     given = found.node.metadata
-    metadata: Metadata = {
-        key: value for key, value in given.items() if type(value) in (str, int, float, bool)
-    }
-    title = given.get("title") or given.get("file_name") or given.get("source")
-    score = found.score
-    return Reference.of(
+    return foreign_reference(
         found.node.get_content(MetadataMode.NONE),
-        title if isinstance(title, str) else "",
-        score=float(score) if score is not None and math.isfinite(score) else None,
-        metadata=metadata,
+        title=given.get("title") or given.get("file_name") or given.get("source"),
+        score=found.score,
+        metadata=given,
     )

@@ -70,6 +70,10 @@ class SKRReflectionEvent(SKREvent):
     reflection: Reflection
 
 
+class SKRRetractEvent(SKREvent):
+    """The tokens streamed so far are not of the answer: whoever shows them clears them."""
+
+
 class SKRAnswerEvent(SKREvent):
     """The answer is final."""
 
@@ -84,6 +88,7 @@ _CLASSES: dict[str, type[SKREvent]] = {
     "references": SKRReferencesEvent,
     "draft": SKRDraftEvent,
     "reflection": SKRReflectionEvent,
+    "retract": SKRRetractEvent,
     "answer": SKRAnswerEvent,
 }
 

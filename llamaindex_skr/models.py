@@ -7,12 +7,12 @@ to the client alone, which honours Retry-After.
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING, Any
 
 from llama_index.core.llms import LLM
 
 from skr_core.errors import InputError, MissingDependency
+from skr_core.openai_server import server_address, server_key
 from skr_core.ports import LanguageModel
 
 if TYPE_CHECKING:
@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
 TRIES = 3
 CONTEXT_WINDOW = 128_000
-PLACEHOLDER_KEY = "none"
-"""Sent to a server that wants no key: the OpenAI client refuses to start without one."""
 
 
 def load_model(
@@ -30,6 +28,7 @@ def load_model(
     base_url: str | None = None,
     api_key: str | None = None,
     temperature: float = 0.0,
+    logprobs: bool = False,
 ) -> LanguageModel:
     """Make a language model from its id.
 
@@ -40,9 +39,11 @@ def load_model(
         base_url: The server's address, ending in ``/v1``, else from ``OPENAI_BASE_URL``.
         api_key: Else from ``OPENAI_API_KEY``. A server with an address of its own needs none.
         temperature: Sent with each request.
+        logprobs: Ask for the log-probabilities of tokens, by which `UncertaintyRouter` decides; it
+            samples answers without them.
 
     Raises:
-        InputError: A key is missing.
+        InputError: A key is missing, or the model has no log-probabilities to ask for.
         MissingDependency: The extra ``llamaindex`` is not installed.
 
     Example:
@@ -52,11 +53,17 @@ def load_model(
     from llamaindex_skr.adapters import LlamaIndexModel  # that module imports this one
 
     if spec == "extractive":
+        if logprobs:
+            raise InputError("'extractive' has no log-probabilities to ask for: leave logprobs out")
         from skr_core.extractive import ExtractiveModel
 
         return ExtractiveModel()
     llm = openai_like(
-        spec.removeprefix("openai:"), base_url=base_url, api_key=api_key, temperature=temperature
+        spec.removeprefix("openai:"),
+        base_url=base_url,
+        api_key=api_key,
+        temperature=temperature,
+        logprobs=logprobs,
     )
     return LlamaIndexModel(llm, streaming=True)
 
@@ -67,6 +74,7 @@ def openai_like(
     base_url: str | None = None,
     api_key: str | None = None,
     temperature: float = 0.0,
+    logprobs: bool = False,
     tries: int = TRIES,
     timeout: float = 60.0,
 ) -> OpenAILike:
@@ -79,6 +87,8 @@ def openai_like(
         base_url: The server's address, else from ``OPENAI_BASE_URL``, else OpenAI's.
         api_key: Else from ``OPENAI_API_KEY``; a server with an address of its own needs none.
         temperature: Sent with each request.
+        logprobs: Ask for the log-probabilities of tokens, by which `UncertaintyRouter` decides; it
+            samples answers without them.
         tries: Requests at most; the client waits between them as the server's Retry-After says.
         timeout: Seconds for one request.
 
@@ -95,8 +105,8 @@ def openai_like(
         from openai import AsyncOpenAI, OpenAI
     except ImportError as error:
         raise MissingDependency("llama-index-llms-openai-like", "llamaindex") from error
-    server = base_url or os.environ.get("OPENAI_BASE_URL") or os.environ.get("OPENAI_API_BASE")
-    key = api_key or os.environ.get("OPENAI_API_KEY") or (PLACEHOLDER_KEY if server else None)
+    server = server_address(base_url)
+    key = server_key(api_key, server)
     if key is None:
         raise InputError(
             f"cannot load {model!r}: set OPENAI_API_KEY, or give the base_url of a server of yours"
@@ -118,6 +128,7 @@ def openai_like(
         temperature=temperature,
         context_window=CONTEXT_WINDOW,
         is_chat_model=True,
+        logprobs=logprobs or None,  # False is sent too, and not every server knows the word
         timeout=timeout,
         max_retries=0,  # switches LlamaIndex's retries off; the clients bring their own
         reuse_client=True,

@@ -1,8 +1,8 @@
-"""Reply: what a LlamaIndex model sends, read into a `Generation`.
+"""LlamaIndexReply: what a LlamaIndex model sends, read into a `Generation`.
 
 Example:
     >>> from llama_index.core.base.llms.types import ChatMessage
-    >>> reply = Reply("a model", None)
+    >>> reply = LlamaIndexReply("a model", None)
     >>> for piece in ("In ", "Paris."):
     ...     reply.add(ChatResponse(message=ChatMessage(""), delta=piece))
     >>> reply.generation(Prompt("answer_directly", "Where?", "Where?")).text
@@ -16,41 +16,30 @@ from typing import Any
 
 from llama_index.core.base.llms.types import ChatResponse
 
-from skr_core.errors import ModelError
+from skr_core.chunked import Reply
 from skr_core.ports import OnToken
 from skr_core.types import Generation, Prompt, Usage
 from skr_core.usage import estimate_usage
 
 
-class Reply:
-    """A reply as it comes in: one chunk where nothing is streamed.
-
-    Args:
-        name: Of the model, for messages of errors.
-        on_token: Gets each piece.
-    """
+class LlamaIndexReply(Reply):
+    """A reply as it comes in: one chunk where nothing is streamed."""
 
     def __init__(self, name: str, on_token: OnToken | None) -> None:
-        self.name, self.on_token = name, on_token
-        self.pieces: list[str] = []
+        super().__init__(name, on_token)
         self.usage: Usage | None = None
         self.logprobs: list[float] = []
 
     def add(self, chunk: ChatResponse) -> None:
         """Take the next chunk."""
         # A chunk of a stream says what is new in `delta`; a whole reply has none.
-        if piece := chunk.delta if chunk.delta is not None else chunk.message.content:
-            self.pieces.append(piece)
-            if self.on_token is not None:
-                self.on_token(piece)
+        self.take((chunk.delta if chunk.delta is not None else chunk.message.content) or "")
         self.usage = _usage(chunk) or self.usage  # the last chunk of a stream has it
         self.logprobs += _logprobs(chunk)
 
     def generation(self, prompt: Prompt) -> Generation:
         """All of it; raises `ModelError` when it is empty."""
-        text = "".join(self.pieces)
-        if not text.strip():
-            raise ModelError(f"{self.name}: the model returned an empty reply")
+        text = self.text()
         usage = self.usage or estimate_usage(prompt, text)
         return Generation(text, usage, tuple(self.logprobs) or None)
 

@@ -2,7 +2,8 @@
 
 A streamed response is made when the answer's first token is there, so everything before it, and
 whatever fails in it, happens inside ``query``, as with LlamaIndex's own engines. Its
-``source_nodes`` and ``metadata`` are filled when the stream ends.
+``source_nodes``, ``metadata`` and ``response_txt`` are filled when the stream ends: the text is the
+final answer's, also where a draft that turned out to be a refusal was streamed before it.
 """
 
 from __future__ import annotations
@@ -24,8 +25,44 @@ from llamaindex_skr.graph_run import GraphRun
 from skr_core.plain import to_plain
 from skr_core.types import Answer
 
+UNREAD = "(a stream that was not read: await response.get_response())"
+"""What an awaited stream says as a string before it is read: an empty one would say nothing."""
+
 METADATA = ("decision", "rounds", "stop_reason", "citations", "usage", "removed_markers")
 """What of an `Answer` goes into a response's ``metadata``, as plain values."""
+
+
+class SKRStreamingResponse(StreamingResponse):
+    """A streamed answer whose text is the answer's, not the sum of all that was streamed."""
+
+    def __str__(self) -> str:
+        """The answer; reads the stream to its end."""
+        return self.get_response().response or "None"
+
+    def get_response(self) -> Response:
+        """The whole response; reads the stream to its end."""
+        for _ in self.response_gen:
+            pass
+        return Response(self.response_txt, self.source_nodes, self.metadata)
+
+    def print_response_stream(self) -> None:
+        """Print the stream as it comes; the answer, when it was read already."""
+        if self.response_txt is not None:
+            print(self.response_txt)  # noqa: T201 - what it is asked for
+        for token in self.response_gen:
+            print(token, end="", flush=True)  # noqa: T201
+
+
+class SKRAsyncStreamingResponse(AsyncStreamingResponse):
+    """An awaited stream that is safe to turn into a string."""
+
+    def __str__(self) -> str:
+        """What was read so far; it is awaiting that reads on.
+
+        LlamaIndex reads on in another thread, whose loop waits for the tasks of this one, which
+        waits for that thread.
+        """
+        return self.response_txt or UNREAD
 
 
 def to_response(answer: Answer) -> Response:
@@ -43,20 +80,20 @@ def to_response(answer: Answer) -> Response:
     return Response(answer.text, _nodes(answer), _metadata(answer))
 
 
-def stream_response(run: GraphRun) -> StreamingResponse:
+def stream_response(run: GraphRun) -> SKRStreamingResponse:
     """Run up to the answer's first token; the rest as the response is consumed."""
     tokens = run.tokens()
     first = next(tokens, "")
-    response = StreamingResponse(tokens, metadata={})
+    response = SKRStreamingResponse(tokens, metadata={})
     response.response_gen = _rest(first, tokens, run, ref(response))
     return response
 
 
-async def astream_response(run: GraphRun) -> AsyncStreamingResponse:
+async def astream_response(run: GraphRun) -> SKRAsyncStreamingResponse:
     """The same, awaited."""
     tokens = run.atokens()
     first = await anext(tokens, "")
-    response = AsyncStreamingResponse(tokens, metadata={})
+    response = SKRAsyncStreamingResponse(tokens, metadata={})
     response.response_gen = _arest(first, tokens, run, ref(response))
     return response
 

@@ -17,12 +17,13 @@ from llamaindex_skr.adapters import (
 from llamaindex_skr.events import tell
 from llamaindex_skr.graph_run import GraphRun
 from skr_core.budget import Budget
-from skr_core.errors import InputError, RetrieverError
+from skr_core.errors import InputError, retrieved
 from skr_core.flow import Flow, arun, call, run
 from skr_core.plain import to_plain
 from skr_core.ports import Router
 from skr_core.prompts import PromptTemplates, checked_question
 from skr_core.routers import AlwaysRetrieve
+from skr_core.routers.constant import FixedDecision
 from skr_core.types import Decision
 from skr_graphs import SKRContext, create_self_completion_graph
 
@@ -116,24 +117,7 @@ class SKRRetriever(BaseRetriever):
 
     def _complete(self, question: str, decision: Decision) -> Flow[list[NodeWithScore]]:
         graph_run = GraphRun(
-            self._graph, question, replace(self._context, router=_Decided(decision))
+            self._graph, question, replace(self._context, router=FixedDecision(decision))
         )
         answer = yield from call(graph_run.complete, graph_run.acomplete)
-        if answer.stop_reason == "retriever_failed" and not answer.references:
-            raise RetrieverError(
-                "; ".join(error for each in answer.rounds for error in each.errors)
-            )
-        return [to_node(reference) for reference in answer.references]
-
-
-class _Decided:
-    """A router that was asked already."""
-
-    def __init__(self, decision: Decision) -> None:
-        self.decision = decision
-
-    def decide(self, question: str) -> Decision:
-        return self.decision
-
-    async def adecide(self, question: str) -> Decision:
-        return self.decision
+        return [to_node(reference) for reference in retrieved(answer)]

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from skr_core import prompts
+from skr_core.errors import ModelError
 from skr_core.flow import Flow, call
 from skr_core.parsing import parse_queries
 from skr_core.ports import LanguageModel, OnToken
@@ -22,8 +23,16 @@ from skr_core.types import Demonstration, Generation, Prompt, Reference, Usage
 def generate(
     model: LanguageModel, prompt: Prompt, on_token: OnToken | None = None
 ) -> Flow[Generation]:
-    """One call of the model."""
-    return (yield from call(model.generate, model.agenerate, prompt, on_token=on_token))
+    """One call of the model.
+
+    Raises:
+        ModelError: It failed, or what it gave is no text.
+    """
+    generation = yield from call(model.generate, model.agenerate, prompt, on_token=on_token)
+    text = getattr(generation, "text", None)
+    if not isinstance(text, str):  # a model is anybody's code
+        raise ModelError(f"the model gave {type(text).__name__} in place of a text")
+    return generation
 
 
 def answer_directly(

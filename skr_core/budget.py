@@ -25,13 +25,17 @@ class Budget:
     Attributes:
         max_rounds: Rounds of retrieval, the first included; 1 is single shot.
         max_references: References handed to the model at a time.
-        max_calls: Calls of the language model, routing and reflection included. None: no limit.
+        max_calls: Calls of the language model, routing and reflection included. It is checked
+            between steps: a router or reflector that makes several calls in its step may exceed
+            it by those. None: no limit.
         max_tokens: Tokens sent and received. No call starts once they are spent; the call that
             crosses the line is finished. None: no limit.
-        deadline_s: Seconds from the start; no call starts after it. None: no limit.
+        deadline_s: Seconds of wall clock since the question was asked; no call starts after them.
+            Time in which a run stands still, as between a crash and its resumption, counts. A
+            person's review does not: the clock starts anew after it. None: no limit.
 
     Raises:
-        InputError: A limit is below 1 (or not above 0 seconds).
+        InputError: A limit is no whole number from 1, or a deadline not above 0 seconds.
 
     Example:
         >>> Budget(max_calls=2).reached(Usage(calls=1), rounds=1, seconds=0.5)
@@ -47,10 +51,17 @@ class Budget:
     def __post_init__(self) -> None:
         for name in ("max_rounds", "max_references", "max_calls", "max_tokens"):
             limit = getattr(self, name)
-            if limit is not None and limit < 1:
+            if limit is None:
+                continue
+            if not isinstance(limit, int) or isinstance(limit, bool):
+                raise InputError(f"{name} must be a whole number, not {limit!r}")
+            if limit < 1:
                 raise InputError(f"{name} must be at least 1, not {limit}")
-        if self.deadline_s is not None and self.deadline_s <= 0:
-            raise InputError(f"deadline_s must be above 0 seconds, not {self.deadline_s}")
+        seconds = self.deadline_s
+        is_number = isinstance(seconds, int | float) and not isinstance(seconds, bool)
+        # Nothing is above "not a number".
+        if seconds is not None and not (is_number and seconds > 0):
+            raise InputError(f"deadline_s must be above 0 seconds, not {seconds!r}")
 
     def spent(self, usage: Usage, *, seconds: float) -> StopReason | None:
         """Which limit forbids another model call, or None."""

@@ -15,13 +15,12 @@ from dataclasses import dataclass
 
 from skr_core.types import Citation, Reference
 
-# Several numbers may share the brackets, as lists or ranges; some models use the wide brackets.
-# A marker stands on one line; the space before it goes where it goes.
+# Markers stand on one line, so that a line break is a token of its own.
+_TOKEN = re.compile(r"\n|[\[\]【】]|[^\S\n]+|[^\s\[\]【】]+")
+# Several numbers may share the brackets, as lists or ranges; a short remark may follow.
 _SPACE = r"[^\S\n]*"
-_MARKER = re.compile(
-    rf"(?<![^\S\n]){_SPACE}[\[【]{_SPACE}"
-    rf"(-?[0-9]+(?:{_SPACE}(?:[,;&–-]|and\b){_SPACE}-?[0-9]+)*)"
-    r"(?![0-9])[^\[\]【】\n]{0,20}[\]】]"
+_INSIDE = re.compile(
+    rf"{_SPACE}(-?[0-9]+(?:{_SPACE}(?:[,;&–-]|and\b){_SPACE}-?[0-9]+)*)(?![0-9]).{{0,20}}"
 )
 _NUMBER = re.compile(r"(?<![0-9])-?[0-9]+")
 _RANGE = re.compile(r"^([0-9]+)\s*[–-]\s*([0-9]+)$")
@@ -54,6 +53,90 @@ class CitedText:
     removed: int
 
 
+class MarkerResolver:
+    """Resolves markers piece by piece, looking at each character once however deep brackets are.
+
+    Where the text is cut into pieces makes no difference.
+
+    Args:
+        count: Of the references that may be cited.
+
+    Attributes:
+        removed: Markers taken out so far.
+
+    Example:
+        >>> resolver = MarkerResolver(1)
+        >>> for piece in ("Paris [", "1] is [", "7"):
+        ...     resolver.write(piece)
+        >>> resolver.take()
+        'Paris [1] is'
+    """
+
+    def __init__(self, count: int) -> None:
+        self.removed = 0
+        self._count = count
+        self._parts: list[str] = []
+        self._open: list[int] = []  # places of the brackets that may still begin a marker
+        self._settled = 0
+        self._taken = 0
+
+    @property
+    def text(self) -> str:
+        """All of the text so far, resolved, without the space around it."""
+        return "".join(self._parts).strip()
+
+    def write(self, piece: str) -> None:
+        """Read on."""
+        for token in _TOKEN.findall(piece):
+            if token == "\n":
+                self._leave_open()
+            elif token in "[【":
+                self._open.append(len(self._parts))
+            elif token in "]】" and self._open:
+                token = self._closed(token)
+            if token:
+                self._parts.append(token)
+                if not self._open and not token.isspace():
+                    self._settled = len(self._parts)
+
+    def take(self) -> str:
+        """What has settled since the last time: the pieces add up to a beginning of `text`.
+
+        A bracket that may begin a marker has not settled, nor the space before it.
+        """
+        piece = "".join(self._parts[self._taken : self._settled])
+        first, self._taken = self._taken == 0, self._settled
+        return piece.lstrip() if first else piece
+
+    def _leave_open(self) -> None:
+        """What is open at the end of its line is no marker."""
+        if self._open:
+            self._open.clear()
+            self._settled = len(self._parts)
+            while self._parts[self._settled - 1].isspace():
+                self._settled -= 1
+
+    def _closed(self, bracket: str) -> str:
+        """What stands in place of the innermost open bracket and what follows it."""
+        start = self._open.pop()
+        inside = _INSIDE.fullmatch("".join(self._parts[start + 1 :]))
+        if inside is None:
+            self._open.clear()  # brackets around one that stays are no marker
+            return bracket
+        numbers = list(_numbers(inside.group(1)))
+        valid = [number for number in numbers if 1 <= number <= self._count]
+        self.removed += len(numbers) - len(valid)
+        del self._parts[start:]
+        space = ""
+        while self._parts and self._parts[-1].isspace() and self._parts[-1] != "\n":
+            self._parts.pop()  # the space before a marker goes where the marker goes
+            space = " "
+        if not valid:
+            return ""
+        self._open.clear()
+        return space + "".join(f"[{number}]" for number in dict.fromkeys(valid))
+
+
 def resolve_citations(text: str, references: Sequence[Reference]) -> CitedText:
     """Map each [n] to the reference it names, from 1; take out what names none.
 
@@ -61,21 +144,9 @@ def resolve_citations(text: str, references: Sequence[Reference]) -> CitedText:
         text: An answer as the model wrote it.
         references: In the order in which the prompt numbered them.
     """
-    removed = 0
-
-    def keep_valid(match: re.Match[str]) -> str:
-        nonlocal removed
-        numbers = list(_numbers(match.group(1)))
-        valid = [number for number in numbers if 1 <= number <= len(references)]
-        removed += len(numbers) - len(valid)
-        space = " " if match.group(0)[0].isspace() and valid else ""
-        return space + "".join(f"[{number}]" for number in dict.fromkeys(valid))
-
-    clean = text
-    # What is taken out may leave another marker behind, as in "[[7]9]".
-    while (shorter := _MARKER.sub(keep_valid, clean)) != clean:
-        clean = shorter
-    clean = clean.strip()
+    resolver = MarkerResolver(len(references))
+    resolver.write(text)
+    clean = resolver.text
     citations = tuple(
         Citation(
             int(marker.group(1)),
@@ -86,12 +157,14 @@ def resolve_citations(text: str, references: Sequence[Reference]) -> CitedText:
         for start, sentence in _spans(clean)
         for marker in re.finditer(r"\[([0-9]+)\]", sentence)
     )
-    return CitedText(clean, citations, removed)
+    return CitedText(clean, citations, resolver.removed)
 
 
 def without_markers(text: str) -> str:
     """The text without any [n] marker, as entailment models want it."""
-    return " ".join(_MARKER.sub("", text).split())
+    resolver = MarkerResolver(0)
+    resolver.write(text)
+    return " ".join(resolver.text.split())
 
 
 def split_sentences(text: str) -> list[str]:

@@ -25,7 +25,16 @@ Example:
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from skr_core.types import Answer, Reference
+
+MAX_LINE = 400
+"""Of what another library said: enough to know what it was, little enough for a terminal."""
 
 
 class SKRError(Exception):
@@ -85,3 +94,49 @@ class MissingDependency(SKRError, ImportError):
 
     def __init__(self, package: str, extra: str) -> None:
         super().__init__(f'{package} is not installed: run  pip install "skr-rag[{extra}]"')
+
+
+@contextmanager
+def translated(kind: type[SKRError], name: str, *passing: type[BaseException]) -> Iterator[None]:
+    """Turn whatever another library raises into one error of ours, the cause chained.
+
+    Args:
+        kind: What it becomes.
+        name: Of the model or retriever; begins the message.
+        *passing: What goes through as it is, beside errors of ours: a framework's control flow.
+
+    Example:
+        >>> with translated(RetrieverError, "wiki"):
+        ...     raise OSError("the index is gone")
+        Traceback (most recent call last):
+        ...
+        skr_core.errors.RetrieverError: wiki: OSError: the index is gone
+    """
+    try:
+        yield
+    except Exception as error:
+        if isinstance(error, (SKRError, *passing)):
+            raise
+        line = f"{type(error).__name__}: {error}"
+        root: BaseException = error
+        while root.__cause__ is not None:
+            root = root.__cause__
+        if str(root) not in line:  # "Connection error." alone says little
+            line += f" <- {type(root).__name__}: {root}"
+        raise kind(f"{name}: {' '.join(line.split())[:MAX_LINE]}") from error
+
+
+def retrieved(answer: Answer) -> tuple[Reference, ...]:
+    """What an answer was given, for callers to whom nothing found and nothing searched differ.
+
+    Raises:
+        RetrieverError: There is nothing because every search failed.
+
+    Example:
+        >>> from skr_core.types import Answer, Decision
+        >>> retrieved(Answer("Where?", "", (), (), Decision(True), (), "no_new_references", {}))
+        ()
+    """
+    if answer.stop_reason == "retriever_failed" and not answer.references:
+        raise RetrieverError("; ".join(error for each in answer.rounds for error in each.errors))
+    return answer.references

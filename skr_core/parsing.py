@@ -44,6 +44,8 @@ _REFUSAL_OPENERS = (
     "the provided",
     "the given",
 )
+LONGEST_OPENING = 400
+"""Characters in which a first sentence is expected to end."""
 _SENTENCE_ENDED = re.compile(r"[.!?](?:\s|$)")
 _LEAD = re.compile(re.escape(QUERY_LEAD.rstrip(":")) + r"\s*[:\-–]?", re.IGNORECASE)
 _NEGATION = re.compile(r"(?:\bnot|n['’]t)\s+(?:\w+\s+)?$", re.IGNORECASE)
@@ -64,7 +66,10 @@ def is_refusal(text: str) -> bool:
 
 
 def may_become_refusal(beginning: str) -> bool:
-    """Whether a reply that begins like this may still turn out to refuse in its first sentence.
+    """Whether a reply that begins like this refuses, or may yet do so in its first sentence.
+
+    An opening of more than `LONGEST_OPENING` characters that does not refuse is taken for an
+    answer.
 
     Example:
         >>> may_become_refusal("I am sorry, but"), may_become_refusal("Paris is")
@@ -73,6 +78,8 @@ def may_become_refusal(beginning: str) -> bool:
     said = " ".join(beginning.translate(_APOSTROPHES).lower().split()).lstrip(_WRAPPING)
     if is_refusal(said):
         return True
+    if len(said) > LONGEST_OPENING:
+        return False
     opens = any(said.startswith(each) or each.startswith(said) for each in _REFUSAL_OPENERS)
     return opens and not _SENTENCE_ENDED.search(said)
 

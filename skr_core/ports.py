@@ -93,9 +93,7 @@ class EntailmentModel(Protocol):
 
     def predict(self, pairs: Sequence[tuple[str, str]]) -> Sequence[Entailment | None]: ...
 
-    async def apredict(
-        self, pairs: Sequence[tuple[str, str]]
-    ) -> Sequence[Entailment | None]: ...
+    async def apredict(self, pairs: Sequence[tuple[str, str]]) -> Sequence[Entailment | None]: ...
 
 
 @runtime_checkable

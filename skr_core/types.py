@@ -10,8 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-Metadata = Mapping[str, str | int | float | bool]
-"""Flat values only: what every vector store can hold beside a text."""
+from skr_core.metadata import Metadata as Metadata
 
 Task = Literal[
     "answer_directly",
@@ -34,6 +33,7 @@ StopReason = Literal[
     "max_tokens",
     "deadline",
     "retriever_failed",
+    "model_failed",
 ]
 """Why the loop ended."""
 
@@ -44,8 +44,7 @@ Effect = Literal["helps", "hurts", "same"]
 def content_id(text: str, title: str = "") -> str:
     """Identity of a reference: a hash of what it says, so that adding it twice changes nothing.
 
-    Returns:
-        32 hexadecimal digits.
+    It has 32 hexadecimal digits.
 
     Example:
         >>> content_id("Paris is the capital of France.") == content_id("Paris is a city.")
@@ -195,6 +194,7 @@ class Decision:
         reason: One sentence for people.
         neighbours: The evidence of nearest-neighbour routers.
         usage: What the decision itself cost.
+        draft: The direct answer the decision was made on; served when the question is known.
     """
 
     retrieve: bool
@@ -204,6 +204,7 @@ class Decision:
     reason: str = ""
     neighbours: tuple[Neighbour, ...] = ()
     usage: Usage = NO_USAGE
+    draft: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,7 +251,7 @@ class Round:
         given: Ids of the references the draft was given, in the order of its [n] markers.
         draft: The answer tried; empty where none was.
         reflection: The judgement of the draft; None where there was no draft.
-        errors: What failed while retrieving, one line each.
+        errors: What failed, one line each.
     """
 
     queries: tuple[str, ...]

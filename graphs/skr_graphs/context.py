@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, Self, TypeVar
 
 from pydantic import ConfigDict
 from pydantic.json_schema import SkipJsonSchema
@@ -18,6 +18,8 @@ from skr_core.reflectors import RefusalReflector
 from skr_core.routers import AlwaysRetrieve
 from skr_core.types import Demonstration
 from skr_graphs.streaming import messages_are_streamed
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -54,6 +56,13 @@ class SKRContext:
     templates: PromptTemplates | None = None
     stream: bool | None = None
 
+    def __new__(cls, *_: Any, **given: Any) -> Self:
+        """Refuse unknown names as this project does: LangGraph makes contexts of dicts."""
+        known = [each.name for each in fields(cls)]
+        if unknown := [name for name in given if name not in known]:
+            raise InputError(f"a context has no {', '.join(unknown)}: it has {', '.join(known)}")
+        return super().__new__(cls)
+
     def over(self, defaults: SKRContext) -> SKRContext:
         """This context, with the defaults where it says nothing."""
         given: dict[str, Any] = {
@@ -84,26 +93,27 @@ class Resources:
         """Fill in what has a default.
 
         Raises:
-            InputError: There is no model.
+            InputError: There is no model, or something is not what its name says.
         """
         if context.model is None:
             raise InputError("no model: give one to the factory or in the run's context")
-        # A server hands contexts over as JSON.
-        budget: Any = context.budget or Budget()
-        demonstrations: Any = context.demonstrations or ()
-        words: Any = context.templates or DEFAULT_TEMPLATES
+        router = AlwaysRetrieve() if context.router is None else context.router
+        if not callable(getattr(router, "decide", None)):
+            raise InputError(f"a router decides; {type(router).__name__} has no decide")
         return cls(
             model=context.model,
             retriever=context.retriever,
-            router=AlwaysRetrieve() if context.router is None else context.router,
+            router=router,
             reflector=RefusalReflector() if context.reflector is None else context.reflector,
             store=context.store,
-            budget=from_plain(Budget, budget) if isinstance(budget, dict) else budget,
+            budget=Budget() if context.budget is None else _given(Budget, context.budget),
             abstain=bool(context.abstain),
-            demonstrations=[
-                from_plain(Demonstration, each) if isinstance(each, dict) else each
-                for each in demonstrations
-            ],
-            templates=from_plain(PromptTemplates, words) if isinstance(words, dict) else words,
+            demonstrations=[_given(Demonstration, each) for each in context.demonstrations or ()],
+            templates=_given(PromptTemplates, context.templates or DEFAULT_TEMPLATES),
             stream=messages_are_streamed() if context.stream is None else context.stream,
         )
+
+
+def _given(cls: type[T], value: Any) -> T:
+    """What a caller gave, where a server hands it over as JSON."""
+    return value if isinstance(value, cls) else from_plain(cls, value, strict=True)

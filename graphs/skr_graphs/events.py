@@ -57,6 +57,12 @@ class TokenEvent(TypedDict):
     text: str
 
 
+class RetractEvent(TypedDict):
+    """The tokens so far are not of the answer: whoever shows them clears them."""
+
+    type: Literal["retract"]
+
+
 class AnswerEvent(TypedDict):
     """The answer is final."""
 
@@ -73,5 +79,6 @@ Event = (
     | DraftEvent
     | ReflectionEvent
     | TokenEvent
+    | RetractEvent
     | AnswerEvent
 )

@@ -42,7 +42,7 @@ def finish(state: SKRState, resources: Resources, runtime: Runtime[SKRContext]) 
         usage = usage_with(state, "answer_anyway", generation.usage)
         text = generation.text
     cited = resolve_citations(text, references)
-    TokenStream(runtime.stream_writer).finish(cited.text, state["streamed"])
+    TokenStream(runtime.stream_writer, streamed=state["streamed"]).finish(cited.text)
     citations = [to_plain(citation) for citation in cited.citations]
     runtime.stream_writer(
         {

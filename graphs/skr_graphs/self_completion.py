@@ -24,7 +24,7 @@ from skr_core.budget import Budget
 from skr_core.ports import LanguageModel, ReferenceStore, Reflector, Retriever, Router
 from skr_core.prompts import PromptTemplates
 from skr_core.types import Demonstration
-from skr_graphs import steps
+from skr_graphs import searching, steps
 from skr_graphs.context import SKRContext
 from skr_graphs.finish import finish
 from skr_graphs.node import Edge, as_edge, as_node
@@ -90,8 +90,8 @@ def create_self_completion_graph(
     )
     graph.add_node("route", as_node(steps.route, defaults))
     graph.add_node("answer_directly", as_node(steps.answer_directly, defaults))
-    graph.add_node("retrieve", as_node(steps.retrieve, defaults), input_schema=Search)
-    graph.add_node("merge", as_node(steps.merge, defaults))
+    graph.add_node("retrieve", as_node(searching.retrieve, defaults), input_schema=Search)
+    graph.add_node("merge", as_node(searching.merge, defaults))
     graph.add_node("answer", as_node(steps.answer, defaults))
     graph.add_node("reflect", as_node(steps.reflect, defaults))
     graph.add_node("follow_up", as_node(steps.follow_up, defaults))
@@ -109,7 +109,7 @@ def create_self_completion_graph(
     graph.add_conditional_edges("route", as_edge(first), ["answer_directly", search, "finish"])
     graph.add_edge("retrieve", "merge")
     graph.add_conditional_edges("merge", as_edge(after_merge), ["answer", "follow_up", "finish"])
-    graph.add_edge("answer", "reflect")
+    graph.add_conditional_edges("answer", as_edge(after_answer), ["reflect", "finish"])
     graph.add_conditional_edges("reflect", as_edge(after_reflect), ["follow_up", "finish"])
     graph.add_conditional_edges("follow_up", as_edge(further), [search, "finish"])
     graph.add_edge("answer_directly", END)
@@ -127,6 +127,11 @@ def after_route(state: SKRState) -> str | list[Send]:
 def after_merge(state: SKRState) -> str:
     """Nothing to answer from in a round is the end."""
     return "finish" if state["stop_reason"] else "answer"
+
+
+def after_answer(state: SKRState) -> str:
+    """A draft is judged; a model that failed is the end."""
+    return "finish" if state["stop_reason"] else "reflect"
 
 
 def after_reflect(state: SKRState) -> str:

@@ -1,4 +1,4 @@
-"""The steps of the state machine before an answer stands: route, retrieve, merge, answer, reflect.
+"""The steps that ask a model before an answer stands: route, answer, reflect, follow up.
 
 Each is a flow that takes the state and returns an update. A step that ends the loop says so by
 setting ``stop_reason``; the edges only read it.
@@ -7,23 +7,21 @@ setting ``stop_reason``; the edges only read it.
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
 
-from langgraph.errors import GraphBubbleUp
 from langgraph.runtime import Runtime
 
 from skr_core import answering
 from skr_core.citations import resolve_citations
-from skr_core.flow import Flow, call, gather
-from skr_core.fusion import merge_references, reciprocal_rank_fusion
+from skr_core.errors import ModelError
+from skr_core.flow import Flow, call
+from skr_core.parsing import is_refusal
 from skr_core.plain import from_plain, to_plain
-from skr_core.ports import Retriever
-from skr_core.prompts import checked_question
+from skr_core.prompts import DEFAULT_TEMPLATES, checked_question
 from skr_core.reflectors import RefusalReflector
-from skr_core.types import Reference, Reflection, Round, StopReason
+from skr_core.types import Decision, Reflection
 from skr_graphs.context import Resources, SKRContext
 from skr_graphs.limits import call_limit, round_limit
-from skr_graphs.state import Plain, Search, SKRState, queries_asked, references_of, usage_with
+from skr_graphs.state import Plain, SKRState, queries_asked, references_of, usage_with
 from skr_graphs.streaming import TokenStream
 
 Run = Runtime[SKRContext]
@@ -31,7 +29,7 @@ Run = Runtime[SKRContext]
 
 def route(state: SKRState, resources: Resources, runtime: Run) -> Flow[Plain]:
     """Decide whether to retrieve, and begin the state anew."""
-    question = checked_question(state["question"])
+    question = checked_question(state.get("question", ""))
     started_at = time.time()
     router = resources.router
     decision = yield from call(router.decide, router.adecide, question)
@@ -52,20 +50,24 @@ def route(state: SKRState, resources: Resources, runtime: Run) -> Flow[Plain]:
         "streamed": None,
         "started_at": started_at,
     }
-    return {**begun, "stop_reason": call_limit(begun, resources) or ""}
+    spent = None if _known_draft(begun, resources) else call_limit(begun, resources)
+    return {**begun, "stop_reason": spent or ""}
 
 
 def answer_directly(state: SKRState, resources: Resources, runtime: Run) -> Flow[Plain]:
     """Answer a known question from what the model knows."""
     tokens = TokenStream(runtime.stream_writer)
-    generation = yield from answering.answer_directly(
-        resources.model,
-        state["question"],
-        resources.demonstrations,
-        tokens.write if resources.stream else None,
-        templates=resources.templates,
-    )
-    cited = resolve_citations(generation.text, ())
+    text, usage = _known_draft(state, resources), state["usage"]
+    if not text:
+        generation = yield from answering.answer_directly(
+            resources.model,
+            state["question"],
+            resources.demonstrations,
+            tokens.write if resources.stream else None,
+            templates=resources.templates,
+        )
+        text, usage = generation.text, usage_with(state, "answer_directly", generation.usage)
+    cited = resolve_citations(text, ())
     tokens.finish(cited.text)
     runtime.stream_writer(
         {"type": "answer", "answer": cited.text, "citations": [], "stop_reason": "known"}
@@ -74,86 +76,7 @@ def answer_directly(state: SKRState, resources: Resources, runtime: Run) -> Flow
         "answer": cited.text,
         "removed_markers": cited.removed,
         "stop_reason": "known",
-        "usage": usage_with(state, "answer_directly", generation.usage),
-    }
-
-
-def retrieve(search: Search, resources: Resources, runtime: Run) -> Flow[Plain]:
-    """Search one query, in the retriever and in the store beside it. A failure is a finding."""
-    query = search["query"]
-    runtime.stream_writer({"type": "query", "round": search["round"], "query": query})
-    sources: dict[int, Retriever] = {
-        id(source): source
-        for source in (resources.retriever, resources.store)
-        if source is not None
-    }
-    errors = [] if sources else ["there is no retriever"]
-
-    def attempt(source: Retriever) -> Flow[Sequence[Reference]]:
-        try:
-            return (yield from call(source.retrieve, source.aretrieve, query))
-        except GraphBubbleUp:  # an interrupt inside a retriever is not a failure
-            raise
-        except Exception as failure:  # whatever a user's retriever raises, the question goes on
-            errors.append(f"{query}: {failure}")
-            return ()
-
-    rankings = yield from gather([attempt(source) for source in sources.values()])
-    found = rankings[0] if len(rankings) == 1 else reciprocal_rank_fusion(rankings)
-    return {
-        "found": {
-            "position": search["position"],
-            "references": [to_plain(reference) for reference in found],
-            "error": "; ".join(errors),
-        }
-    }
-
-
-def merge(state: SKRState, resources: Resources, runtime: Run) -> Flow[Plain]:
-    """Fuse what the round found with what was in hand, and remember what is new."""
-    found = sorted(state["found"], key=lambda each: each["position"])
-    pool = dict(state["pool"])
-    added: dict[str, Plain] = {}
-    for each in found:
-        added |= {plain["id"]: plain for plain in each["references"] if plain["id"] not in pool}
-    pool |= added
-    rankings = [
-        *state["rankings"],
-        [[plain["id"] for plain in each["references"]] for each in found],
-    ]
-    everything = {key: from_plain(Reference, plain) for key, plain in pool.items()}
-    merged = merge_references(
-        [[[everything[key] for key in ranking] for ranking in round_] for round_ in rankings],
-        limit=resources.budget.max_references,
-    )
-    failed = all(each["error"] and not each["references"] for each in found)
-    not_kept = yield from _remember([everything[key] for key in added], resources)
-    errors = (*(each["error"] for each in found if each["error"]), *not_kept)
-    round_ = Round(
-        queries=tuple(state["queries"]),
-        found=tuple(added),
-        given=tuple(reference.id for reference in merged),
-        errors=errors,
-    )
-    runtime.stream_writer(
-        {
-            "type": "references",
-            "round": len(rankings),
-            "added": list(added.values()),
-            "total": len(merged),
-        }
-    )
-    stop_reason: StopReason | str = ""
-    if failed:
-        stop_reason = "retriever_failed"
-    elif not added:
-        stop_reason = "no_new_references"
-    return {
-        "references": [to_plain(reference) for reference in merged],
-        "rankings": rankings,
-        "pool": pool,
-        "rounds": [*state["rounds"], to_plain(round_)],
-        "stop_reason": stop_reason or call_limit(state, resources) or "",
+        "usage": usage,
     }
 
 
@@ -163,14 +86,17 @@ def answer(state: SKRState, resources: Resources, runtime: Run) -> Flow[Plain]:
     streams = resources.stream and isinstance(resources.reflector, RefusalReflector)
     references = references_of(state)
     tokens = TokenStream(runtime.stream_writer, references, hold_refusals=True)
-    generation = yield from answering.answer_with_references(
-        resources.model,
-        state["question"],
-        references,
-        resources.demonstrations,
-        tokens.write if streams else None,
-        templates=resources.templates,
-    )
+    try:
+        generation = yield from answering.answer_with_references(
+            resources.model,
+            state["question"],
+            references,
+            resources.demonstrations,
+            tokens.write if streams else None,
+            templates=resources.templates,
+        )
+    except ModelError as failure:
+        return {**_best_draft(state, failure), "streamed": tokens.streamed}
     *earlier, last = state["rounds"]
     draft = generation.text.strip()
     runtime.stream_writer({"type": "draft", "round": len(state["rounds"]), "text": draft})
@@ -188,13 +114,19 @@ def reflect(state: SKRState, resources: Resources, runtime: Run) -> Flow[Plain]:
     spent = call_limit(state, resources)
     if spent and not isinstance(reflector, RefusalReflector):
         return {"stop_reason": spent}  # a judge may call a model, and no call is left
-    reflection: Reflection = yield from call(
-        reflector.reflect,
-        reflector.areflect,
-        state["question"],
-        references_of(state),
-        last["draft"],
-    )
+    try:
+        reflection: Reflection = yield from call(
+            reflector.reflect,
+            reflector.areflect,
+            state["question"],
+            references_of(state),
+            last["draft"],
+        )
+    except ModelError as failure:
+        return _best_draft(state, failure)
+    tokens = TokenStream(runtime.stream_writer, streamed=state["streamed"])
+    if not reflection.sufficient:
+        tokens.retract()
     runtime.stream_writer(
         {
             "type": "reflection",
@@ -208,6 +140,7 @@ def reflect(state: SKRState, resources: Resources, runtime: Run) -> Flow[Plain]:
     after: SKRState = {**state, "usage": usage}
     return {
         "rounds": [*earlier, {**last, "reflection": to_plain(reflection)}],
+        "streamed": tokens.streamed,
         "usage": usage,
         "stop_reason": "sufficient"
         if reflection.sufficient
@@ -217,31 +150,40 @@ def reflect(state: SKRState, resources: Resources, runtime: Run) -> Flow[Plain]:
 
 def follow_up(state: SKRState, resources: Resources, runtime: Run) -> Flow[Plain]:
     """Ask the model what is missing; what has been searched is not searched again."""
-    queries, spent = yield from answering.self_complete(
-        resources.model,
-        state["question"],
-        references_of(state),
-        queries_asked(state),
-        templates=resources.templates,
-    )
+    try:
+        queries, spent = yield from answering.self_complete(
+            resources.model,
+            state["question"],
+            references_of(state),
+            queries_asked(state),
+            templates=resources.templates,
+        )
+    except ModelError as failure:
+        return _best_draft(state, failure)
     usage = usage_with(state, "self_complete", spent)
     after: SKRState = {**state, "usage": usage}
     stop_reason = call_limit(after, resources) if queries else "no_new_queries"
     return {"queries": list(queries), "usage": usage, "stop_reason": stop_reason or ""}
 
 
-def _remember(references: list[Reference], resources: Resources) -> Flow[list[str]]:
-    """Write back what another retriever found, so that a later question finds it in the store.
+def _known_draft(state: SKRState, resources: Resources) -> str:
+    """The direct answer that the router has asked for, so that it is not asked for twice.
 
-    Returns:
-        What failed; this question has its references all the same.
+    It was made without demonstrations and with the default words: a run that has its own asks anew.
     """
-    store = resources.store
-    if store is not None and store is not resources.retriever and references:
-        try:
-            yield from call(store.add, store.aadd, references)
-        except GraphBubbleUp:
-            raise
-        except Exception as failure:
-            return [f"the store kept nothing: {failure}"]
-    return []
+    decision = from_plain(Decision, state["decision"])
+    own = resources.demonstrations or resources.templates != DEFAULT_TEMPLATES
+    return "" if decision.retrieve or own else decision.draft.strip()
+
+
+def _best_draft(state: SKRState, failure: ModelError) -> Plain:
+    """End with the best draft so far where the model fails.
+
+    Raises:
+        ModelError: There is none that could be the answer.
+    """
+    if all(is_refusal(each["draft"]) for each in state["rounds"]):
+        raise failure
+    *earlier, last = state["rounds"]
+    errors = [*last["errors"], f"the model failed: {failure}"]
+    return {"rounds": [*earlier, {**last, "errors": errors}], "stop_reason": "model_failed"}

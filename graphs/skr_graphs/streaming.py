@@ -4,11 +4,14 @@ Every call of a model is tagged ``nostream``, so LangGraph shows none of them in
 ``stream_mode="messages"``. A draft's pieces pass through here instead: they are held back while the
 draft may still turn out to be a refusal, and a marker is held back until it is known to name a
 reference. What has been passed on is always a beginning of the resolved text.
+
+Only its beginning is asked whether a draft refuses. One that refuses later, or that is not the
+answer for another reason, has been shown in part: a ``retract`` event says so, once, and what
+follows is a message of its own.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from contextvars import copy_context
 from uuid import uuid4
@@ -19,12 +22,10 @@ from langgraph.config import get_config
 from langgraph.graph.message import push_message
 from langgraph.types import StreamWriter
 
-from skr_core.citations import resolve_citations
-from skr_core.parsing import may_become_refusal
+from skr_core.citations import MarkerResolver
+from skr_core.parsing import LONGEST_OPENING, may_become_refusal
 from skr_core.types import Reference
 from skr_graphs.state import Streamed
-
-_BRACKET = re.compile(r"[\[\]【】]")
 
 
 def messages_are_streamed() -> bool:
@@ -43,6 +44,7 @@ class TokenStream:
         writer: Of the run's custom events.
         references: What the answer may cite.
         hold_refusals: Hold pieces back while they may become the refusal sentence.
+        streamed: What an earlier step has passed on of a draft, to go on with.
     """
 
     def __init__(
@@ -51,49 +53,56 @@ class TokenStream:
         references: Sequence[Reference] = (),
         *,
         hold_refusals: bool = False,
+        streamed: Streamed | None = None,
     ) -> None:
-        self.streamed = Streamed(id=f"skr-{uuid4()}", text="")
         self._writer = writer
-        self._references = references
-        self._hold_refusals = hold_refusals
-        self._raw = ""
+        self._resolver = MarkerResolver(len(references))
+        self._undecided = hold_refusals
+        self._held = False
+        self._opening = ""
+        self._id = streamed["id"] if streamed else _new_id()
+        self._passed_on = [streamed["text"]] if streamed else []
         # Models call back from contexts of their own; messages belong to the node's.
         self._context = copy_context()
 
+    @property
+    def streamed(self) -> Streamed:
+        """What has been passed on, for the step that goes on with it."""
+        return Streamed(id=self._id, text="".join(self._passed_on))
+
     def write(self, piece: str) -> None:
         """Take the next piece as the model makes it."""
-        self._raw += piece
-        if self._hold_refusals and may_become_refusal(self._raw):
-            return
-        text = resolve_citations(_without_open_marker(self._raw), self._references).text
-        self._pass_on(text)
+        self._resolver.write(piece)
+        if self._undecided:
+            self._opening = (self._opening + piece).lstrip()
+            self._held = may_become_refusal(self._opening)
+            self._undecided = self._held and len(self._opening) <= LONGEST_OPENING
+        if not self._held:
+            self._pass_on(self._resolver.take())
 
-    def finish(self, answer: str, streamed: Streamed | None = None) -> None:
+    def finish(self, answer: str) -> None:
         """Pass on what is missing of the final answer.
 
         Args:
-            answer: Its text, resolved.
-            streamed: What an earlier step has passed on of a draft.
+            answer: Its text, resolved. What was passed on is retracted where it begins otherwise.
         """
-        if streamed is not None and answer.startswith(streamed["text"]):
-            self.streamed = streamed
-        self._pass_on(answer)
+        if not answer.startswith(self.streamed["text"]):
+            self.retract()
+        self._pass_on(answer[len(self.streamed["text"]) :])
 
-    def _pass_on(self, text: str) -> None:
-        piece = text[len(self.streamed["text"]) :]
+    def retract(self) -> None:
+        """Say that what was passed on, if anything was, is not of the answer."""
+        if self.streamed["text"]:
+            self._writer({"type": "retract"})
+            self._id, self._passed_on = _new_id(), []
+
+    def _pass_on(self, piece: str) -> None:
         if piece:
-            self.streamed = Streamed(id=self.streamed["id"], text=text)
+            self._passed_on.append(piece)
             self._writer({"type": "token", "text": piece})
-            chunk = AIMessageChunk(content=piece, id=self.streamed["id"])
+            chunk = AIMessageChunk(content=piece, id=self._id)
             self._context.run(push_message, chunk, state_key=None)
 
 
-def _without_open_marker(text: str) -> str:
-    """Cut before the first bracket that is still open on the last line: markers stand on one."""
-    opened: list[int] = []
-    for bracket in _BRACKET.finditer(text, text.rfind("\n") + 1):
-        if bracket.group() in "[【":
-            opened.append(bracket.start())
-        elif opened:
-            opened.pop()
-    return (text[: opened[0]] if opened else text).rstrip()
+def _new_id() -> str:
+    return f"skr-{uuid4()}"

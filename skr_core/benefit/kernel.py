@@ -39,7 +39,7 @@ class Kernel:
         >>> from skr_core.backends.ngrams import NgramEmbedder
         >>> from skr_core.signals import Observed
         >>> seen = Signals.of([Observed("Who?", "Ada"), Observed("When?", "1815")], NgramEmbedder())
-        >>> Kernel.fit(seen).between(seen, seen).diagonal().tolist()
+        >>> Kernel.fit(seen).between(seen, seen).diagonal().round(6).tolist()
         [4.0, 4.0]
     """
 

@@ -23,8 +23,8 @@ def folds(
         seed: Of the lot.
 
     Example:
-        >>> [(len(fit), len(judge)) for fit, judge in folds(np.array([0, 0, 1]), parts=2)]
-        [(2, 1), (1, 2)]
+        >>> [(fit.tolist(), judge.tolist()) for fit, judge in folds(np.array([0, 0, 1]))]
+        [([2], [0, 1]), ([0, 1], [2])]
     """
     names, place = np.unique(groups, return_inverse=True)
     parts = min(parts, len(names))

@@ -53,11 +53,17 @@ class RecordedSignal:
         mean = sum(present) / len(present)
         return self._sign * np.array([mean if value is None else value for value in found])
 
-    def threshold(self, records: Sequence[SelfKnowledge]) -> float:
-        """Half way for a truth value, which decides by itself; chosen on records for a number."""
-        scores = self.scores(records)
-        if set(np.abs(scores).tolist()) <= {0.0, 1.0}:
+    def threshold(self, records: Sequence[SelfKnowledge], asked: Sequence[SelfKnowledge]) -> float:
+        """Half way for a truth value, which decides by itself; chosen on records for a number.
+
+        Args:
+            records: To choose on; they need the field only where it is a number.
+            asked: To be decided on.
+        """
+        found = (number_of(value_of(record, self._field)) for record in asked)
+        if {value for value in found if value is not None} <= {0.0, 1.0}:
             return 0.5 * self._sign
+        scores = self.scores(records)
         direct = np.array([record.direct_score for record in records])
         augmented = np.array([record.augmented_score for record in records])
         return parity_threshold(scores, direct, augmented)

@@ -25,7 +25,8 @@ from skr_core.signals.signals import Training
 
 OnProgress = Callable[[int, int], None]
 
-ROUTERS = ("always", "never", *CANDIDATES, "recommended")
+LEARNT = (*CANDIDATES, "recommended")
+ROUTERS = ("always", "never", *LEARNT)
 """Every name that replay knows, beside ``signal:FIELD``."""
 
 
@@ -158,8 +159,8 @@ def replay(
                 found, retrieved = _route(
                     name, fitting, judging, fit_on, judge_on, embedder, train, asked
                 )
-                if fitting is judging:  # folds differ in their mean benefit by chance
-                    found = found - found.mean()
+                if fitting is judging and name in LEARNT:
+                    found = found - found.mean()  # folds differ in their mean benefit by chance
                 scores[name][run, judge_on], chosen[name][run, judge_on] = found, retrieved
                 done += 1
                 if on_progress is not None:
@@ -251,7 +252,7 @@ def _route(
         found, threshold = np.zeros(len(judge_on)), ALWAYS if name == "always" else NEVER
     elif name.startswith(PREFIX):
         signal = RecordedSignal(name.removeprefix(PREFIX))
-        threshold = signal.threshold([train[place] for place in fit_on])
+        threshold = signal.threshold([train[place] for place in fit_on], asked)
         found = signal.scores([asked[place] for place in judge_on])
     else:
         seen = fitting[fit_on]

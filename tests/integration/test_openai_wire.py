@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import threading
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any
@@ -17,6 +18,7 @@ from llamaindex_skr.adapters import LlamaIndexModel
 from llamaindex_skr.models import load_model as load_for_llamaindex
 from skr_core.errors import ModelError
 from skr_core.ports import LanguageModel
+from skr_core.routers import UncertaintyRouter
 from skr_core.types import Generation, Prompt, Usage
 from tests.servers import Fault, Messages, OpenAIServer
 
@@ -27,7 +29,7 @@ PROMPT = Prompt("answer_directly", QUESTION, QUESTION)
 REPLY = "Paris is the capital of France."
 TRIES = 3
 Ask = Callable[..., Awaitable[Generation]]
-Load = Callable[[OpenAIServer], LanguageModel]
+Load = Callable[..., LanguageModel]
 
 
 @pytest.fixture(params=["sync", "async"])
@@ -48,9 +50,9 @@ async def load(
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     loaded: list[LanguageModel] = []
 
-    def load(server: OpenAIServer) -> LanguageModel:
+    def load(server: OpenAIServer, **options: Any) -> LanguageModel:
         make = load_for_langchain if request.param == "langchain" else load_for_llamaindex
-        loaded.append(make("openai:test", base_url=server.url))
+        loaded.append(make("openai:test", base_url=server.url, **options))
         return loaded[-1]
 
     yield load
@@ -95,6 +97,17 @@ async def test_logprobs(ask: Ask) -> None:
         await chat.root_async_client.close()
     assert whole.logprobs == streamed.logprobs == (-0.1,) * 6
     assert streamed.usage.estimated  # a ChatOpenAI with an address of its own asks for none
+
+
+async def test_a_loaded_model_asks_for_logprobs_when_told_to(ask: Ask, load: Load) -> None:
+    with OpenAIServer(lambda messages: REPLY) as server:
+        model = load(server, logprobs=True)
+        whole, streamed = await ask(model), await ask(model, on_token=lambda piece: None)
+        decision = await UncertaintyRouter(model).adecide(QUESTION)
+        await ask(load(server))
+    assert whole.logprobs == streamed.logprobs == (-0.1,) * 6
+    assert decision.score == pytest.approx(1 - math.exp(-0.1))
+    assert [request.get("logprobs") for request in server.requests] == [True, True, True, None]
 
 
 @pytest.mark.parametrize("fault", ["rate_limit", "server_error"])

@@ -343,13 +343,14 @@ async def test_documents_become_references(find: Any) -> None:
         Document("one", metadata={"title": "T", "source": "s", "page": 3, "tags": ["a"]}),
         Document("two", metadata={"source": "s.txt", "relevance_score": 0.5}),
         Document("  "),
-        Document("three", metadata={"score": math.nan, "title": 7}),
+        Document("three", metadata={"score": math.nan, "title": 7, "part": math.inf, "n": 2**63}),
     ]
     one, two, three = await find(LangChainRetriever(Fixed(documents=documents)))
     assert one == Reference.of("one", "T")
     assert dict(one.metadata) == {"title": "T", "source": "s", "page": 3}
     assert two == Reference.of("two", "s.txt", score=0.5)
     assert three == Reference.of("three")
+    assert dict(three.metadata) == {"title": 7}  # what a store would refuse is left out
 
 
 async def test_a_document_made_of_a_reference_is_the_same_reference_again(find: Any) -> None:
@@ -362,7 +363,7 @@ async def test_a_document_made_of_a_reference_is_the_same_reference_again(find: 
 
 def test_to_document_leaves_the_sources_own_keys_alone() -> None:
     document = to_document(Reference.of("one", metadata={"id": "row 7"}))
-    assert document.metadata == {"id": "row 7", "title": ""}
+    assert document.metadata == {"id": "row 7"}
 
 
 async def test_runnables_and_vector_stores_are_retrievers(find: Any) -> None:
@@ -442,6 +443,26 @@ def test_an_unusable_id_is_an_input_error_of_one_line(spec: str, says: str) -> N
     with pytest.raises(InputError, match=says) as caught:
         load_model(spec)
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.usefixtures("no_key")
+def test_log_probabilities_are_asked_for_where_there_are_any() -> None:
+    server = {"base_url": "http://127.0.0.1:9/v1"}
+    asking, silent = load_model("m", **server, logprobs=True), load_model("m", **server)
+    assert isinstance(asking, LangChainModel)
+    assert isinstance(silent, LangChainModel)
+    assert (asking.model.logprobs, silent.model.logprobs) == (True, None)  # type: ignore[attr-defined]
+    assert asking.name == silent.name
+    with pytest.raises(InputError, match="'extractive' has no log-probabilities"):
+        load_model("extractive", logprobs=True)
+
+
+def test_a_model_without_log_probabilities_is_not_asked_for_them(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("langchain.chat_models.init_chat_model", lambda *_, **__: Recording())
+    with pytest.raises(InputError, match="'other:model' has no log-probabilities"):
+        load_model("other:model", logprobs=True)
 
 
 def test_without_langchain_the_adapters_import_and_an_id_says_what_to_install() -> None:

@@ -17,7 +17,7 @@ from langgraph.graph import END, START, StateGraph
 
 from langchain_skr import SKRRetriever
 from skr_core.budget import Budget
-from skr_core.errors import RetrieverError
+from skr_core.errors import InputError, RetrieverError
 from skr_core.prompts import REFUSAL
 from skr_core.routers import AlwaysRetrieve
 from skr_core.testing import MappingRetriever, ScriptedModel
@@ -117,6 +117,31 @@ async def test_failure_is_raised_and_never_looks_like_knowledge(find: Find) -> N
         await find(SKRRetriever(retriever=broken), QUESTION)
     with pytest.raises(RetrieverError, match="no connection"):
         await find(SKRRetriever(retriever=broken, model=model()), QUESTION)
+
+
+@pytest.mark.parametrize("found", [None, "text", [5]])
+async def test_what_returns_no_documents_is_told_in_one_line(find: Find, found: Any) -> None:
+    for fields in ({}, {"k": 1}, {"model": model()}):
+        retriever = SKRRetriever(retriever=RunnableLambda(lambda query: found), **fields)
+        with pytest.raises(
+            RetrieverError, match=r"the retriever returned \w+, not documents$"
+        ) as caught:
+            await find(retriever, QUESTION)
+        assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("fields", [{}, {"model": model()}], ids=["once", "until they suffice"])
+async def test_a_blank_query_and_a_k_below_1_are_input_errors(
+    find: Find, fields: dict[str, Any]
+) -> None:
+    library = Library()
+    retriever = SKRRetriever(retriever=library, k=2, **fields)
+    with pytest.raises(InputError, match="the question is empty"):
+        await find(retriever, "  ")
+    for k in (0, -1):
+        with pytest.raises(InputError, match=f"k must be at least 1, not {k}"):
+            await find(retriever, QUESTION, k=k)
+    assert library.asked == []
 
 
 @pytest.mark.parametrize(

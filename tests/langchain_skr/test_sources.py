@@ -14,7 +14,7 @@ from langchain_core.documents import Document
 from langchain_core.embeddings import Embeddings
 from langchain_core.language_models import FakeListChatModel
 from langchain_core.retrievers import BaseRetriever
-from langchain_core.vectorstores import InMemoryVectorStore
+from langchain_core.vectorstores import InMemoryVectorStore, VectorStore
 
 from langchain_skr import SKRRetriever, create_skr_chain, create_skr_graph
 from skr_core.backends.bm25 import BM25Index
@@ -92,6 +92,11 @@ async def test_each_is_a_source_and_the_store_remembers(source: Any, answer: Ans
         assert memory.count() == len(found["references"])
         again = await answer(create_skr_graph(says(), MappingRetriever({}), store=memory))
         assert again["references"][0]["text"] == TEXTS[0]
+
+
+def test_the_store_does_not_claim_to_be_langchains() -> None:
+    assert not issubclass(ChromaStore, VectorStore)
+    assert not hasattr(ChromaStore, "as_retriever")
 
 
 def test_each_is_a_source_of_the_chain_and_of_the_retriever(source: Any) -> None:

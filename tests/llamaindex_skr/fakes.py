@@ -61,6 +61,12 @@ def two_hops(prompt: str) -> str:
     return ANSWER if BORN in prompt else f"{REFUSAL}."
 
 
+def late(prompt: str) -> str:
+    """Begins to answer, and refuses in a later sentence."""
+    reply = two_hops(prompt)
+    return f"Spielberg directed it [1]. But {reply}" if reply.startswith(REFUSAL) else reply
+
+
 class Speaker(MockLLM):
     """Says what a function makes of the last message; streams it word by word."""
 

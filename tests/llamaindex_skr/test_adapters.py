@@ -220,13 +220,14 @@ async def test_nodes_become_references(find: Any) -> None:
         node("one", 0.5, title="T", page=3, tags=["a"]),
         node("two", math.nan, file_name="s.txt"),
         node(" "),
-        node("three", title=7),
+        node("three", title=7, part=math.inf, n=2**63),
     ]
     one, two, three = await find(LlamaIndexRetriever(Fixed(nodes)))
     assert one == Reference.of("one", "T", score=0.5)
     assert dict(one.metadata) == {"title": "T", "page": 3}
     assert two == Reference.of("two", "s.txt")
     assert three == Reference.of("three")
+    assert dict(three.metadata) == {"title": 7}  # what a store would refuse is left out
 
 
 async def test_a_node_made_of_a_reference_is_the_same_reference_again(find: Any) -> None:
@@ -234,6 +235,7 @@ async def test_a_node_made_of_a_reference_is_the_same_reference_again(find: Any)
     made = to_node(reference)
     assert made.node.node_id == reference.id
     assert await find(LlamaIndexRetriever(Fixed([made]))) == [reference]
+    assert to_node(Reference.of("one")).node.metadata == {}
 
 
 async def test_retriever_failures_become_one_line(find: Any) -> None:

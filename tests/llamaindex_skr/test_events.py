@@ -23,12 +23,22 @@ from llamaindex_skr import (
     SKRQueryEvent,
     SKRReferencesEvent,
     SKRReflectionEvent,
+    SKRRetractEvent,
     SKRRetriever,
     SKRRouteEvent,
     SKRSelector,
 )
 from skr_core.routers import AlwaysRetrieve, NeverRetrieve
-from tests.llamaindex_skr.fakes import ANSWER, BORN, FOLLOW_UP, JAWS, QUESTION, Search, Speaker
+from tests.llamaindex_skr.fakes import (
+    ANSWER,
+    BORN,
+    FOLLOW_UP,
+    JAWS,
+    QUESTION,
+    Search,
+    Speaker,
+    late,
+)
 
 
 class Events(BaseEventHandler):
@@ -134,6 +144,14 @@ async def test_a_query_tells_its_walk(
     inner = "retrieve" if colour == "sync" else "aretrieve"
     assert spans.lines(f"Search.{inner}") == [[f"Search.{inner}", *outer]] * 2
     assert [type(event) for event in events.seen if isinstance(event, STANDARD)] == list(STANDARD)
+
+
+@pytest.mark.parametrize("streaming", [False, True])
+async def test_a_refusal_that_comes_late_is_taken_back(events: Events, streaming: bool) -> None:
+    engine = SKRQueryEngine.from_defaults(Search(), llm=Speaker(late), streaming=streaming)
+    str(engine.query(QUESTION))
+    taken_back = [each for each in events.ours if isinstance(each, SKRRetractEvent)]
+    assert len(taken_back) == streaming
 
 
 KINDS = (SKRRouteEvent, SKRQueryEvent, SKRReferencesEvent, SKRReflectionEvent, SKRAnswerEvent)

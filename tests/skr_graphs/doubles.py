@@ -10,10 +10,11 @@ from typing import Any
 
 import pytest
 
-from skr_core.errors import RetrieverError, StoreError
+from skr_core.errors import ModelError, RetrieverError, StoreError
+from skr_core.ports import OnToken
 from skr_core.prompts import REFUSAL
 from skr_core.testing import MappingRetriever, ScriptedModel
-from skr_core.types import Reference, Task
+from skr_core.types import Generation, Prompt, Reference, Reflection, Task
 
 QUESTION = "Capital?"
 PARIS = "Paris is the capital of France."
@@ -47,6 +48,41 @@ def searchable(*more: str, failing: Sequence[str] = ()) -> MappingRetriever:
     """Finds Paris for the question, and for each other query a text of its own."""
     texts = {QUESTION: [PARIS], **{query: [f"about {query}"] for query in more}}
     return MappingRetriever(texts, failing=failing)
+
+
+class FailingModel(ScriptedModel):
+    """Fails at one task, from one of its calls on, and has said nothing then that counts.
+
+    Args:
+        replies: As of a `ScriptedModel`.
+        fails: The task.
+        after: How many calls of that task go well.
+    """
+
+    def __init__(
+        self, replies: Mapping[Task, Sequence[str]], *, fails: Task, after: int = 0
+    ) -> None:
+        super().__init__(replies)
+        self._fails, self._left = fails, after
+
+    def generate(self, prompt: Prompt, *, on_token: OnToken | None = None) -> Generation:
+        if prompt.task == self._fails:
+            if not self._left:
+                raise ModelError("the model is away")
+            self._left -= 1
+        return super().generate(prompt, on_token=on_token)
+
+
+class NeverSatisfied:
+    """Sends every draft back, without a model."""
+
+    def reflect(self, question: str, references: Sequence[Reference], draft: str) -> Reflection:
+        return Reflection(False, "it could be better")
+
+    async def areflect(
+        self, question: str, references: Sequence[Reference], draft: str
+    ) -> Reflection:
+        return self.reflect(question, references, draft)
 
 
 class SlowRetriever:

@@ -8,7 +8,7 @@ from typing import Any, get_args
 import pytest
 
 from skr_core.budget import Budget
-from skr_core.ports import Router
+from skr_core.ports import Reflector, Router
 from skr_core.prompts import REFUSAL
 from skr_core.reflectors import JudgeReflector
 from skr_core.routers import NeverRetrieve
@@ -18,7 +18,9 @@ from skr_graphs import answer_of, create_self_completion_graph
 from tests.skr_graphs.doubles import (
     PARIS,
     QUESTION,
+    FailingModel,
     Invoke,
+    NeverSatisfied,
     SlowRetriever,
     both,
     refusing,
@@ -35,6 +37,7 @@ class Case:
     retriever: Any = field(default_factory=lambda: searchable("one", "two"))
     router: Router | None = None
     budget: Budget | None = None
+    reflector: Reflector | None = None
     id: str = ""
 
 
@@ -118,6 +121,14 @@ def cases() -> list[Case]:
             retriever=searchable(failing=[QUESTION]),
         ),
         Case("retriever_failed", refusing(), 1, "Perhaps Paris.", retriever=None, id="none"),
+        # A judge sends the first draft back, and then the model fails.
+        Case(
+            "model_failed",
+            FailingModel({"answer_with_references": ["Paris [1]."]}, fails="self_complete"),
+            1,
+            "Paris [1].",
+            reflector=NeverSatisfied(),
+        ),
         Case(
             "retriever_failed",
             refusing("one"),
@@ -140,7 +151,11 @@ def test_no_stop_reason_is_forgotten():
 def test_every_stop_reason(number: int, invoke: Invoke):
     case = cases()[number]
     graph = create_self_completion_graph(
-        model=case.model, retriever=case.retriever, router=case.router, budget=case.budget
+        model=case.model,
+        retriever=case.retriever,
+        router=case.router,
+        budget=case.budget,
+        reflector=case.reflector,
     ).compile()
     answer = answer_of(invoke(graph))  # type: ignore[arg-type]
     assert answer.stop_reason == case.stop_reason

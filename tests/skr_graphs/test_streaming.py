@@ -12,7 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skr_core.citations import resolve_citations
+from skr_core.citations import MarkerResolver, resolve_citations
+from skr_core.parsing import LONGEST_OPENING
 from skr_core.prompts import REFUSAL
 from skr_core.reflectors import JudgeReflector
 from skr_core.routers import NeverRetrieve
@@ -136,6 +137,42 @@ def test_an_answer_is_streamed_as_it_is_made(stream: Stream):
     assert kinds[:drafted].count("token") >= 3
 
 
+@both
+def test_a_draft_that_refuses_late_is_retracted_once(stream: Stream):
+    """What was shown of it is cleared, and the answer is a message of its own."""
+    graph = two_rounds(f"Paris is old. {REFUSAL}")
+    parts = stream(graph, ["custom", "messages", "values"])
+    events = [data for mode, data in parts if mode == "custom"]
+    kinds = [event["type"] for event in events]
+    assert kinds.count("retract") == 1
+    retracted = kinds.index("retract")
+    assert kinds.index("draft") < retracted < kinds.index("query", retracted)
+    shown: list[str] = []
+    for event in events:
+        if event["type"] == "retract":
+            assert "".join(shown).startswith("Paris is old.")
+            shown.clear()
+        elif event["type"] == "token":
+            shown.append(event["text"])
+    answer = [data for mode, data in parts if mode == "values"][-1]["answer"]
+    assert "".join(shown) == answer == "Paris is the capital [1]."
+    messages = [data[0] for mode, data in parts if mode == "messages"]
+    assert len({message.id for message in messages}) == 2
+    last = [message.content for message in messages if message.id == messages[-1].id]
+    assert "".join(last) == answer
+
+
+@both
+def test_what_is_streamed_before_an_abstention_is_retracted_once(stream: Stream):
+    model = ScriptedModel({"answer_with_references": [f"Old. {REFUSAL}"], "self_complete": ["?"]})
+    graph = create_self_completion_graph(
+        model=model, retriever=searchable(), abstain=True
+    ).compile()
+    kinds = [event["type"] for event in stream(graph, "custom")]
+    assert kinds.count("retract") == 1
+    assert kinds[-2:] == ["token", "answer"]
+
+
 # By hand
 
 
@@ -187,7 +224,7 @@ def test_a_later_step_goes_on_with_what_was_streamed(pushed: list[Any]):
     events: list[Any] = []
     draft = TokenStream(events.append, REFERENCES)
     draft.write("Paris [1")
-    TokenStream(events.append).finish("Paris [1].", draft.streamed)
+    TokenStream(events.append, streamed=draft.streamed).finish("Paris [1].")
     assert texts(events) == ["Paris", " [1]."]
     assert len({message.id for message in pushed}) == 1
 
@@ -196,9 +233,49 @@ def test_another_answer_is_another_message(pushed: list[Any]):
     events: list[Any] = []
     draft = TokenStream(events.append, REFERENCES)
     draft.write("Rome.")
-    TokenStream(events.append).finish("Paris.", draft.streamed)
-    assert texts(events) == ["Rome.", "Paris."]
+    TokenStream(events.append, streamed=draft.streamed).finish("Paris.")
+    assert [event.get("text", event["type"]) for event in events] == ["Rome.", "retract", "Paris."]
     assert len({message.id for message in pushed}) == 2
+
+
+def test_nothing_is_retracted_where_nothing_was_shown(pushed: list[Any]):
+    events: list[Any] = []
+    TokenStream(events.append).retract()
+    TokenStream(events.append, streamed=TokenStream(events.append).streamed).finish("Paris.")
+    assert texts(events) == ["Paris."]
+
+
+def test_the_work_grows_with_the_text_alone(pushed: list[Any], monkeypatch: pytest.MonkeyPatch):
+    """Each character is resolved once, and only the opening is asked whether it refuses."""
+    resolved, asked = [], []
+    write, refuses = MarkerResolver.write, streaming.may_become_refusal
+    monkeypatch.setattr(
+        MarkerResolver, "write", lambda self, piece: (resolved.append(piece), write(self, piece))
+    )
+    monkeypatch.setattr(
+        streaming, "may_become_refusal", lambda said: (asked.append(said), refuses(said))[1]
+    )
+    for opening in ("Paris. ", "Based on the map [1 ", "I could " * 60):
+        text = opening + "it is [1] said [0, 1) " * 2_000
+        events: list[Any] = []
+        resolved.clear()
+        asked.clear()
+        tokens = TokenStream(events.append, REFERENCES, hold_refusals=True)
+        for start in range(0, len(text), 4):
+            tokens.write(text[start : start + 4])
+        assert "".join(resolved) == text
+        assert sum(map(len, asked)) <= LONGEST_OPENING**2
+        answer = resolve_citations(text, REFERENCES).text
+        tokens.finish(answer)
+        assert "".join(texts(events)) == answer
+
+
+def test_only_the_opening_is_asked_whether_it_refuses(pushed: list[Any]):
+    events: list[Any] = []
+    tokens = TokenStream(events.append, hold_refusals=True)
+    for piece in ["Paris is old. ", REFUSAL, " It is."]:
+        tokens.write(piece)
+    assert texts(events) == ["Paris is old.", f" {REFUSAL}", " It is."]
 
 
 pieces = st.sampled_from(

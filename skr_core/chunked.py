@@ -1,0 +1,112 @@
+"""ChunkedModel: another framework's model as a `LanguageModel`, its reply taken piece by piece.
+
+A reply that is not streamed is one chunk, so that both ways are one.
+
+Example:
+    >>> class Words(Reply):
+    ...     def add(self, chunk):
+    ...         self.take(chunk)
+    ...     def generation(self, prompt):
+    ...         return Generation(self.text())
+    >>> class Parrot(ChunkedModel):
+    ...     name, streaming, reply_class = "parrot", True, Words
+    ...     def _chunks(self, prompt, stream):
+    ...         yield from prompt.text.split() if stream else [prompt.text]
+    ...     async def _achunks(self, prompt, stream):
+    ...         yield prompt.text
+    >>> prompt = Prompt("answer_directly", "Who is it?", "Who is it?")
+    >>> Parrot().generate(prompt, on_token=print).text
+    Who
+    is
+    it?
+    'Whoisit?'
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import AsyncGenerator, Generator
+from contextlib import aclosing, closing
+from typing import Any, ClassVar
+
+from skr_core.errors import ModelError
+from skr_core.ports import OnToken
+from skr_core.types import Generation, Prompt
+
+
+class Reply(ABC):
+    """A reply as it comes in.
+
+    Args:
+        name: Of the model, for errors.
+        on_token: Gets each piece.
+    """
+
+    def __init__(self, name: str, on_token: OnToken | None) -> None:
+        self.name, self.on_token = name, on_token
+        self.pieces: list[str] = []
+
+    @abstractmethod
+    def add(self, chunk: Any) -> None:
+        """Read the framework's next chunk."""
+
+    @abstractmethod
+    def generation(self, prompt: Prompt) -> Generation:
+        """All of it; raises `ModelError` when it is empty."""
+
+    def take(self, piece: str) -> None:
+        """Keep a piece of text, and pass it on."""
+        if piece:
+            self.pieces.append(piece)
+            if self.on_token is not None:
+                self.on_token(piece)
+
+    def text(self, detail: str = "") -> str:
+        """The pieces as one text; raises `ModelError` with this detail when it is empty."""
+        text = "".join(self.pieces)
+        if not text.strip():
+            raise ModelError(f"{self.name}: the model returned an empty reply{detail}")
+        return text
+
+
+class ChunkedModel(ABC):
+    """What the frameworks' models have in common as `LanguageModel`.
+
+    Attributes:
+        name: Recorded name.
+        streaming: Whether a stream is asked for when a call brings `on_token`; without one that
+            gets the whole reply at once.
+        reply_class: Reads the framework's chunks.
+    """
+
+    name: str
+    streaming: bool
+    reply_class: ClassVar[type[Reply]]
+
+    def generate(self, prompt: Prompt, *, on_token: OnToken | None = None) -> Generation:
+        """Send a prompt; raises `ModelError` when no usable reply comes."""
+        reply = self.reply_class(self.name, on_token)
+        with closing(self._chunks(prompt, on_token is not None and self.streaming)) as chunks:
+            for chunk in chunks:
+                reply.add(chunk)
+        return reply.generation(prompt)
+
+    async def agenerate(self, prompt: Prompt, *, on_token: OnToken | None = None) -> Generation:
+        """Like `generate`, awaited."""
+        reply = self.reply_class(self.name, on_token)
+        async with aclosing(
+            self._achunks(prompt, on_token is not None and self.streaming)
+        ) as chunks:
+            async for chunk in chunks:
+                reply.add(chunk)
+        return reply.generation(prompt)
+
+    # The model's errors are translated inside these two, so that those of on_token are not.
+
+    @abstractmethod
+    def _chunks(self, prompt: Prompt, stream: bool) -> Generator[Any, None, None]:
+        """Ask the model."""
+
+    @abstractmethod
+    def _achunks(self, prompt: Prompt, stream: bool) -> AsyncGenerator[Any, None]:
+        """The same, awaited."""

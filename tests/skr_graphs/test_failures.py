@@ -1,0 +1,195 @@
+"""What callers, models and retrievers do wrong: told, recorded, or outlived."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from skr_core.answering import answer_directly
+from skr_core.budget import Budget
+from skr_core.errors import InputError, ModelError
+from skr_core.flow import run
+from skr_core.prompts import REFUSAL
+from skr_core.reflectors import JudgeReflector
+from skr_core.testing import ScriptedModel
+from skr_core.types import Generation, Reference
+from skr_graphs import create_self_completion_graph
+from tests.skr_graphs.doubles import (
+    PARIS,
+    QUESTION,
+    FailingModel,
+    Invoke,
+    ListStore,
+    NeverSatisfied,
+    both,
+    searchable,
+)
+
+# A model that fails after a draft
+
+
+def failing_graphs() -> dict[str, Any]:
+    script: Any = {"answer_with_references": ["Paris [1]."], "self_complete": ["one"]}
+    searching: dict[str, Any] = {"retriever": searchable("one")}
+    away = FailingModel({}, fails="judge")
+    return {
+        "follow_up": create_self_completion_graph(
+            model=FailingModel(script, fails="self_complete"),
+            reflector=NeverSatisfied(),
+            **searching,
+        ),
+        "answer": create_self_completion_graph(
+            model=FailingModel(script, fails="answer_with_references", after=1),
+            reflector=NeverSatisfied(),
+            **searching,
+        ),
+        "reflect": create_self_completion_graph(
+            model=ScriptedModel(script), reflector=JudgeReflector(away), **searching
+        ),
+    }
+
+
+@both
+@pytest.mark.parametrize("step", ["follow_up", "answer", "reflect"])
+def test_a_usable_draft_outlives_the_model(step: str, invoke: Invoke):
+    output = invoke(failing_graphs()[step].compile())
+    assert (output["answer"], output["stop_reason"]) == ("Paris [1].", "model_failed")
+    assert [each["text"] for each in output["references"]] == [PARIS]
+    assert output["rounds"][-1]["errors"] == ["the model failed: the model is away"]
+    assert len(output["rounds"]) == (2 if step == "answer" else 1)
+
+
+@both
+@pytest.mark.parametrize(
+    ("fails", "after"),
+    [("answer_with_references", 0), ("self_complete", 0), ("answer_with_references", 1)],
+)
+def test_without_a_usable_draft_the_failure_is_raised(fails: Any, after: int, invoke: Invoke):
+    script: Any = {"answer_with_references": [REFUSAL], "self_complete": ["one"]}
+    graph = create_self_completion_graph(
+        model=FailingModel(script, fails=fails, after=after), retriever=searchable("one")
+    ).compile()
+    with pytest.raises(ModelError, match="the model is away"):
+        invoke(graph)
+
+
+# What is no text and no reference
+
+
+class SaysNothing(ScriptedModel):
+    def generate(self, prompt: Any, *, on_token: Any = None) -> Any:
+        return self.gives
+
+    gives: Any = None
+
+
+@both
+@pytest.mark.parametrize("gives", [None, Generation(None), Generation(3), "text"])  # type: ignore[arg-type]
+def test_a_reply_that_is_no_text_is_an_error_of_the_model(gives: Any, invoke: Invoke):
+    model = SaysNothing()
+    model.gives = gives
+    with pytest.raises(ModelError, match="in place of a text"):
+        run(answer_directly(model, "?"))
+    with pytest.raises(ModelError, match="in place of a text"):
+        invoke(create_self_completion_graph(model=model, retriever=searchable()).compile())
+
+
+class Finds:
+    name = "finds"
+
+    def __init__(self, found: Any) -> None:
+        self._found = found
+
+    def retrieve(self, query: str) -> Any:
+        return self._found
+
+    async def aretrieve(self, query: str) -> Any:
+        return self._found
+
+
+@both
+@pytest.mark.parametrize(
+    ("found", "named"),
+    [(None, "NoneType"), (3, "int"), ("text", "str"), (["text"], "str"), ([None], "NoneType")],
+)
+def test_what_is_no_reference_is_an_error_of_the_retriever(found: Any, named: str, invoke: Invoke):
+    model = ScriptedModel(["Paris."])
+    output = invoke(create_self_completion_graph(model=model, retriever=Finds(found)).compile())
+    assert output["stop_reason"] == "retriever_failed"
+    (error,) = output["rounds"][0]["errors"]
+    assert "Finds" in error
+    assert named in error
+
+
+@both
+def test_beside_a_store_it_costs_only_its_own_references(invoke: Invoke):
+    store = ListStore()
+    store.add([Reference.of("The capital? Paris.")])
+    graph = create_self_completion_graph(
+        model=ScriptedModel(["Paris [1]."]), retriever=Finds(None), store=store
+    )
+    output = invoke(graph.compile())
+    assert output["stop_reason"] == "sufficient"
+    assert len(output["rounds"][0]["errors"]) == 1
+
+
+@both
+def test_any_iterable_of_references_will_do(invoke: Invoke):
+    found = (Reference.of(text) for text in [PARIS])
+    model = ScriptedModel(["Paris [1]."])
+    output = invoke(create_self_completion_graph(model=model, retriever=Finds(found)).compile())
+    assert output["stop_reason"] == "sufficient"
+
+
+# What a caller gets wrong
+
+
+@both
+@pytest.mark.parametrize(
+    ("context", "message"),
+    [
+        ({"budgett": None}, "no budgett"),
+        ({"budget": {"max_round": 1}}, "no max_round:"),
+        ({"budget": {"max_rounds": 1.5}}, "max_rounds must be a whole number"),
+        ({"budget": {"deadline_s": float("nan")}}, "deadline_s"),
+        ({"budget": 3}, "Budget is made from an object"),
+        ({"budget": 0}, "Budget is made from an object"),
+        ({"router": "always"}, "has no decide"),
+        ({"templates": {"greeting": "hello"}}, "no greeting"),
+        ({"demonstrations": [{"question": "?", "answr": "!"}]}, "no answr"),
+        ({"demonstrations": ["?"]}, "Demonstration is made from an object"),
+    ],
+)
+def test_a_wrong_context_is_told(context: Any, message: str, invoke: Invoke):
+    graph = create_self_completion_graph(
+        model=ScriptedModel(["Paris."]), retriever=searchable()
+    ).compile()
+    with pytest.raises(InputError, match=message):
+        invoke(graph, context=context)
+
+
+@both
+def test_a_right_one_is_taken_as_json(invoke: Invoke):
+    graph = create_self_completion_graph(
+        model=ScriptedModel({"answer_with_references": [REFUSAL]}), retriever=searchable()
+    ).compile()
+    context = {"budget": {"max_rounds": 1, "deadline_s": None}, "abstain": True}
+    assert invoke(graph, context=context)["stop_reason"] == "max_rounds"
+
+
+def test_the_factory_is_checked_too():
+    wrong: Any = 3
+    graph = create_self_completion_graph(model=ScriptedModel(["?"]), budget=wrong).compile()
+    with pytest.raises(InputError, match="Budget"):
+        graph.invoke({"question": QUESTION})
+    assert Budget() == Budget(max_rounds=3)
+
+
+async def test_no_question_is_an_empty_one():
+    graph = create_self_completion_graph(model=ScriptedModel(["?"])).compile()
+    nothing: Any = {}
+    with pytest.raises(InputError, match="the question is empty"):
+        graph.invoke(nothing)
+    with pytest.raises(InputError, match="the question is empty"):
+        await graph.ainvoke(nothing)

@@ -1,0 +1,72 @@
+"""A router that has asked for the direct answer has asked for all."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from skr_core.budget import Budget
+from skr_core.prompts import DEFAULT_TEMPLATES
+from skr_core.routers import CombinedRouter
+from skr_core.testing import ScriptedModel
+from skr_core.types import Demonstration
+from skr_graphs import SKRContext, create_self_completion_graph
+from tests.skr_core.routers.facts import records
+from tests.skr_graphs.doubles import QUESTION, Invoke, both, searchable
+
+
+def graph(model: ScriptedModel, threshold: float, **more: Any) -> Any:
+    router = CombinedRouter.fit(records(20), model=model, threshold=threshold)
+    return create_self_completion_graph(
+        model=model, retriever=searchable(), router=router, **more
+    ).compile()
+
+
+@both
+@pytest.mark.parametrize("budget", [Budget(), Budget(max_calls=1)])
+def test_a_known_question_costs_one_call(budget: Budget, invoke: Invoke):
+    model = ScriptedModel(["Paris [7]."])
+    output = invoke(graph(model, 2.0, budget=budget))
+    assert [prompt.task for prompt in model.prompts] == ["answer_directly"]
+    assert (output["answer"], output["stop_reason"]) == ("Paris.", "known")
+    assert output["removed_markers"] == 1
+    assert output["decision"]["draft"] == "Paris [7]."
+    assert {task: usage["calls"] for task, usage in output["usage"].items()} == {"route": 1}
+
+
+def test_its_draft_is_streamed_as_one_token():
+    events = list(
+        graph(ScriptedModel(["It is Paris."]), 2.0).stream(
+            {"question": QUESTION}, stream_mode="custom", context=SKRContext(stream=True)
+        )
+    )
+    assert [event["type"] for event in events] == ["route", "token", "answer"]
+    assert events[1]["text"] == "It is Paris."
+
+
+@both
+def test_an_unknown_question_is_answered_from_references(invoke: Invoke):
+    model = ScriptedModel({"answer_directly": ["Rome."], "answer_with_references": ["Paris [1]."]})
+    assert invoke(graph(model, -2.0))["answer"] == "Paris [1]."
+    assert len(model.prompts) == 2
+
+
+@both
+@pytest.mark.parametrize(
+    "own",
+    [
+        {"demonstrations": [Demonstration("Two?", "2")]},
+        {
+            "templates": replace(
+                DEFAULT_TEMPLATES, answer_directly=DEFAULT_TEMPLATES.answer_directly + "\nBriefly."
+            )
+        },
+    ],
+)
+def test_a_run_with_words_of_its_own_asks_with_them(own: dict[str, Any], invoke: Invoke):
+    model = ScriptedModel(["Paris."])
+    output = invoke(graph(model, 2.0, **own))
+    assert [prompt.task for prompt in model.prompts] == ["answer_directly"] * 2
+    assert output["usage"]["answer_directly"]["calls"] == 1
