@@ -68,7 +68,7 @@ class Waiting(BaseChatModel):
         return "waiting"
 
     def _generate(self, messages: list[BaseMessage], *args: Any, **kwargs: Any) -> ChatResult:
-        raise NotImplementedError
+        raise NotImplementedError("this model is only ever awaited")
 
     async def _agenerate(
         self, messages: list[BaseMessage], *args: Any, **kwargs: Any
