@@ -29,7 +29,7 @@ from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResu
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from langchain_skr import create_skr_chain, load_model
-from skr_core.prompts import QUERY_LEAD, REFUSAL
+from skr_core.prompts.templates import QUERY_LEAD, REFUSAL
 from skr_core.types import Reference
 from tests.servers import OpenAIServer
 

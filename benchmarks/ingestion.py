@@ -20,11 +20,11 @@ from statistics import median
 
 import chromadb
 
-from skr_core.backends.chroma_index import BATCH_SIZE, CONFIGURATION
-from skr_core.backends.chroma_store import ChromaStore
-from skr_core.backends.embedders import HashingEmbedder
-from skr_core.backends.loaders import load_file
-from skr_core.backends.texts import searchable
+from skr_core.ingest.loaders import load_file
+from skr_core.models.embedders import HashingEmbedder
+from skr_core.references.storable import searchable
+from skr_core.store.chroma_index import BATCH_SIZE, CONFIGURATION
+from skr_core.store.chroma_store import ChromaStore
 from skr_core.types import Reference
 
 

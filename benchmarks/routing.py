@@ -14,7 +14,7 @@ from pathlib import Path
 from skr_app.options import make_text_embedder
 from skr_core.calibration import replay, replay_actions
 from skr_core.calibration.replay import GroupResult
-from skr_core.evaluation.statistics import Interval
+from skr_core.metrics.statistics import Interval
 from skr_core.self_knowledge import SelfKnowledge, read_self_knowledge
 
 ROUTERS = ("paper", "benefit", "classifier", "combined", "combined-question", "recommended")

@@ -1,7 +1,7 @@
 """Watch the loop: what is searched, what is found, what is missing, and the answer's tokens."""
 
 from langchain_skr import create_skr_graph
-from skr_core.prompts import QUERY_LEAD, REFUSAL
+from skr_core.prompts.templates import QUERY_LEAD, REFUSAL
 from skr_core.testing import MappingRetriever, ScriptedModel
 from skr_graphs import SKRContext
 

@@ -3,7 +3,7 @@
 from langgraph.checkpoint.memory import InMemorySaver
 
 from langchain_skr import create_skr_graph
-from skr_core.prompts import QUERY_LEAD, REFUSAL
+from skr_core.prompts.templates import QUERY_LEAD, REFUSAL
 from skr_core.testing import MappingRetriever, ScriptedModel
 
 question = "Where was the designer of the lighthouse born?"

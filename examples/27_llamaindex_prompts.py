@@ -5,7 +5,7 @@ from llama_index.core.llms import MockLLM
 from llama_index.core.prompts import PromptTemplate
 
 from llamaindex_skr import SKRQueryEngine
-from skr_core.paper_templates import W2R_TEMPLATES
+from skr_core.prompts.papers import W2R_TEMPLATES
 
 documents = [
     Document(text="Jaws was directed by Steven Spielberg."),

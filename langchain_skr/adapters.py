@@ -25,10 +25,10 @@ from langchain_core.vectorstores import VectorStore
 from langgraph.errors import GraphBubbleUp
 
 from langchain_skr.models import load_model, model_name, streams_safely
-from skr_core.chunked import ChunkedModel, Reply
 from skr_core.errors import InputError, ModelError, RetrieverError, translated
-from skr_core.foreign import foreign_reference
+from skr_core.models.chunked import ChunkedModel, Reply
 from skr_core.ports import LanguageModel, Retriever
+from skr_core.references.foreign import foreign_reference
 from skr_core.types import Generation, Prompt, Reference, Usage
 from skr_core.usage import estimate_usage
 

@@ -9,7 +9,7 @@ from langgraph.types import Checkpointer
 from langchain_skr.adapters import as_language_model, as_retriever
 from skr_core.budget import Budget
 from skr_core.ports import ReferenceStore, Reflector, Router
-from skr_core.prompts import PromptTemplates
+from skr_core.prompts.templates import PromptTemplates
 from skr_core.types import Demonstration
 from skr_graphs import CompiledGraph, create_self_completion_graph
 

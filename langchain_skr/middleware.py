@@ -17,7 +17,7 @@ from skr_core.errors import MissingDependency
 from skr_core.flow import Flow, arun, call, run
 from skr_core.plain import from_plain, to_plain
 from skr_core.ports import Router
-from skr_core.prompts import number_references
+from skr_core.prompts.templates import number_references
 from skr_core.routers import AlwaysRetrieve
 from skr_core.types import Reference
 from skr_graphs.state import Plain

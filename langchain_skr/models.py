@@ -10,7 +10,7 @@ from langchain_core.runnables import Runnable
 from langchain_core.runnables.retry import RunnableRetry
 
 from skr_core.errors import InputError, MissingDependency
-from skr_core.openai_server import server_address, server_key
+from skr_core.models.openai_server import server_address, server_key
 from skr_core.ports import LanguageModel
 
 NO_LOGPROBS = "{!r} has no log-probabilities to ask for: leave logprobs out"

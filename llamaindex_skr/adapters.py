@@ -21,10 +21,10 @@ from llama_index.core.schema import MetadataMode, NodeWithScore, TextNode
 
 from llamaindex_skr.models import load_model, model_name
 from llamaindex_skr.replies import LlamaIndexReply
-from skr_core.chunked import ChunkedModel
 from skr_core.errors import InputError, ModelError, RetrieverError, translated
-from skr_core.foreign import foreign_reference
+from skr_core.models.chunked import ChunkedModel
 from skr_core.ports import LanguageModel, Retriever
+from skr_core.references.foreign import foreign_reference
 from skr_core.types import Prompt, Reference
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from llama_index.core.llms import LLM
 
 from skr_core.errors import InputError, MissingDependency
-from skr_core.openai_server import server_address, server_key
+from skr_core.models.openai_server import server_address, server_key
 from skr_core.ports import LanguageModel
 
 if TYPE_CHECKING:

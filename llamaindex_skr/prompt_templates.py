@@ -20,7 +20,7 @@ from typing import Any
 from llama_index.core.prompts import BasePromptTemplate, PromptTemplate
 
 from skr_core.errors import InputError
-from skr_core.prompts import DEFAULT_TEMPLATES, PromptTemplates
+from skr_core.prompts.templates import DEFAULT_TEMPLATES, PromptTemplates
 
 __all__ = ["DEFAULT_TEMPLATES", "as_prompts", "replaced"]
 

@@ -20,7 +20,7 @@ from llamaindex_skr.responses import astream_response, stream_response, to_respo
 from skr_core.budget import Budget
 from skr_core.errors import InputError
 from skr_core.ports import ReferenceStore, Reflector, Router
-from skr_core.prompts import DEFAULT_TEMPLATES, PromptTemplates
+from skr_core.prompts.templates import DEFAULT_TEMPLATES, PromptTemplates
 from skr_core.types import Demonstration
 from skr_graphs import CompiledGraph, SKRContext, create_self_completion_graph
 
@@ -93,7 +93,7 @@ class SKRQueryEngine(BaseQueryEngine):
             budget: The limits of a question.
             abstain: At the budget's end, refuse rather than return the best draft.
             demonstrations: Worked examples for the answer prompts.
-            templates: The words of the prompts; `skr_core.paper_templates` has those of papers.
+            templates: The words of the prompts; `skr_core.prompts.papers` has those of papers.
             streaming: Whether responses stream the final answer's tokens.
             callback_manager: LlamaIndex's; ``Settings.callback_manager`` where none is given.
 

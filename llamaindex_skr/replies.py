@@ -16,7 +16,7 @@ from typing import Any
 
 from llama_index.core.base.llms.types import ChatResponse
 
-from skr_core.chunked import Reply
+from skr_core.models.chunked import Reply
 from skr_core.ports import OnToken
 from skr_core.types import Generation, Prompt, Usage
 from skr_core.usage import estimate_usage

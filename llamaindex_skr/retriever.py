@@ -21,7 +21,7 @@ from skr_core.errors import InputError, retrieved
 from skr_core.flow import Flow, arun, call, run
 from skr_core.plain import to_plain
 from skr_core.ports import Router
-from skr_core.prompts import PromptTemplates, checked_question
+from skr_core.prompts.templates import PromptTemplates, checked_question
 from skr_core.routers import AlwaysRetrieve
 from skr_core.routers.constant import FixedDecision
 from skr_core.types import Decision

@@ -14,7 +14,7 @@ from skr_core.errors import InputError
 from skr_core.flow import Flow, arun, call, run
 from skr_core.plain import to_plain
 from skr_core.ports import Router
-from skr_core.prompts import checked_question
+from skr_core.prompts.templates import checked_question
 
 
 class SKRSelector(BaseSelector):

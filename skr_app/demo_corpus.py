@@ -6,8 +6,8 @@ from importlib.resources import as_file, files
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from skr_core.backends.chroma_store import ChromaStore
-    from skr_core.ingestion import OnProgress
+    from skr_core.ingest.ingestion import OnProgress
+    from skr_core.store.chroma_store import ChromaStore
 
 QUESTION = "In which town was the engineer who designed the Marrow Bay lighthouse born?"
 REFERENCES_A_QUERY = 4
@@ -16,8 +16,8 @@ REFERENCES_A_QUERY = 4
 
 def demo_store(on_progress: OnProgress | None = None) -> ChromaStore:
     """Ingest the corpus into a store in memory."""
-    from skr_core.backends.chroma_store import ChromaStore
-    from skr_core.ingestion import ingest
+    from skr_core.ingest.ingestion import ingest
+    from skr_core.store.chroma_store import ChromaStore
 
     store = ChromaStore.ephemeral(k=REFERENCES_A_QUERY)
     with as_file(files("skr_app") / "demo") as folder:

@@ -13,9 +13,9 @@ from platformdirs import user_data_path
 from skr_core.errors import StoreError
 
 if TYPE_CHECKING:
-    from skr_core.backends.chroma_store import ChromaStore
+    from skr_core.learning.rows import TextEmbedder
     from skr_core.ports import Embedder, LanguageModel, Retriever, Router
-    from skr_core.signals.rows import TextEmbedder
+    from skr_core.store.chroma_store import ChromaStore
 
 DEFAULT_STORE = str(user_data_path("skr-rag", appauthor=False) / "store")
 
@@ -82,8 +82,8 @@ def open_store(
     Raises:
         StoreError: It must exist and does not, or cannot be opened.
     """
-    from skr_core.backends.chroma_store import ChromaStore
-    from skr_core.backends.store_folder import JOURNAL_NAME
+    from skr_core.store.chroma_store import ChromaStore
+    from skr_core.store.folder import JOURNAL_NAME
 
     chosen = make_embedder(embedder)
     if store.startswith(("http://", "https://")):
@@ -104,15 +104,15 @@ def store_folder(store: str) -> Path:
 
 def make_embedder(embedder: str) -> Embedder:
     """Make the embedder that an option names."""
-    from skr_core.backends.embedders import HashingEmbedder, SentenceTransformerEmbedder
+    from skr_core.models.embedders import HashingEmbedder, SentenceTransformerEmbedder
 
     return HashingEmbedder() if embedder == "hashing" else SentenceTransformerEmbedder(embedder)
 
 
 def make_text_embedder(embedder: str) -> TextEmbedder:
     """Make the embedder with which routers compare texts; `hashing` is a sparse one for them."""
-    from skr_core.backends.embedders import SentenceTransformerEmbedder
-    from skr_core.backends.ngrams import NgramEmbedder
+    from skr_core.models.embedders import SentenceTransformerEmbedder
+    from skr_core.models.ngrams import NgramEmbedder
 
     return NgramEmbedder() if embedder == "hashing" else SentenceTransformerEmbedder(embedder)
 

@@ -21,8 +21,8 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
-from skr_core.backends.texts import storable
 from skr_core.plain import to_plain
+from skr_core.texts import encodable
 
 console = Console(highlight=False, emoji=False)
 """For results, on standard output."""
@@ -46,7 +46,7 @@ def printable(text: str) -> str:
     """
     return "".join(
         each
-        for each in storable(text)
+        for each in encodable(text)
         if each in "\n\t" or unicodedata.category(each) not in ("Cc", "Cf")
     )
 

@@ -15,15 +15,15 @@ from rich.table import Table
 from skr_app.options import make_model
 from skr_app.output import console, escape, messages, print_json, progress
 from skr_core.errors import InputError, ModelError
-from skr_core.evaluation.asking import Answers, System, ask_all
 from skr_core.evaluation.datasets import FORMATS, read_dataset
-from skr_core.evaluation.key_facts_review import with_key_facts
-from skr_core.evaluation.measuring import Judged, judge_all
-from skr_core.evaluation.prices import Price, price_of, read_prices
-from skr_core.evaluation.questions import Question, read_questions
-from skr_core.evaluation.run_folder import RunFolder
-from skr_core.evaluation.tables import Result, shown
+from skr_core.evaluation.key_facts.review import with_key_facts
+from skr_core.evaluation.report.tables import Result, shown
+from skr_core.evaluation.running.asking import Answers, System, ask_all
+from skr_core.evaluation.running.folder import RunFolder
+from skr_core.evaluation.running.measuring import Judged, judge_all
 from skr_core.flow import arun
+from skr_core.metrics.cost import Price, price_of, read_prices
+from skr_core.questions import Question, read_questions
 
 if TYPE_CHECKING:
     from skr_core.ports import EntailmentModel, LanguageModel
@@ -114,7 +114,7 @@ def make_entailment(entailment: str, base_url: str | None) -> EntailmentModel:
 
         return LexicalEntailment()
     if kind == "nli" and name:
-        from skr_core.backends.nli import CrossEncoderEntailment
+        from skr_core.models.cross_encoder import CrossEncoderEntailment
 
         return CrossEncoderEntailment(name)
     if kind == "judge" and name:
@@ -213,7 +213,7 @@ def show_result(
 
 def collect_references(corpus: Path, *, skip_bad: bool) -> list[Reference]:
     """The passages of a corpus file, as ingestion cuts them."""
-    from skr_core.ingestion import ingest
+    from skr_core.ingest.ingestion import ingest
 
     collected = _Collected()
     ingest([corpus], collected, skip_bad=skip_bad)

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 from skr_core.budget import Budget
 from skr_core.errors import InputError
-from skr_core.evaluation.asking import System
 from skr_core.evaluation.baselines import BASELINES, Resources, make_baseline
-from skr_core.evaluation.questions import read_questions
+from skr_core.evaluation.running.asking import System
+from skr_core.questions import read_questions
 from skr_core.routers.constant import NeverRetrieve
 from skr_core.types import Demonstration
 

@@ -11,12 +11,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from skr_core import prompts
 from skr_core.errors import ModelError
 from skr_core.flow import Flow, call
-from skr_core.parsing import parse_queries
 from skr_core.ports import LanguageModel, OnToken
-from skr_core.prompts import DEFAULT_TEMPLATES, PromptTemplates
+from skr_core.prompts import templates as prompts
+from skr_core.prompts.templates import DEFAULT_TEMPLATES, PromptTemplates
+from skr_core.replies.answer import parse_queries
 from skr_core.types import Demonstration, Generation, Prompt, Reference, Usage
 
 

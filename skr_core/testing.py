@@ -2,7 +2,7 @@
 
 Example:
     >>> model = ScriptedModel({"self_complete": ["who directed Jaws?"]}, otherwise="Spielberg [1].")
-    >>> from skr_core.prompts import answer_directly
+    >>> from skr_core.prompts.templates import answer_directly
     >>> model.generate(answer_directly("Who?")).text
     'Spielberg [1].'
 """

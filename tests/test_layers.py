@@ -46,9 +46,9 @@ ALLOWED = {
     "llamaindex_skr": {"skr_core", "skr_graphs", "llama_index"},
     "skr_app": {"skr_core", "skr_graphs", "langchain_skr"},
 }
-# A backend is one file around one heavy library; the splitter is one of them.
-BACKENDS = "skr_core/backends/"
-ALLOWED_IN_BACKENDS = {"langchain_text_splitters"}
+# The rooms whose modules touch heavy libraries, each inside the function that needs it.
+HEAVY_ROOMS = ("skr_core/store/", "skr_core/models/", "skr_core/ingest/")
+ALLOWED_IN_HEAVY_ROOMS = {"langchain_text_splitters"}
 
 
 def modules() -> list[tuple[str, Path]]:
@@ -97,16 +97,18 @@ EVERY = [
 def test_arrows(package: str, path: Path):
     every, eager = names_of(path)
     allowed = ALLOWED[package] | {package}
-    if path.relative_to(ROOT).as_posix().startswith(BACKENDS):
-        assert not eager & ALLOWED_IN_BACKENDS, "imported only when used"
-        allowed |= ALLOWED_IN_BACKENDS
+    if path.relative_to(ROOT).as_posix().startswith(HEAVY_ROOMS):
+        assert not eager & ALLOWED_IN_HEAVY_ROOMS, "imported only when used"
+        allowed |= ALLOWED_IN_HEAVY_ROOMS
     assert (every & (OURS | FRAMEWORKS)) <= allowed
 
 
 @pytest.mark.parametrize(("package", "path"), EVERY)
-def test_heavy_libraries_stand_in_backends(package: str, path: Path):
-    every, _ = names_of(path)
-    if not path.relative_to(ROOT).as_posix().startswith(BACKENDS):
+def test_heavy_libraries_stand_in_their_rooms(package: str, path: Path):
+    every, eager = names_of(path)
+    if path.relative_to(ROOT).as_posix().startswith(HEAVY_ROOMS):
+        assert not eager & HEAVY, "imported only when used"
+    else:
         assert not every & HEAVY
 
 
@@ -118,6 +120,40 @@ def test_the_check_sees_every_import():
     eager = [ast.unparse(node) for node in at_import_time(tree)]
     assert "import a.b" in eager
     assert not {"import g", "import h"} & set(eager)
+
+
+def rooms_that_import() -> dict[str, set[str]]:
+    """For each room of the core (a package or a single module), the rooms that it imports."""
+    core = FOLDERS["skr_core"]
+    arrows: dict[str, set[str]] = {}
+    for path in core.rglob("*.py"):
+        room = path.relative_to(core).with_suffix("").parts[0]
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        for node in outside_type_checking(tree):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("skr_core."):
+                arrows.setdefault(room, set()).add(node.module.split(".")[1])
+    return {room: targets - {room} for room, targets in arrows.items()}
+
+
+def outside_type_checking(node: ast.AST) -> Iterator[ast.AST]:
+    for child in ast.iter_child_nodes(node):
+        if not (isinstance(child, ast.If) and "TYPE_CHECKING" in ast.unparse(child.test)):
+            yield child
+            yield from outside_type_checking(child)
+
+
+def test_no_circle_between_the_rooms_of_the_core():
+    arrows = rooms_that_import()
+
+    def reached(room: str) -> set[str]:
+        seen, waiting = set(), [room]
+        while waiting:
+            for target in arrows.get(waiting.pop(), set()) - seen:
+                seen.add(target)
+                waiting.append(target)
+        return seen
+
+    assert [room for room in arrows if room in reached(room)] == []
 
 
 def test_every_package_is_looked_at():

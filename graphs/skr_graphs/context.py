@@ -13,7 +13,7 @@ from skr_core.budget import Budget
 from skr_core.errors import InputError
 from skr_core.plain import from_plain
 from skr_core.ports import LanguageModel, ReferenceStore, Reflector, Retriever, Router
-from skr_core.prompts import DEFAULT_TEMPLATES, PromptTemplates
+from skr_core.prompts.templates import DEFAULT_TEMPLATES, PromptTemplates
 from skr_core.reflectors import RefusalReflector
 from skr_core.routers import AlwaysRetrieve
 from skr_core.types import Demonstration

@@ -5,11 +5,11 @@ from __future__ import annotations
 from langgraph.runtime import Runtime
 
 from skr_core import answering
-from skr_core.citations import resolve_citations
 from skr_core.flow import Flow
-from skr_core.parsing import is_refusal
 from skr_core.plain import from_plain, to_plain
-from skr_core.prompts import REFUSAL
+from skr_core.prompts.templates import REFUSAL
+from skr_core.references.citations import resolve_citations
+from skr_core.replies.answer import is_refusal
 from skr_core.types import Reference, Round
 from skr_graphs.context import Resources, SKRContext
 from skr_graphs.limits import call_limit

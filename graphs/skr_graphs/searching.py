@@ -10,9 +10,9 @@ from langgraph.runtime import Runtime
 
 from skr_core.errors import RetrieverError
 from skr_core.flow import Flow, call, gather
-from skr_core.fusion import merge_references, reciprocal_rank_fusion
 from skr_core.plain import from_plain, to_plain
 from skr_core.ports import Retriever
+from skr_core.references.fusion import merge_references, reciprocal_rank_fusion
 from skr_core.types import Reference, Round, StopReason
 from skr_graphs.context import Resources, SKRContext
 from skr_graphs.limits import call_limit

@@ -22,7 +22,7 @@ from langgraph.types import Send
 
 from skr_core.budget import Budget
 from skr_core.ports import LanguageModel, ReferenceStore, Reflector, Retriever, Router
-from skr_core.prompts import PromptTemplates
+from skr_core.prompts.templates import PromptTemplates
 from skr_core.types import Demonstration
 from skr_graphs import searching, steps
 from skr_graphs.context import SKRContext

@@ -11,13 +11,13 @@ import time
 from langgraph.runtime import Runtime
 
 from skr_core import answering
-from skr_core.citations import resolve_citations
 from skr_core.errors import ModelError
 from skr_core.flow import Flow, call
-from skr_core.parsing import is_refusal
 from skr_core.plain import from_plain, to_plain
-from skr_core.prompts import DEFAULT_TEMPLATES, checked_question
+from skr_core.prompts.templates import DEFAULT_TEMPLATES, checked_question
+from skr_core.references.citations import resolve_citations
 from skr_core.reflectors import RefusalReflector
+from skr_core.replies.answer import is_refusal
 from skr_core.types import Decision, Reflection
 from skr_graphs.context import Resources, SKRContext
 from skr_graphs.limits import call_limit, round_limit

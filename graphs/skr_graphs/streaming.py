@@ -22,8 +22,8 @@ from langgraph.config import get_config
 from langgraph.graph.message import push_message
 from langgraph.types import StreamWriter
 
-from skr_core.citations import MarkerResolver
-from skr_core.parsing import LONGEST_OPENING, may_become_refusal
+from skr_core.references.citations import MarkerResolver
+from skr_core.replies.answer import LONGEST_OPENING, may_become_refusal
 from skr_core.types import Reference
 from skr_graphs.state import Streamed
 

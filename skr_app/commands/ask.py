@@ -24,7 +24,7 @@ from skr_app.options import (
 )
 from skr_app.output import console, messages, print_json
 from skr_core.budget import Budget
-from skr_core.prompts import checked_question
+from skr_core.prompts.templates import checked_question
 
 Question = Annotated[str, typer.Argument(help="What you want to know.", show_default=False)]
 Stream = Annotated[

@@ -29,7 +29,7 @@ from skr_app.options import (
 )
 from skr_app.output import console, escape, messages, print_json
 from skr_core.errors import ModelError
-from skr_core.evaluation import read_questions
+from skr_core.questions import read_questions
 from skr_core.self_knowledge import Judge, Progress, SelfKnowledge, acollect
 
 if TYPE_CHECKING:

@@ -41,12 +41,12 @@ from skr_app.runs import (
 )
 from skr_app.systems import SYSTEMS, Parts, make_systems, router_stamp
 from skr_core.errors import InputError
-from skr_core.evaluation.asking import Answers
-from skr_core.evaluation.measuring import Judged, difference, mean
-from skr_core.evaluation.questions import Question, corpus_of
-from skr_core.evaluation.run_folder import RunFolder
-from skr_core.evaluation.tables import Result, compare, row_of
-from skr_core.prompts import PROMPT_VERSION
+from skr_core.evaluation.report.tables import Result, compare, row_of
+from skr_core.evaluation.running.asking import Answers
+from skr_core.evaluation.running.folder import RunFolder
+from skr_core.evaluation.running.measuring import Judged, difference, mean
+from skr_core.prompts.templates import PROMPT_VERSION
+from skr_core.questions import Question, corpus_of
 
 if TYPE_CHECKING:
     from skr_core.types import Reference
@@ -141,7 +141,7 @@ def evaluate(
             opened = stack.enter_context(open_store(store, embedder, search))
             searched = store if "://" in store else Path(store).name
         else:
-            from skr_core.backends.chroma_store import ChromaStore
+            from skr_core.store.chroma_store import ChromaStore
 
             references = _references(corpus, read, skip_bad=skip_bad)
             opened = ChromaStore.ephemeral(embedder=make_embedder(embedder), search=search.value)

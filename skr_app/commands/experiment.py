@@ -39,14 +39,14 @@ from skr_app.runs import (
 )
 from skr_app.systems import load_saved_router_at, router_stamp
 from skr_core.errors import InputError
-from skr_core.evaluation.asking import System
 from skr_core.evaluation.experiments import EXPERIMENTS, RankSlice, half_of, training_size
 from skr_core.evaluation.experiments.retrieval_quality import RANKS
-from skr_core.evaluation.questions import corpus_of
-from skr_core.evaluation.run_folder import RunFolder
-from skr_core.evaluation.tables import Result, compare, row_of
+from skr_core.evaluation.report.tables import Result, compare, row_of
+from skr_core.evaluation.running.asking import System
+from skr_core.evaluation.running.folder import RunFolder
 from skr_core.flow import arun
-from skr_core.prompts import PROMPT_VERSION
+from skr_core.prompts.templates import PROMPT_VERSION
+from skr_core.questions import corpus_of
 
 if TYPE_CHECKING:
     from skr_core.ports import Embedder, LanguageModel, ReferenceStore, Retriever, Router
@@ -136,7 +136,7 @@ def retrieval_quality(
     json: JsonOption = False,
 ) -> None:
     """What does a worse retriever cost? Ranks 1-3, 8-10, half the corpus (SKR Tables 6, 7)."""
-    from skr_core.backends.chroma_store import ChromaStore
+    from skr_core.store.chroma_store import ChromaStore
 
     asked = load_questions(questions, dataset, key_facts, limit=limit, skip_bad=skip_bad)
     references = (

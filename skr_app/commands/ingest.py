@@ -19,12 +19,12 @@ from skr_app.options import (
     store_folder,
 )
 from skr_app.output import console, escape, messages, print_json, progress
-from skr_core.backends.texts import storable
 from skr_core.errors import InputError
+from skr_core.texts import encodable
 
 if TYPE_CHECKING:
-    from skr_core.backends.chroma_store import ChromaStore
-    from skr_core.ingestion import IngestReport
+    from skr_core.ingest.ingestion import IngestReport
+    from skr_core.store.chroma_store import ChromaStore
 
 Files = Annotated[
     list[Path] | None,
@@ -51,8 +51,8 @@ def ingest(
     """Put documents into the reference store; what is there already is not added again."""
     if not files and not rebuild:
         raise InputError("name the files or folders to ingest, or give --rebuild")
-    from skr_core.backends.loaders import find_files
-    from skr_core.ingestion import ingest as ingest_files
+    from skr_core.ingest.ingestion import ingest as ingest_files
+    from skr_core.ingest.loaders import find_files
 
     find_files(files or ())  # a path that is missing leaves no empty store behind
     report: IngestReport | None = None
@@ -68,7 +68,7 @@ def ingest(
                 **(_found(report) if report else {}),
                 "rebuilt": rebuild,
                 "references": count,
-                "store": storable(store),
+                "store": encodable(store),
             }
         )
         return
@@ -82,7 +82,7 @@ def _found(report: IngestReport) -> dict[str, object]:
         "added": report.added,
         "already_present": report.already_present,
         "skipped": report.skipped,
-        "problems": [storable(problem) for problem in report.problems],
+        "problems": [encodable(problem) for problem in report.problems],
     }
 
 
@@ -99,7 +99,7 @@ def _print(report: IngestReport) -> None:
 
 
 def _rebuild(store: str, embedder: str) -> ChromaStore:
-    from skr_core.backends.chroma_store import ChromaStore
+    from skr_core.store.chroma_store import ChromaStore
 
     if store.startswith(("http://", "https://")):
         raise InputError("--rebuild works on a store's folder; a server keeps no record to read")

@@ -20,17 +20,17 @@ from skr_app.runs import (
     load_questions,
 )
 from skr_core.errors import InputError, ModelError
-from skr_core.evaluation.key_facts_making import make_key_facts
-from skr_core.evaluation.key_facts_review import (
+from skr_core.evaluation.key_facts.making import make_key_facts
+from skr_core.evaluation.key_facts.review import (
     HEADER,
     accept,
     freeze,
     read_review,
     review_block,
 )
-from skr_core.evaluation.questions import Question
 from skr_core.flow import arun
 from skr_core.ports import LanguageModel
+from skr_core.questions import Question
 
 app = typer.Typer(
     help="Key-facts (RaLLM §3): make them with your model, review them, freeze them.",

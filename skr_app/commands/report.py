@@ -9,8 +9,8 @@ import typer
 
 from skr_app.output import console, escape
 from skr_core.errors import InputError
-from skr_core.evaluation.report_page import Run, report_page
-from skr_core.evaluation.run_folder import read_curve, read_plot, read_result, read_scores
+from skr_core.evaluation.report.page import Run, report_page
+from skr_core.evaluation.running.folder import read_curve, read_plot, read_result, read_scores
 
 Runs = Annotated[
     list[Path], typer.Argument(help="Folders that evaluations and experiments wrote with --out.")

@@ -18,7 +18,7 @@ from skr_app.options import (
 )
 from skr_app.output import console, escape, messages, print_json
 from skr_core.plain import to_plain
-from skr_core.prompts import checked_question
+from skr_core.prompts.templates import checked_question
 
 Question = Annotated[str, typer.Argument(help="What you want to know.", show_default=False)]
 RouterFolder = Annotated[

@@ -1,9 +1,6 @@
 """Which router serves a user's own records best, and whether any does."""
 
-from skr_core.calibration.actions import replay_actions
-from skr_core.calibration.calibrate import Calibration, calibrate
-from skr_core.calibration.choice import Aim
-from skr_core.calibration.curve import RoutingCurve
-from skr_core.calibration.replay import replay
+import lazy_loader
 
-__all__ = ["Aim", "Calibration", "RoutingCurve", "calibrate", "replay", "replay_actions"]
+# What stands in the stub beside this file is imported when it is asked for.
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

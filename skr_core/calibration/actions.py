@@ -9,17 +9,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from skr_core.backends.ngrams import NgramEmbedder
 from skr_core.calibration.curve import interval
 from skr_core.calibration.folds import FOLDS
 from skr_core.calibration.replay import OnProgress, grouped, judged, parted
 from skr_core.errors import InputError
-from skr_core.evaluation.statistics import Interval
+from skr_core.learning.observed import number_of
+from skr_core.learning.rows import Floats, TextEmbedder
+from skr_core.learning.signals import Training
+from skr_core.metrics.statistics import Interval
+from skr_core.models.ngrams import NgramEmbedder
 from skr_core.routers.combined import fit_ridge, held_out
 from skr_core.self_knowledge.records import SelfKnowledge
-from skr_core.signals.observed import number_of
-from skr_core.signals.rows import Floats, TextEmbedder
-from skr_core.signals.signals import Training
 
 DIRECT, SINGLE, MULTI = range(3)
 ROUTERS = ("always", "never", "multistep", "combined", "combined-question", "recommended")

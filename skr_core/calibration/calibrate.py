@@ -8,17 +8,17 @@ from pathlib import Path
 
 import numpy as np
 
-from skr_core.backends.ngrams import NgramEmbedder
 from skr_core.calibration.choice import Aim, choose, named
 from skr_core.calibration.curve import Policy, RoutingCurve, interval
 from skr_core.calibration.folds import FOLDS, folds
 from skr_core.errors import InputError
+from skr_core.learning.rows import TextEmbedder
+from skr_core.learning.signals import Training
+from skr_core.models.ngrams import NgramEmbedder
 from skr_core.ports import LanguageModel
 from skr_core.routers.constant import AlwaysRetrieve, NeverRetrieve
 from skr_core.routers.fitted import FittedRouter
 from skr_core.self_knowledge.records import SelfKnowledge, check_same_stamp
-from skr_core.signals.rows import TextEmbedder
-from skr_core.signals.signals import Training
 
 OnProgress = Callable[[int, int], None]
 """Called with the number of steps done and of all."""

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from skr_core.benefit.threshold import parity_threshold
 from skr_core.calibration.folds import folds
+from skr_core.learning.rows import Floats, TextEmbedder
+from skr_core.learning.signals import Training
+from skr_core.learning.threshold import parity_threshold
 from skr_core.routers.classifier import ClassifierRouter
 from skr_core.routers.combined import CombinedRouter
 from skr_core.routers.fitted import FittedRouter
 from skr_core.routers.knn import KNNRouter
-from skr_core.signals.rows import Floats, TextEmbedder
-from skr_core.signals.signals import Training
 
 Fit = Callable[[Training, TextEmbedder], FittedRouter]
 

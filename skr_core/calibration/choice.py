@@ -7,14 +7,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from skr_core.benefit.threshold import ALWAYS, NEVER, parity_threshold, rate_threshold
 from skr_core.calibration.candidates import CANDIDATES, Candidate
 from skr_core.errors import InputError
-from skr_core.evaluation.rates import area_contributions
+from skr_core.learning.rows import Floats, TextEmbedder
+from skr_core.learning.signals import Training
+from skr_core.learning.threshold import ALWAYS, NEVER, parity_threshold, rate_threshold
+from skr_core.metrics.routing import area_contributions
 from skr_core.routers.constant import AlwaysRetrieve, NeverRetrieve
 from skr_core.routers.fitted import FittedRouter
-from skr_core.signals.rows import Floats, TextEmbedder
-from skr_core.signals.signals import Training
 
 CLEARLY = 1.64
 """Standard errors by which another router must be better than the preferred one (one-sided 95 %):

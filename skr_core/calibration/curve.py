@@ -10,14 +10,15 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from skr_core.evaluation.rates import (
+from skr_core.errors import InputError
+from skr_core.learning.rows import Floats
+from skr_core.metrics.routing import (
     accuracy_by_rate,
     area_contributions,
     mean_of_ties,
     saved_at_parity,
 )
-from skr_core.evaluation.statistics import Interval, bootstrap
-from skr_core.signals.rows import Floats
+from skr_core.metrics.statistics import Interval, bootstrap
 
 Policy = Literal["router", "always", "never"]
 
@@ -153,7 +154,7 @@ class RoutingCurve:
 
     def plot(self, path: str | Path) -> None:
         """Draw the curve into a PNG or SVG file, by its name's ending."""
-        from skr_core.calibration.plot import draw
+        from skr_core.calibration.curve import draw
 
         draw(self, path)
 
@@ -182,3 +183,46 @@ def interval(values: Floats) -> Interval:
         return bootstrap(values.tolist())
     mean, margin = float(values.mean()), 1.96 * float(values.std()) / float(np.sqrt(len(values)))
     return Interval(mean, mean - margin, mean + margin, len(values))
+
+
+FORMATS = (".png", ".svg", ".pdf")
+
+
+def draw(curve: RoutingCurve, path: str | Path) -> None:
+    """Draw accuracy against the retrieval rate, with the policies it has to beat.
+
+    Args:
+        curve: What is drawn.
+        path: A file whose name ends in .png, .svg or .pdf.
+
+    Raises:
+        InputError: It ends in something else.
+    """
+    path = Path(path)
+    if path.suffix.lower() not in FORMATS:
+        raise InputError(f"{path}: a plot is a file that ends in {', '.join(FORMATS)}")
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(6, 4), layout="constrained")
+    FigureCanvasAgg(figure)  # draws into memory: needs no display
+    axes = figure.add_subplot()
+    axes.fill_between(curve.rates, curve.low, curve.high, alpha=0.2, color="C0", linewidth=0)
+    axes.plot(curve.rates, curve.accuracy, color="C0", label=curve.router)
+    axes.plot(curve.rates, curve.random_line, color="0.5", linestyle="--", label="at random")
+    axes.plot(curve.rates, curve.oracle, color="0.7", linestyle=":", label="oracle")
+    ends = ((0.0, curve.never.mean, "never"), (1.0, curve.always.mean, "always"))
+    for rate, accuracy, name in ends:
+        axes.plot([rate], [accuracy], "o", color="0.3")
+        side = -6 if rate else 6
+        axes.annotate(
+            name,
+            (rate, accuracy),
+            xytext=(side, -12),
+            textcoords="offset points",
+            ha="right" if rate else "left",
+        )
+    axes.plot([curve.chosen_rate], [curve.chosen.mean], "D", color="C1", label="chosen")
+    axes.set(xlabel="share of questions retrieved for", ylabel="accuracy", xlim=(-0.02, 1.02))
+    axes.legend(frameon=False)
+    figure.savefig(path, dpi=150)

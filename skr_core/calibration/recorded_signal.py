@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from skr_core.benefit.threshold import parity_threshold
 from skr_core.errors import InputError
+from skr_core.learning.observed import is_known_from_gold, number_of
+from skr_core.learning.rows import Floats
+from skr_core.learning.threshold import parity_threshold
 from skr_core.self_knowledge.records import SelfKnowledge
-from skr_core.signals.observed import is_known_from_gold, number_of
-from skr_core.signals.rows import Floats
 
 PREFIX = "signal:"
 

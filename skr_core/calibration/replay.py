@@ -9,19 +9,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from skr_core.backends.ngrams import NgramEmbedder
-from skr_core.benefit.threshold import ALWAYS, NEVER
 from skr_core.calibration.candidates import CANDIDATES
 from skr_core.calibration.choice import choose
 from skr_core.calibration.curve import guidance, interval
 from skr_core.calibration.folds import FOLDS, Places, folds
 from skr_core.calibration.recorded_signal import PREFIX, RecordedSignal, value_of
 from skr_core.errors import InputError
-from skr_core.evaluation.rates import area_contributions, saved_at_parity
-from skr_core.evaluation.statistics import Interval
+from skr_core.learning.rows import Floats, TextEmbedder
+from skr_core.learning.signals import Training
+from skr_core.learning.threshold import ALWAYS, NEVER
+from skr_core.metrics.routing import area_contributions, saved_at_parity
+from skr_core.metrics.statistics import Interval
+from skr_core.models.ngrams import NgramEmbedder
 from skr_core.self_knowledge.records import SelfKnowledge
-from skr_core.signals.rows import Floats, TextEmbedder
-from skr_core.signals.signals import Training
 
 OnProgress = Callable[[int, int], None]
 
@@ -41,7 +41,7 @@ class RouterResult:
         gain: Accuracy minus the random line.
         regret: The better constant policy minus accuracy.
         area_gain: Mean over all rates of accuracy minus the random line.
-        saved_at_parity: See `skr_core.evaluation.rates.saved_at_parity`.
+        saved_at_parity: See `skr_core.metrics.routing.saved_at_parity`.
     """
 
     accuracy: float

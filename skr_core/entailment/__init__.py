@@ -1,6 +1,6 @@
 """Entailment models: does one text follow from another? One strategy a file.
 
-An NLI cross-encoder is in `skr_core.backends.nli`, because it needs torch.
+An NLI cross-encoder is in `skr_core.models.cross_encoder`, because it needs torch.
 """
 
 from skr_core.entailment.judge import JudgeEntailment, parse_entailment

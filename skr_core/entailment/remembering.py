@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Sequence
 from typing import cast
 
-from skr_core.evaluation.journal import Journal
+from skr_core.evaluation.running.log import Journal
 from skr_core.flow import Flow, arun, call, run
 from skr_core.ports import Entailment, EntailmentModel
 

@@ -7,12 +7,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
 
-from skr_core.evaluation.questions import Question
-from skr_core.evaluation.scores import MEASURES as MEASURES
-from skr_core.evaluation.scores import Scores as Scores
-from skr_core.evaluation.statistics import Interval, bootstrap
+from skr_core.evaluation.running.scores import MEASURES as MEASURES
+from skr_core.evaluation.running.scores import Scores as Scores
 from skr_core.flow import Flow, call, gather
+from skr_core.metrics.statistics import Interval, bootstrap
 from skr_core.ports import QuestionAnswerer
+from skr_core.questions import Question
 
 OnProgress = Callable[[int, int], None]
 """Called with the number of questions done and of all."""
@@ -57,7 +57,7 @@ def evaluate(
     """Ask every question and judge the answers; the first error is raised.
 
     For runs that go on where they stopped, and count what failed, see
-    `skr_core.evaluation.asking`.
+    `skr_core.evaluation.running.asking`.
 
     Args:
         system: What is judged.

@@ -9,7 +9,8 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 
-from skr_core.extractive.text import content_words, split_sentences, words
+from skr_core.extractive.text import content_words, split_sentences
+from skr_core.texts import words
 from skr_core.types import Reference
 
 # A passage of a page or two; a longer one is read this far, so that a hostile one costs no time.

@@ -14,7 +14,8 @@ from skr_core.extractive.evidence import (
     standing,
     term_weights,
 )
-from skr_core.extractive.text import content_words, names, words
+from skr_core.extractive.text import content_words, names
+from skr_core.texts import words
 from skr_core.types import Reference
 
 # A long question lends its most telling words only: more would drown the name.

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from skr_core.extractive.evidence import Sentence, plain
 from skr_core.extractive.follow_up import follow_up_queries
-from skr_core.extractive.quoting import choose_quotes
-from skr_core.extractive.sufficiency import is_sufficient, speaks_of_all
+from skr_core.extractive.quoting import choose_quotes, is_sufficient, speaks_of_all
 from skr_core.extractive.text import content_words
 from skr_core.ports import OnToken
-from skr_core.prompts import MAX_QUERIES, QUERY_LEAD, REFUSAL
+from skr_core.prompts.templates import MAX_QUERIES, QUERY_LEAD, REFUSAL
 from skr_core.types import Generation, Prompt, Reference
 from skr_core.usage import estimate_usage
 
@@ -25,7 +24,7 @@ class ExtractiveModel:
     prompt, not its text; demonstrations and history are ignored.
 
     Example:
-        >>> from skr_core.prompts import answer_with_references
+        >>> from skr_core.prompts.templates import answer_with_references
         >>> capital = Reference.of("Paris is the capital of France.", "Paris")
         >>> prompt = answer_with_references("What is the capital of France?", [capital])
         >>> ExtractiveModel().generate(prompt).text

@@ -8,11 +8,14 @@ from dataclasses import dataclass
 from skr_core.extractive.evidence import (
     Sentence,
     covered,
+    is_title,
     read_sentences,
+    read_titles,
     standing,
     term_weights,
 )
-from skr_core.extractive.text import content_words, names, words
+from skr_core.extractive.text import content_words, names
+from skr_core.texts import words
 from skr_core.types import Reference
 
 # An answer, not a dump of the references.
@@ -67,3 +70,36 @@ def choose_quotes(question: str, references: Sequence[Reference]) -> Quotes:
         new = set(bridges) - wanted.keys()
         wanted.update({word: BRIDGE * worth / len(new) for word in new})
     return Quotes(tuple(chosen), covered(weights, {word for each in chosen for word in each.words}))
+
+
+# Quotes that speak of less than half of the question answer another question.
+LEAST_COVERAGE = 0.5
+
+
+def is_sufficient(question: str, references: Sequence[Reference], quotes: Quotes) -> bool:
+    """Whether nothing is left to look up.
+
+    Either the best quote alone speaks of all that the question does, or the quotes speak of half
+    of it at least and every name in the best one is in the question or has a reference of its own:
+    the chain is closed.
+
+    Args:
+        question: The user's question.
+        references: What has been found.
+        quotes: What `choose_quotes` chose from them.
+    """
+    if not quotes.sentences:
+        return False
+    best = quotes.sentences[0]
+    if speaks_of_all(question, best):
+        return True
+    asked = set(content_words(question))
+    titles = read_titles(references)
+    return quotes.coverage >= LEAST_COVERAGE and all(
+        asked.issuperset(content_words(name)) or is_title(name, titles) for name in names(best.text)
+    )
+
+
+def speaks_of_all(question: str, sentence: Sentence) -> bool:
+    """Whether a sentence, with its title, has every word of the question that means something."""
+    return set(content_words(question)) <= sentence.words

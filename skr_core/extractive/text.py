@@ -7,10 +7,9 @@ from __future__ import annotations
 
 import re
 
-# A run of letters and digits; Chinese and Japanese put no spaces between words, so there each
-# character is a word.
-_UNSPACED = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
-_WORD = re.compile(f"[{_UNSPACED}]|[^\\W_{_UNSPACED}]+")
+from skr_core.texts import WORD, words
+
+_WORD = re.compile(WORD)
 
 # Words of grammar and of asking: they say what kind of answer is wanted, not what it is about.
 _GRAMMAR = (
@@ -38,16 +37,6 @@ _ABBREVIATION = re.compile(
     r"(?:^|[\s(\"“])(?:[^\W\d_]|Mr|Mrs|Ms|Dr|St|Mt|Jr|Sr|Prof|Gen|Col|Lt|Capt|Sgt|Rev|Hon|No|Nos"
     r"|Vol|Inc|Ltd|Co|Corp|vs|etc|ca|aft|bef|lit|approx|(?:[^\W\d_]\.)+[^\W\d_])\.$"
 )
-
-
-def words(text: str) -> list[str]:
-    """All words, in lower case.
-
-    Example:
-        >>> words("The Eiffel Tower, 巴黎")
-        ['the', 'eiffel', 'tower', '巴', '黎']
-    """
-    return _WORD.findall(text.lower())
 
 
 def content_words(text: str) -> list[str]:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from skr_core.citations import resolve_citations, split_sentences, without_markers
 from skr_core.flow import Flow, arun, call, run
-from skr_core.parsing import is_refusal
 from skr_core.ports import Entailment, EntailmentModel
+from skr_core.references.citations import resolve_citations, split_sentences, without_markers
+from skr_core.replies.answer import is_refusal
 from skr_core.types import Reference, Reflection
 
 

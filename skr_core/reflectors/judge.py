@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from skr_core import prompts
 from skr_core.answering import generate
 from skr_core.flow import Flow, arun, run
-from skr_core.parsing import is_refusal, parse_verdict
 from skr_core.ports import LanguageModel
+from skr_core.prompts import templates as prompts
+from skr_core.replies.answer import is_refusal, parse_verdict
 from skr_core.types import Reference, Reflection
 
 

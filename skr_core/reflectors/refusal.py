@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from skr_core.parsing import is_refusal
+from skr_core.replies.answer import is_refusal
 from skr_core.types import Reference, Reflection
 
 

@@ -8,13 +8,13 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from skr_core.backends.ngrams import NgramEmbedder
 from skr_core.errors import InputError
+from skr_core.learning.rows import Floats, Rows, TextEmbedder
+from skr_core.learning.signals import Signals, Training
+from skr_core.models.ngrams import NgramEmbedder
 from skr_core.ports import LanguageModel
 from skr_core.routers.fitted import FittedRouter
 from skr_core.self_knowledge.records import SelfKnowledge, Stamp
-from skr_core.signals.rows import Floats, Rows, TextEmbedder
-from skr_core.signals.signals import Signals, Training
 from skr_core.types import Decision, Usage
 
 PRECISION = 0.1

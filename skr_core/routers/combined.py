@@ -8,16 +8,17 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from skr_core.backends.ngrams import NgramEmbedder
-from skr_core.benefit import ExactRidge, Kernel, LandmarkRidge
-from skr_core.benefit.landmarks import landmarks_of
-from skr_core.benefit.threshold import parity_threshold
+from skr_core.learning.kernel import Kernel
+from skr_core.learning.landmarks import LandmarkRidge, landmarks_of
+from skr_core.learning.ridge import ExactRidge
+from skr_core.learning.rows import Floats, TextEmbedder
+from skr_core.learning.signals import Signals, Training
+from skr_core.learning.threshold import parity_threshold
+from skr_core.models.ngrams import NgramEmbedder
 from skr_core.ports import LanguageModel
 from skr_core.routers.fitted import FittedRouter, pack_texts, unpack_texts
 from skr_core.routers.knn import neighbour, rows_dot
 from skr_core.self_knowledge.records import SelfKnowledge, Stamp
-from skr_core.signals.rows import Floats, TextEmbedder
-from skr_core.signals.signals import Signals, Training
 from skr_core.types import Decision, Usage
 
 EXACT = 5_000

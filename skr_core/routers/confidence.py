@@ -6,13 +6,10 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from skr_core.answering import generate
-from skr_core.certainty import parse_certainty
 from skr_core.errors import InputError
 from skr_core.flow import Flow, arun, run
 from skr_core.ports import LanguageModel
-from skr_core.prompts import checked_question
-from skr_core.routers.model_router import ModelRouter, quoted
-from skr_core.routing_prompts import (
+from skr_core.prompts.routing import (
     ANSWER_ALONE,
     CERTAINTY_ALONE,
     CHALLENGE,
@@ -21,6 +18,9 @@ from skr_core.routing_prompts import (
     ask_certainty,
     ask_further,
 )
+from skr_core.prompts.templates import checked_question
+from skr_core.replies.certainty import parse_certainty
+from skr_core.routers.model_router import ModelRouter, quoted
 from skr_core.types import Decision, Usage
 
 

@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 
 from skr_core.errors import InputError
+from skr_core.learning.signals import shared_stamp
 from skr_core.ports import LanguageModel, Retriever
-from skr_core.prompts import checked_question
+from skr_core.prompts.templates import checked_question
 from skr_core.routers.saving import SavedRouter, read_router
 from skr_core.self_knowledge.records import SelfKnowledge, Stamp
-from skr_core.signals.signals import shared_stamp
 from skr_core.types import Decision
 
 if TYPE_CHECKING:
-    from skr_core.backends.sequence_classifier import SequenceClassifier
+    from skr_core.models.sequence_classifier import SequenceClassifier
 
 ENCODER_FOLDER = "encoder"
 UPDATE_EPOCHS = 1
@@ -57,7 +57,7 @@ class EncoderRouter:
             InputError: Neither answer is right on any record.
             MissingDependency: The extra is not installed.
         """
-        from skr_core.backends.sequence_classifier import SequenceClassifier
+        from skr_core.models.sequence_classifier import SequenceClassifier
 
         texts, labels = _examples(records)
         if not texts:
@@ -107,7 +107,7 @@ class EncoderRouter:
         force: bool = False,
     ) -> Self:
         """Read a router that `save` wrote; see `FittedRouter.load`. It uses no embedder."""
-        from skr_core.backends.sequence_classifier import SequenceClassifier
+        from skr_core.models.sequence_classifier import SequenceClassifier
 
         saved = read_router(path)
         if saved.kind != cls.kind:

@@ -13,16 +13,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skr_core.answering import answer_directly
-from skr_core.backends.ngrams import NgramEmbedder
 from skr_core.errors import DataError, InputError, StampMismatch
 from skr_core.flow import Flow, arun, call, run
+from skr_core.learning.observed import Observed
+from skr_core.learning.rows import Floats, TextEmbedder
+from skr_core.learning.signals import Signals, Training, texts_of
+from skr_core.models.ngrams import NgramEmbedder
 from skr_core.ports import LanguageModel, Retriever
-from skr_core.prompts import checked_question
+from skr_core.prompts.templates import checked_question
 from skr_core.routers.saving import ROUTER_FILE, SavedRouter, read_router
 from skr_core.self_knowledge.records import SelfKnowledge, Stamp
-from skr_core.signals.observed import Observed
-from skr_core.signals.rows import Floats, TextEmbedder
-from skr_core.signals.signals import Signals, Training, texts_of
 from skr_core.types import NO_USAGE, Decision, Usage
 
 _CHECKED = ("model", "retriever", "metric")

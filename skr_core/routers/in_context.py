@@ -10,9 +10,9 @@ from skr_core.answering import generate
 from skr_core.errors import InputError
 from skr_core.flow import Flow
 from skr_core.ports import LanguageModel
+from skr_core.prompts.routing import NEED_TEMPLATES, NEEDS_MORE, NEEDS_NOTHING, ask_need
 from skr_core.routers.model_router import ModelRouter
 from skr_core.routers.prompt import decision_of
-from skr_core.routing_prompts import NEED_TEMPLATES, NEEDS_MORE, NEEDS_NOTHING, ask_need
 from skr_core.self_knowledge.records import SelfKnowledge
 from skr_core.types import Decision, Demonstration
 

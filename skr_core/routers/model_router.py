@@ -8,11 +8,11 @@ from typing import Any, ClassVar, Self
 
 from skr_core.errors import DataError, InputError
 from skr_core.flow import Flow, arun, run
+from skr_core.learning.rows import TextEmbedder
 from skr_core.ports import LanguageModel, Retriever
-from skr_core.prompts import checked_question
+from skr_core.prompts.routing import ROUTING_PROMPT_VERSION
+from skr_core.prompts.templates import checked_question
 from skr_core.routers.saving import ROUTER_FILE, SavedRouter, read_router
-from skr_core.routing_prompts import ROUTING_PROMPT_VERSION
-from skr_core.signals.rows import TextEmbedder
 from skr_core.types import Decision
 
 QUOTED = 120

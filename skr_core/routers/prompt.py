@@ -7,10 +7,10 @@ from typing import Any, ClassVar
 from skr_core.answering import generate
 from skr_core.errors import InputError
 from skr_core.flow import Flow
-from skr_core.need import parse_need
 from skr_core.ports import LanguageModel
+from skr_core.prompts.routing import NEED_TEMPLATES, NeedTemplate, ask_need
+from skr_core.replies.need import parse_need
 from skr_core.routers.model_router import ModelRouter, quoted
-from skr_core.routing_prompts import NEED_TEMPLATES, NeedTemplate, ask_need
 from skr_core.types import Decision, Generation
 
 

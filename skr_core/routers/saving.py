@@ -20,8 +20,8 @@ from skr_core.errors import DataError, InputError, StampMismatch
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from skr_core.learning.rows import TextEmbedder
     from skr_core.ports import LanguageModel, Retriever, Router
-    from skr_core.signals.rows import TextEmbedder
 
 ROUTER_FILE = "router.json"
 ARRAYS_FILE = "arrays.npz"

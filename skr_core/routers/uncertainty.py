@@ -8,12 +8,12 @@ from itertools import combinations
 from typing import Any, ClassVar
 
 from skr_core.answering import answer_directly
-from skr_core.certainty import parse_certainty
 from skr_core.errors import InputError
-from skr_core.evaluation.answers import token_f1
 from skr_core.flow import Flow, gather
-from skr_core.parsing import is_refusal
+from skr_core.metrics.match import token_f1
 from skr_core.ports import LanguageModel
+from skr_core.replies.answer import is_refusal
+from skr_core.replies.certainty import parse_certainty
 from skr_core.routers.model_router import ModelRouter, quoted
 from skr_core.types import NO_USAGE, Decision, Generation
 

@@ -19,13 +19,13 @@ from typing import Any
 from skr_core import answering
 from skr_core.budget import MAX_REFERENCES
 from skr_core.errors import ModelError, RetrieverError
-from skr_core.evaluation.questions import Question
 from skr_core.flow import Flow, arun, call, gather, run
-from skr_core.parsing import is_refusal
 from skr_core.plain import to_plain
 from skr_core.ports import LanguageModel, Retriever
-from skr_core.prompts import PROMPT_VERSION
-from skr_core.self_knowledge.ledger import Ledger, question_key
+from skr_core.prompts.templates import PROMPT_VERSION
+from skr_core.questions import Question
+from skr_core.replies.answer import is_refusal
+from skr_core.self_knowledge.log import Ledger, question_key
 from skr_core.self_knowledge.progress import OnProgress, Progress, Tally
 from skr_core.self_knowledge.records import SelfKnowledge, Stamp
 from skr_core.self_knowledge.scoring import Judge, Metric, TextMetric

@@ -11,7 +11,7 @@ from typing import Any
 import orjson
 
 from skr_core.errors import DataError, StampMismatch
-from skr_core.jsonl import read_jsonl
+from skr_core.files import read_jsonl
 from skr_core.types import Effect
 
 OnSkipped = Callable[[DataError], None]
@@ -26,7 +26,7 @@ class Stamp:
         model: The language model's name.
         retriever: The retriever's name.
         corpus: What was searched, as its collector calls it.
-        prompt_version: `skr_core.prompts.PROMPT_VERSION` and the demonstrations' hash.
+        prompt_version: `skr_core.prompts.templates.PROMPT_VERSION` and the demonstrations' hash.
         metric: What the scores measure.
     """
 

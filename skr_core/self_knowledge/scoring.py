@@ -8,10 +8,11 @@ from typing import Literal, get_args
 
 from skr_core.answering import generate
 from skr_core.errors import InputError, ModelError
-from skr_core.evaluation.answers import contains_gold, exact_match, normalise, token_f1
 from skr_core.flow import Flow
+from skr_core.metrics.match import contains_gold, exact_match, token_f1
 from skr_core.ports import LanguageModel
-from skr_core.routing_prompts import ask_is_right
+from skr_core.prompts.routing import ask_is_right
+from skr_core.texts import normalise
 from skr_core.types import NO_USAGE, Usage
 
 Metric = Literal["contains", "exact_match", "f1", "choice"]

@@ -24,7 +24,7 @@ from langchain_skr import (
     create_skr_graph,
     load_model,
 )
-from skr_core.backends.chroma_store import ChromaStore
+from skr_core.store.chroma_store import ChromaStore
 from skr_core.types import Reference
 from tests.servers import OpenAIServer
 

@@ -18,7 +18,7 @@ from langgraph.graph import END, START, StateGraph
 from langchain_skr import SKRRetriever
 from skr_core.budget import Budget
 from skr_core.errors import InputError, RetrieverError
-from skr_core.prompts import REFUSAL
+from skr_core.prompts.templates import REFUSAL
 from skr_core.routers import AlwaysRetrieve
 from skr_core.testing import MappingRetriever, ScriptedModel
 from skr_core.types import content_id

@@ -17,9 +17,9 @@ from langchain_core.retrievers import BaseRetriever
 from langchain_core.vectorstores import InMemoryVectorStore, VectorStore
 
 from langchain_skr import SKRRetriever, create_skr_chain, create_skr_graph
-from skr_core.backends.bm25 import BM25Index
-from skr_core.backends.chroma_store import ChromaStore
-from skr_core.backends.embedders import HashingEmbedder
+from skr_core.models.embedders import HashingEmbedder
+from skr_core.store.bm25 import BM25Index
+from skr_core.store.chroma_store import ChromaStore
 from skr_core.testing import MappingRetriever
 from skr_core.types import Reference
 from tests.langchain_skr.fakes import ANSWER, QUESTION

@@ -13,7 +13,7 @@ from llama_index.core.retrievers import BaseRetriever
 from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
 from pydantic import Field
 
-from skr_core.prompts import QUERY_LEAD, REFUSAL
+from skr_core.prompts.templates import QUERY_LEAD, REFUSAL
 
 QUESTION = "Where was the director of Jaws born?"
 FOLLOW_UP = "Where was Steven Spielberg born?"

@@ -6,10 +6,10 @@ import pytest
 from llama_index.core.prompts import ChatPromptTemplate, PromptTemplate
 
 from llamaindex_skr.prompt_templates import as_prompts, replaced
-from skr_core import prompts
 from skr_core.errors import InputError
-from skr_core.paper_templates import SKR_TEMPLATES, W2R_TEMPLATES
-from skr_core.prompts import DEFAULT_TEMPLATES, PromptTemplates
+from skr_core.prompts import templates as prompts
+from skr_core.prompts.papers import SKR_TEMPLATES, W2R_TEMPLATES
+from skr_core.prompts.templates import DEFAULT_TEMPLATES, PromptTemplates
 
 BRACES = PromptTemplates(answer_directly='Reply as {{"answer": ...}}: {question}')
 

@@ -24,8 +24,8 @@ from llamaindex_skr import LlamaIndexModel, SKRQueryEngine
 from llamaindex_skr.responses import UNREAD
 from skr_core.budget import Budget
 from skr_core.errors import InputError, ModelError
-from skr_core.paper_templates import SKR_TEMPLATES, W2R_TEMPLATES
-from skr_core.prompts import REFUSAL, PromptTemplates
+from skr_core.prompts.papers import SKR_TEMPLATES, W2R_TEMPLATES
+from skr_core.prompts.templates import REFUSAL, PromptTemplates
 from skr_core.reflectors import JudgeReflector
 from skr_core.routers import NeverRetrieve
 from skr_core.testing import BrokenModel, MappingRetriever, ScriptedModel

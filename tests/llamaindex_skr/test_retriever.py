@@ -12,7 +12,7 @@ from llama_index.core.schema import NodeWithScore, QueryBundle
 from llamaindex_skr import SKRRetriever
 from skr_core.budget import Budget
 from skr_core.errors import InputError, ModelError, RetrieverError
-from skr_core.prompts import QUERY_LEAD, REFUSAL
+from skr_core.prompts.templates import QUERY_LEAD, REFUSAL
 from skr_core.routers import NeverRetrieve
 from skr_core.testing import BrokenModel, MappingRetriever
 from skr_core.types import Decision

@@ -19,13 +19,13 @@ from langchain_skr.adapters import LangChainModel
 from llamaindex_skr import LlamaIndexModel, SKRQueryEngine, openai_like
 from llamaindex_skr.responses import METADATA
 from skr_app.demo_corpus import QUESTION, demo_store
-from skr_core.backends.chroma_store import ChromaStore
 from skr_core.budget import Budget
 from skr_core.extractive import ExtractiveModel
 from skr_core.plain import to_plain
 from skr_core.ports import LanguageModel
-from skr_core.prompts import QUERY_LEAD
+from skr_core.prompts.templates import QUERY_LEAD
 from skr_core.routers import AlwaysRetrieve, NeverRetrieve
+from skr_core.store.chroma_store import ChromaStore
 from skr_core.types import Answer, Decision
 from skr_graphs import GraphAnswerer
 from tests.servers import Messages, OpenAIServer

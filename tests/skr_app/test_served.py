@@ -8,8 +8,8 @@ import pytest
 
 from skr_app import served
 from skr_app.options import Search
-from skr_core.backends.chroma_store import ChromaStore
 from skr_core.errors import InputError
+from skr_core.store.chroma_store import ChromaStore
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from skr_core.metadata import flat_metadata
+from skr_core.types import flat_metadata
 
 
 @pytest.mark.parametrize("value", ["", "text", True, False, 0, -(2**63), 2**63 - 1, 0.0, -1.5e300])

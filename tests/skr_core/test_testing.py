@@ -9,7 +9,7 @@ import pytest
 
 from skr_core.errors import ModelError, RetrieverError
 from skr_core.ports import LanguageModel, Retriever
-from skr_core.prompts import answer_directly, judge
+from skr_core.prompts.templates import answer_directly, judge
 from skr_core.testing import BrokenModel, MappingRetriever, ScriptedModel
 
 ASK = answer_directly("Who?")

@@ -12,7 +12,7 @@ import pytest
 
 from skr_core.errors import ModelError, RetrieverError, StoreError
 from skr_core.ports import OnToken
-from skr_core.prompts import REFUSAL
+from skr_core.prompts.templates import REFUSAL
 from skr_core.testing import MappingRetriever, ScriptedModel
 from skr_core.types import Generation, Prompt, Reference, Reflection, Task
 

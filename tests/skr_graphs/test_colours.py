@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from skr_core.prompts import REFUSAL
+from skr_core.prompts.templates import REFUSAL
 from skr_core.reflectors import JudgeReflector
 from skr_core.testing import ScriptedModel
 from skr_graphs import create_self_completion_graph

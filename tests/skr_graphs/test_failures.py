@@ -10,7 +10,7 @@ from skr_core.answering import answer_directly
 from skr_core.budget import Budget
 from skr_core.errors import InputError, ModelError
 from skr_core.flow import run
-from skr_core.prompts import REFUSAL
+from skr_core.prompts.templates import REFUSAL
 from skr_core.reflectors import JudgeReflector
 from skr_core.testing import ScriptedModel
 from skr_core.types import Generation, Reference

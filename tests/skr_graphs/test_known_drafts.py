@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from skr_core.budget import Budget
-from skr_core.prompts import DEFAULT_TEMPLATES
+from skr_core.prompts.templates import DEFAULT_TEMPLATES
 from skr_core.routers import CombinedRouter
 from skr_core.testing import ScriptedModel
 from skr_core.types import Demonstration

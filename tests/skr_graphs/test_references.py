@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from skr_core.prompts import REFUSAL
+from skr_core.prompts.templates import REFUSAL
 from skr_core.reflectors import JudgeReflector
 from skr_core.testing import MappingRetriever, ScriptedModel
 from skr_core.types import content_id

@@ -14,7 +14,7 @@ from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 
 from skr_core.budget import Budget
 from skr_core.errors import InputError, ModelError
-from skr_core.prompts import REFUSAL
+from skr_core.prompts.templates import REFUSAL
 from skr_core.routers import NeverRetrieve
 from skr_core.testing import BrokenModel, ScriptedModel
 from skr_core.types import Demonstration

@@ -9,7 +9,7 @@ import pytest
 
 from skr_core.budget import Budget
 from skr_core.ports import Reflector, Router
-from skr_core.prompts import REFUSAL
+from skr_core.prompts.templates import REFUSAL
 from skr_core.reflectors import JudgeReflector
 from skr_core.routers import NeverRetrieve
 from skr_core.testing import MappingRetriever, ScriptedModel

@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skr_core.citations import MarkerResolver, resolve_citations
-from skr_core.parsing import LONGEST_OPENING
-from skr_core.prompts import REFUSAL
+from skr_core.prompts.templates import REFUSAL
+from skr_core.references.citations import MarkerResolver, resolve_citations
 from skr_core.reflectors import JudgeReflector
+from skr_core.replies.answer import LONGEST_OPENING
 from skr_core.routers import NeverRetrieve
 from skr_core.testing import ScriptedModel
 from skr_core.types import Reference

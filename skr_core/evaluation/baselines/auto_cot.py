@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from skr_core.answering import generate
-from skr_core.evaluation.baselines.wording import STEP_BY_STEP, ask
 from skr_core.flow import Flow, gather
 from skr_core.ports import LanguageModel
+from skr_core.prompts.baselines import STEP_BY_STEP, ask
 from skr_core.types import Demonstration, Usage
 
 if TYPE_CHECKING:

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from skr_core.answering import generate
 from skr_core.evaluation.baselines.parts import concluded, spend
-from skr_core.evaluation.baselines.wording import ANSWER_LEAD, RECITE, STEP_BY_STEP, ask
 from skr_core.flow import Flow
 from skr_core.ports import LanguageModel
+from skr_core.prompts.baselines import ANSWER_LEAD, RECITE, STEP_BY_STEP, ask
 from skr_core.types import Answer, Demonstration, Prompt, Usage
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 
-from skr_core.citations import resolve_citations
 from skr_core.flow import Flow, arun, run
+from skr_core.references.citations import resolve_citations
 from skr_core.types import Answer, Decision, Reference, Round, Usage
 
 AnswerFlow = Callable[[str], Flow[Answer]]

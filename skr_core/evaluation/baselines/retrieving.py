@@ -6,9 +6,10 @@ import re
 from collections.abc import Sequence
 
 from skr_core.answering import generate
-from skr_core.citations import split_sentences
 from skr_core.evaluation.baselines.parts import concluded, round_of, spend
-from skr_core.evaluation.baselines.wording import (
+from skr_core.flow import Flow, call
+from skr_core.ports import LanguageModel, Retriever
+from skr_core.prompts.baselines import (
     FINAL,
     FOLLOW_UP,
     FOLLOW_UPS_NEEDED,
@@ -16,8 +17,7 @@ from skr_core.evaluation.baselines.wording import (
     SELF_ASK_EXAMPLE,
     ask,
 )
-from skr_core.flow import Flow, call
-from skr_core.ports import LanguageModel, Retriever
+from skr_core.references.citations import split_sentences
 from skr_core.types import Answer, Demonstration, Prompt, Reference, Round, Usage
 
 PASSAGES = 3

@@ -25,7 +25,7 @@ from typing import Any, Literal
 import orjson
 
 from skr_core.errors import DataError
-from skr_core.evaluation.questions import Context, Question
+from skr_core.questions import Context, Question
 
 YES_NO = ("yes", "no")
 TRUE_FALSE = ("true", "false")

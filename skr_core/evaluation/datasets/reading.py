@@ -15,8 +15,8 @@ import orjson
 
 from skr_core.errors import DataError, InputError
 from skr_core.evaluation.datasets.formats import FORMATS, Fields, Format
-from skr_core.evaluation.questions import Question
-from skr_core.jsonl import read_jsonl
+from skr_core.files import read_jsonl
+from skr_core.questions import Question
 
 Rows = Iterator[tuple[int, Mapping[str, Any]]]
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from skr_core.evaluation.asking import System
-from skr_core.evaluation.knowledge import (
+from skr_core.evaluation.experiments.knowledge import (
     answer_given,
     can_be_corrupted,
     can_be_partial,
@@ -15,14 +14,15 @@ from skr_core.evaluation.knowledge import (
     partial,
     with_noise,
 )
-from skr_core.evaluation.measuring import Judged
-from skr_core.evaluation.questions import Question
-from skr_core.evaluation.reflection import ReflectionScores
-from skr_core.evaluation.reliance import relies
-from skr_core.evaluation.statistics import Interval, bootstrap
-from skr_core.evaluation.tables import Result, Row, compare, row_of
-from skr_core.paper_templates import W2R_TEMPLATES
+from skr_core.evaluation.report.tables import Result, Row, compare, row_of
+from skr_core.evaluation.running.asking import System
+from skr_core.evaluation.running.measuring import Judged
+from skr_core.metrics.reflection import ReflectionScores
+from skr_core.metrics.reliance import relies
+from skr_core.metrics.statistics import Interval, bootstrap
 from skr_core.ports import LanguageModel
+from skr_core.prompts.papers import W2R_TEMPLATES
+from skr_core.questions import Question
 from skr_core.types import Reference
 
 Conditions = Mapping[str, Sequence[Judged]]

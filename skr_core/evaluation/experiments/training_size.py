@@ -7,11 +7,11 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from skr_core.errors import InputError
-from skr_core.evaluation.measuring import Judged
-from skr_core.evaluation.questions import Question
-from skr_core.evaluation.tables import Result, compare, row_of
+from skr_core.evaluation.report.tables import Result, compare, row_of
+from skr_core.evaluation.running.measuring import Judged
 from skr_core.flow import Flow, call, gather
 from skr_core.ports import Router
+from skr_core.questions import Question
 
 if TYPE_CHECKING:
     from skr_core.self_knowledge.records import SelfKnowledge

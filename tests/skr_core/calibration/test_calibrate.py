@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from skr_core import RoutingCurve, calibrate, collect
-from skr_core.backends.ngrams import NgramEmbedder
 from skr_core.calibration.folds import folds
 from skr_core.errors import InputError, StampMismatch
-from skr_core.evaluation import Question
+from skr_core.models.ngrams import NgramEmbedder
+from skr_core.questions import Question
 from skr_core.routers import AlwaysRetrieve, KNNRouter, NeverRetrieve, load_router
 from skr_core.self_knowledge import SelfKnowledge
 from skr_core.testing import MappingRetriever

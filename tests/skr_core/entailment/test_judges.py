@@ -13,7 +13,7 @@ from skr_core.entailment import (
     RememberingEntailment,
     parse_entailment,
 )
-from skr_core.evaluation.journal import Journal
+from skr_core.evaluation.running.log import Journal
 from skr_core.ports import EntailmentModel
 from skr_core.reflectors import EntailmentReflector
 from skr_core.testing import BrokenModel, ScriptedModel

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skr_core import prompts
 from skr_core.extractive import ExtractiveModel
-from skr_core.parsing import parse_queries
 from skr_core.ports import LanguageModel
+from skr_core.prompts import templates as prompts
+from skr_core.replies.answer import parse_queries
 from skr_core.types import Prompt, Reference, Task
 
 MODEL = ExtractiveModel()

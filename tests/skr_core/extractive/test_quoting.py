@@ -1,7 +1,6 @@
 """Choosing sentences, and judging whether they suffice."""
 
-from skr_core.extractive.quoting import MAX_QUOTES, choose_quotes
-from skr_core.extractive.sufficiency import is_sufficient
+from skr_core.extractive.quoting import MAX_QUOTES, choose_quotes, is_sufficient
 from skr_core.types import Reference
 
 FILM = Reference.of("Jaws is a film. It was directed by Steven Spielberg.", "Jaws (film)")

@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skr_core.extractive.text import content_words, names, split_sentences, words
+from skr_core.extractive.text import content_words, names, split_sentences
+from skr_core.texts import words
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from skr_core.backends.embedders import HashingEmbedder
 from skr_core.errors import DataError, InputError, StampMismatch
+from skr_core.models.embedders import HashingEmbedder
 from skr_core.routers import (
     AlwaysRetrieve,
     ClassifierRouter,
@@ -115,7 +115,7 @@ def test_records_of_another_model_are_refused(fit: Fit):
 
 @every
 def test_many_questions_at_once_score_as_one_by_one(fit: Fit):
-    from skr_core.signals import Observed, Signals
+    from skr_core.learning import Observed, Signals
 
     router = fit(records(10))
     seen = [Observed(question, "I don't know.") for question in (firm("Omega"), river("Omega"))]

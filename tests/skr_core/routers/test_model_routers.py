@@ -10,7 +10,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from skr_core.errors import InputError, ModelError
-from skr_core.need import parse_need
+from skr_core.prompts.routing import (
+    ANSWER_ALONE,
+    CERTAINTY_ALONE,
+    CHALLENGE,
+    NEED_TEMPLATES,
+    STRATEGIES,
+    ask_certainty,
+)
+from skr_core.replies.need import parse_need
 from skr_core.routers import (
     CertaintyLevelRouter,
     ConfidenceRouter,
@@ -21,14 +29,6 @@ from skr_core.routers import (
 from skr_core.routers.certainty_level import certainty_level
 from skr_core.routers.model_router import ModelRouter
 from skr_core.routers.uncertainty import agreement, token_probability
-from skr_core.routing_prompts import (
-    ANSWER_ALONE,
-    CERTAINTY_ALONE,
-    CHALLENGE,
-    NEED_TEMPLATES,
-    STRATEGIES,
-    ask_certainty,
-)
 from skr_core.self_knowledge.records import SelfKnowledge
 from skr_core.testing import BrokenModel, ScriptedModel
 from skr_core.types import Decision, Generation, Prompt, Usage

@@ -17,8 +17,8 @@ from pathlib import Path
 import pytest
 
 from skr_core.errors import InputError, ModelError, StampMismatch
-from skr_core.evaluation.questions import Question
-from skr_core.prompts import REFUSAL, answer_directly, answer_with_references
+from skr_core.prompts.templates import REFUSAL, answer_directly, answer_with_references
+from skr_core.questions import Question
 from skr_core.self_knowledge import Judge, Progress, SelfKnowledge, acollect, collect
 from skr_core.self_knowledge.records import read_self_knowledge
 from skr_core.testing import MappingRetriever, ScriptedModel
@@ -250,7 +250,7 @@ def test_no_more_are_under_way_than_allowed(gather: Collect):
 KILLED = """
 import os, sys, time
 from pathlib import Path
-from skr_core.evaluation.questions import Question
+from skr_core.questions import Question
 from skr_core.self_knowledge import collect
 from skr_core.testing import MappingRetriever
 from skr_core.types import Generation

@@ -1,0 +1,16 @@
+from .budget import Budget as Budget
+from .calibration.calibrate import calibrate as calibrate
+from .calibration.curve import RoutingCurve as RoutingCurve
+from .errors import SKRError as SKRError
+from .self_knowledge.collect import acollect as acollect
+from .self_knowledge.collect import collect as collect
+from .types import Answer as Answer
+from .types import Citation as Citation
+from .types import Decision as Decision
+from .types import Demonstration as Demonstration
+from .types import Generation as Generation
+from .types import Prompt as Prompt
+from .types import Reference as Reference
+from .types import Reflection as Reflection
+from .types import Round as Round
+from .types import Usage as Usage

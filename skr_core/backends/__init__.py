@@ -1,1 +1,0 @@
-"""What touches a heavy library: one file each, imported only when used."""

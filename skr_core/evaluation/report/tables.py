@@ -1,0 +1,154 @@
+"""What an experiment found, as a table for people and for programs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from skr_core.evaluation.running.measuring import Judged, difference, mean, measures_of
+from skr_core.metrics.statistics import Interval
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One condition.
+
+    Attributes:
+        name: Of the condition.
+        cells: A mean with its interval, by measure.
+    """
+
+    name: str
+    cells: Mapping[str, Interval]
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Two conditions on the same questions, paired.
+
+    Attributes:
+        name: Of the condition.
+        against: Of the one it is compared with.
+        cells: Mean difference, by measure.
+    """
+
+    name: str
+    against: str
+    cells: Mapping[str, Interval]
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """A whole experiment.
+
+    Attributes:
+        experiment: Its name.
+        title: What it asks, in words.
+        settings: What it was made with.
+        rows: One a condition.
+        comparisons: Of conditions.
+        plotted: The measures that the plot shows.
+        notes: What a reader has to know.
+    """
+
+    experiment: str
+    title: str
+    settings: Mapping[str, str]
+    rows: tuple[Row, ...]
+    comparisons: tuple[Comparison, ...] = ()
+    plotted: tuple[str, ...] = ("answer_accuracy",)
+    notes: tuple[str, ...] = field(default=())
+
+    @property
+    def measures(self) -> list[str]:
+        """Every measure of any row, in order."""
+        return list(dict.fromkeys(measure for row in self.rows for measure in row.cells))
+
+
+def row_of(name: str, judged: Sequence[Judged], measures: Sequence[str] | None = None) -> Row:
+    """The means of a condition, of all measures or of those named that it has."""
+    present = measures_of(judged)
+    chosen = present if measures is None else [each for each in measures if each in present]
+    return Row(name, {measure: mean(judged, measure) for measure in chosen})
+
+
+def compare(
+    name: str,
+    judged: Sequence[Judged],
+    against: str,
+    other: Sequence[Judged],
+    measures: Sequence[str] | None = None,
+) -> Comparison:
+    """The paired differences of two conditions, for the measures that both have."""
+    both = [each for each in measures_of(judged) if each in set(measures_of(other))]
+    chosen = both if measures is None else [each for each in measures if each in both]
+    cells = {measure: difference(judged, other, measure) for measure in chosen}
+    return Comparison(name, against, cells)
+
+
+def to_markdown(result: Result) -> str:
+    """The tables of a result: means with their 95 % intervals, n, and what failed.
+
+    Example:
+        >>> row = Row("always", {"answer_accuracy": Interval(0.5, 0.25, 0.75, 4, 1)})
+        >>> print(to_markdown(Result("demo", "Does it pay?", {"model": "small"}, (row,))))
+        # demo: Does it pay?
+        <BLANKLINE>
+        model: small
+        <BLANKLINE>
+        | | answer_accuracy | n | n_failed |
+        |---|---:|---:|---:|
+        | always | 0.500 (0.250 to 0.750) | 4 | 1 |
+        <BLANKLINE>
+    """
+    measures = result.measures
+    lines = [f"# {result.experiment}: {result.title}", ""]
+    lines += [f"{name}: {value}" for name, value in result.settings.items()]
+    lines += ["", _row("", [*measures, "n", "n_failed"]), _rule(len(measures) + 2)]
+    for row in result.rows:
+        cells = [shown(row.cells.get(measure)) for measure in measures]
+        lines.append(_row(row.name, [*cells, *counts(row.cells)]))
+    if result.comparisons:
+        measures = list(dict.fromkeys(each for row in result.comparisons for each in row.cells))
+        lines += ["", "Differences on the same questions, paired:", ""]
+        lines += [_row("", [*measures, "n", "n_failed"]), _rule(len(measures) + 2)]
+        for each in result.comparisons:
+            cells = [shown(each.cells.get(measure), signed=True) for measure in measures]
+            lines.append(_row(f"{each.name} − {each.against}", [*cells, *counts(each.cells)]))
+    lines += ["", *result.notes] if result.notes else []
+    return "\n".join(lines) + "\n"
+
+
+def shown(interval: Interval | None, *, signed: bool = False) -> str:
+    """A mean with its interval; nothing where nothing could be judged.
+
+    Example:
+        >>> shown(Interval(0.5, 0.25, 0.75, 4)), shown(None), shown(Interval(2500.0, 2400, 2600, 9))
+        ('0.500 (0.250 to 0.750)', '–', '2,500 (2,400 to 2,600)')
+    """
+    if interval is None or not interval.n:
+        return "–"
+    largest = max(abs(interval.mean), abs(interval.low), abs(interval.high))
+    digits = 0 if largest >= 1000 else 1 if largest >= 10 else 3
+    digits = 5 if 0 < largest < 0.01 else digits
+    form = f"{'+' if signed else ''},.{digits}f"
+    return f"{interval.mean:{form}} ({interval.low:{form}} to {interval.high:{form}})"
+
+
+def counts(cells: Mapping[str, Interval]) -> list[str]:
+    """Questions judged and failed; a range where the measures differ."""
+    found = []
+    for name in ("n", "n_failed"):
+        values = {getattr(cell, name) for cell in cells.values()} or {0}
+        low, high = min(values), max(values)
+        found.append(str(low) if low == high else f"{low}–{high}")
+    return found
+
+
+def _row(name: str, cells: Sequence[str]) -> str:
+    escaped = (" ".join(cell.replace("|", "\\|").split()) for cell in (name, *cells))
+    return "| " + " | ".join(escaped) + " |" if name else "| | " + " | ".join(cells) + " |"
+
+
+def _rule(columns: int) -> str:
+    return "|---|" + "---:|" * columns

@@ -1,0 +1,1 @@
+"""Asking systems the same questions, and judging what they answer."""

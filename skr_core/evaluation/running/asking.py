@@ -1,0 +1,153 @@
+"""Asking several systems the same questions, with a journal: an interrupted run goes on.
+
+A question that fails is counted and not kept, so that the next run asks it again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from itertools import count
+
+from skr_core.errors import ModelError, RetrieverError
+from skr_core.evaluation.run import OnProgress
+from skr_core.evaluation.running.log import Journal
+from skr_core.flow import Flow, call, gather
+from skr_core.plain import from_plain, to_plain
+from skr_core.ports import QuestionAnswerer
+from skr_core.questions import Question
+from skr_core.types import Answer
+
+Ask = Callable[[Question], Flow[Answer]]
+"""How a system is asked one question; it may use what is recorded of it, such as its contexts."""
+
+
+@dataclass(frozen=True)
+class System:
+    """Something that answers questions, under a name.
+
+    Attributes:
+        name: In tables and in the journal.
+        ask: Answers one question.
+        key: Its name in the journal where that differs, as of two names for one thing.
+    """
+
+    name: str
+    ask: Ask = field(repr=False)
+    key: str = ""
+
+    @classmethod
+    def of(cls, name: str, answerer: QuestionAnswerer, *, key: str = "") -> System:
+        """A system that sees the question alone."""
+        return cls(name, lambda each: call(answerer.answer, answerer.aanswer, each.asked), key)
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """One question put to one system: an answer, or the failure in words."""
+
+    question: Question
+    answer: Answer | None
+    failure: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Answers:
+    """What one system answered, in the order of the questions.
+
+    Attributes:
+        system: Its name.
+        asked: One for each question.
+        seconds: All its sessions took together.
+    """
+
+    system: str
+    asked: tuple[Asked, ...]
+    seconds: float
+
+    @property
+    def n_failed(self) -> int:
+        """Questions without an answer."""
+        return sum(each.answer is None for each in self.asked)
+
+    @property
+    def last_failure(self) -> str:
+        """In words; empty where nothing failed."""
+        return next((each.failure for each in reversed(self.asked) if each.failure), "")
+
+
+def ask_all(
+    system: System,
+    questions: Sequence[Question],
+    journal: Journal,
+    *,
+    concurrency: int = 8,
+    on_progress: OnProgress | None = None,
+) -> Flow[Answers]:
+    """Ask a system every question that the journal does not hold yet.
+
+    Args:
+        system: What is asked.
+        questions: What it is asked.
+        journal: Holds what was answered before, and gets what is answered now.
+        concurrency: Questions under way at a time.
+        on_progress: Told after each question.
+
+    Example:
+        >>> from skr_core.evaluation.experiments.knowledge import answer_given
+        >>> from skr_core.flow import run
+        >>> from skr_core.testing import ScriptedModel
+        >>> model = ScriptedModel(["Paris."])
+        >>> system = System("closed book", lambda each: answer_given(model, each, ()))
+        >>> run(ask_all(system, [Question("1", "Capital?", ("Paris",))], Journal(None))).n_failed
+        0
+    """
+    done, started = count(1), time.perf_counter()
+    session = f"{time.time():.3f}"
+    name = system.key or system.name
+
+    def one(question: Question) -> Flow[Asked]:
+        key = journal_key(name, question)
+        if (row := journal.rows.get(key)) is not None:
+            asked = Asked(question, from_plain(Answer, row["answer"]))
+        else:
+            try:
+                answer = yield from system.ask(question)
+            except (ModelError, RetrieverError) as error:
+                asked = Asked(question, None, " ".join(str(error).split()))
+            else:
+                asked = Asked(question, answer)
+                line = {
+                    "key": key,
+                    "system": name,
+                    "id": question.id,
+                    "session": session,
+                    "elapsed": time.perf_counter() - started,
+                    "answer": to_plain(answer),
+                }
+                yield from call(journal.append, journal.aappend, [line])
+        if on_progress is not None:
+            on_progress(next(done), len(questions))
+        return asked
+
+    asked = yield from gather([one(question) for question in questions], limit=concurrency)
+    return Answers(system.name, tuple(asked), _seconds(journal, name))
+
+
+def journal_key(system: str, question: Question) -> str:
+    """What makes two askings the same: the system, and the question with all that it brings."""
+    said = repr((question.id, question.asked, question.contexts, question.supporting_titles))
+    digest = hashlib.blake2b(said.encode(errors="surrogatepass"), digest_size=12).hexdigest()
+    return f"{system}/{digest}"
+
+
+def _seconds(journal: Journal, name: str) -> float:
+    """The last answer of each session tells how long it worked for the system."""
+    sessions: dict[str, float] = {}
+    for row in journal.rows.values():
+        if row["system"] == name:
+            session = str(row["session"])
+            sessions[session] = max(float(row["elapsed"]), sessions.get(session, 0.0))
+    return sum(sessions.values())

@@ -1,0 +1,1 @@
+"""From files to passages in a reference store."""

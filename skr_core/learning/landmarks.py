@@ -1,0 +1,175 @@
+"""LandmarkRidge: kernel ridge regression for many records, seen through a thousand of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skr_core.learning.kernel import Kernel
+from skr_core.learning.ridge import NOISE, repeated
+from skr_core.learning.rows import Floats
+from skr_core.learning.signals import Signals
+
+LANDMARKS = 1000
+"""Enough for what a few hundred thousand noisy labels can tell; memory and time are linear in the
+number of records."""
+BLOCK = 4096
+"""Records looked at together: 32 MB of likenesses."""
+JITTER = 1e-8
+"""Keeps the landmarks' matrix invertible where two of them are the same."""
+
+
+class LandmarkRidge:
+    """Predicts targets as a weighted sum of likenesses to the landmarks alone.
+
+    Every record counts (the "subset of regressors" of sparse Gaussian processes); what it adds is a
+    sum, so that more records can be added at any time, and none need be kept.
+
+    Args:
+        kernel: How alike two questions are.
+        landmarks: Some of the records, m of them.
+        targets: What happened at the landmarks, shape (m, t): evidence, not used to predict.
+        sums: Σφφ' (m, m), Σφ (m, 1), Σφy' (m, t), Σy (t,) and n over the records, by name.
+    """
+
+    def __init__(
+        self, kernel: Kernel, landmarks: Signals, targets: Floats, sums: Mapping[str, Floats]
+    ) -> None:
+        self.kernel, self.signals, self.targets = kernel, landmarks, targets
+        self._sums = dict(sums)
+
+    @classmethod
+    def fit(cls, kernel: Kernel, signals: Signals, targets: Floats) -> LandmarkRidge:
+        """Choose the landmarks by lot and add up all records."""
+        n, t = targets.shape
+        chosen = landmarks_of(n)
+        m = len(chosen)
+        nothing = {
+            "products": np.zeros((m, m)),
+            "places": np.zeros((m, 1)),
+            "moments": np.zeros((m, t)),
+            "total": np.zeros(t),
+            "count": np.zeros(()),
+        }
+        model = cls(kernel, signals[chosen], targets[chosen], nothing)
+        return model.extended(signals, targets)
+
+    def predict(self, signals: Signals) -> Floats:
+        """Predict the targets, shape (n, t)."""
+        parts = [
+            self.kernel.between(signals[b], self.signals) @ self._weights
+            for b in _blocks(len(signals))
+        ]
+        return np.concatenate(parts or [np.zeros((0, self.targets.shape[1]))]) + self._mean
+
+    def held_out(self, signals: Signals, targets: Floats, groups: NDArray[np.int64]) -> Floats:
+        """What each record would have been predicted without it, the landmarks staying as they are.
+
+        Args:
+            signals: Of the records that were added, n of them.
+            targets: Theirs, shape (n, t).
+            groups: Records of equal numbers are left out together, shape (n,).
+        """
+        from scipy.linalg import cho_factor, cho_solve
+
+        factor = cho_factor(self._ridge)
+        found = np.empty_like(targets)
+        for block in _blocks(len(signals)):
+            seen = self._seen(signals[block])
+            residual = targets[block] - self._mean - seen @ self._solved
+            own = np.einsum("nm,mn->n", seen, cho_solve(factor, seen.T))
+            found[block] = targets[block] - residual / (1 - own)[:, None]
+        for group in repeated(groups):
+            seen = self._seen(signals[group])
+            residual = targets[group] - self._mean - seen @ self._solved
+            # (1 - H)⁻¹ r by whichever of both sides is smaller.
+            if len(group) <= len(self.signals):
+                rest = np.eye(len(group)) - seen @ cho_solve(factor, seen.T)
+                error = np.linalg.solve(rest, residual)
+            else:
+                without = np.linalg.solve(self._ridge - seen.T @ seen, seen.T @ residual)
+                error = residual + seen @ without
+            found[group] = targets[group] - error
+        return found
+
+    def extended(self, signals: Signals, targets: Floats) -> LandmarkRidge:
+        """With more records; costs the same for each, however many there are."""
+        sums = {name: np.array(value) for name, value in self._sums.items()}
+        for block in _blocks(len(signals)):
+            seen, wanted = self._seen(signals[block]), targets[block]
+            sums["products"] += seen.T @ seen
+            sums["places"] += seen.sum(axis=0)[:, None]
+            sums["moments"] += seen.T @ wanted
+            sums["total"] += wanted.sum(axis=0)
+            sums["count"] += len(wanted)
+        return LandmarkRidge(self.kernel, self.signals, self.targets, sums)
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """As plain arrays, for a file."""
+        own = {f"sum_{name}": value for name, value in self._sums.items()}
+        return own | {"targets": self.targets} | self.kernel.arrays() | self.signals.arrays()
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> LandmarkRidge:
+        """What `arrays` was made of."""
+        return cls(
+            Kernel.from_arrays(arrays),
+            Signals.from_arrays(arrays),
+            arrays["targets"],
+            {name.removeprefix("sum_"): arrays[name] for name in arrays if name.startswith("sum_")},
+        )
+
+    def _seen(self, signals: Signals) -> Floats:
+        """Coordinates in which the landmarks' own likeness is the identity, shape (n, m)."""
+        from scipy.linalg import solve_triangular
+
+        likeness = self.kernel.between(signals, self.signals)
+        seen: Floats = solve_triangular(self._lower, likeness.T, lower=True).T
+        return seen
+
+    @cached_property
+    def _lower(self) -> Floats:
+        among = self.kernel.between(self.signals, self.signals)
+        among.flat[:: len(self.signals) + 1] += JITTER * among[0, 0]
+        lower: Floats = np.asarray(np.linalg.cholesky(among), dtype=np.float64)
+        return lower
+
+    @cached_property
+    def _mean(self) -> Floats:
+        mean: Floats = self._sums["total"] / self._sums["count"]
+        return mean
+
+    @cached_property
+    def _ridge(self) -> Floats:
+        return self._sums["products"] + NOISE * np.eye(len(self.signals))
+
+    @cached_property
+    def _solved(self) -> Floats:
+        centred = self._sums["moments"] - self._sums["places"] * self._mean
+        solved: Floats = np.asarray(np.linalg.solve(self._ridge, centred), dtype=np.float64)
+        return solved
+
+    @cached_property
+    def _weights(self) -> Floats:
+        from scipy.linalg import solve_triangular
+
+        weights: Floats = solve_triangular(self._lower, self._solved, lower=True, trans="T")
+        return weights
+
+
+def landmarks_of(n: int) -> NDArray[np.int64]:
+    """Which of n records are the landmarks: as many as there are to be, by lot.
+
+    Example:
+        >>> len(landmarks_of(50_000))
+        1000
+    """
+    return np.sort(np.random.default_rng(0).permutation(n)[:LANDMARKS])
+
+
+def _blocks(n: int) -> Iterator[slice]:
+    return (slice(start, start + BLOCK) for start in range(0, n, BLOCK))

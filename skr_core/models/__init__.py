@@ -1,0 +1,1 @@
+"""Local models behind the ports, and what every framework's client of a hosted one shares."""

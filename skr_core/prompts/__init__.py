@@ -1,0 +1,1 @@
+"""Every word that is sent to a language model: one module for each occasion."""

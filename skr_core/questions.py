@@ -1,0 +1,202 @@
+"""Reading questions with their gold answers, and what else is recorded of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from skr_core.errors import DataError
+from skr_core.files import read_jsonl
+from skr_core.types import Reference
+
+_VERDICTS = ({"yes", "no"}, {"true", "false"})
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """A passage that was published with a question.
+
+    Attributes:
+        title: Of the passage.
+        text: The passage.
+        sentences: Of the text, where they were published apart.
+        supporting: Whether the answer needs it; None where only titles are recorded.
+    """
+
+    title: str
+    text: str
+    sentences: tuple[str, ...] = ()
+    supporting: bool | None = None
+
+    @property
+    def reference(self) -> Reference:
+        """The passage as something that can be cited."""
+        return Reference.of(self.text, self.title)
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A question to be judged.
+
+    Attributes:
+        id: Its own, or its line's number.
+        question: The text.
+        gold: Right answers; any of them counts.
+        supporting_titles: Of the passages that the answer needs; empty where not recorded.
+        supporting_facts: Of their sentences: title and index from 0.
+        contexts: Passages published with it, needed and not.
+        choices: The options of a multiple choice, a yes or no, or a true or false.
+        key_facts: What an answer has to say (RaLLM §3).
+    """
+
+    id: str
+    question: str
+    gold: tuple[str, ...]
+    supporting_titles: tuple[str, ...] = ()
+    supporting_facts: tuple[tuple[str, int], ...] = ()
+    contexts: tuple[Context, ...] = ()
+    choices: tuple[str, ...] = ()
+    key_facts: tuple[str, ...] = ()
+
+    @property
+    def asked(self) -> str:
+        """The question in the form of SKR Table 4, with its options where it has any.
+
+        Example:
+            >>> Question("1", "Is it far?", ("no",), choices=("yes", "no")).asked
+            'Yes or No: Is it far?'
+            >>> Question("1", "Where?", ("inn",), choices=("sea", "inn")).asked
+            'Where? Answer Choices: (a) sea (b) inn'
+        """
+        options = {choice.lower() for choice in self.choices}
+        if not options:
+            return self.question
+        if options == _VERDICTS[0]:
+            return f"Yes or No: {self.question}"
+        if options == _VERDICTS[1]:
+            return f"{self.question} True or False?"
+        listed = " ".join(
+            f"({chr(ord('a') + place)}) {choice}" for place, choice in enumerate(self.choices)
+        )
+        return f"{self.question} Answer Choices: {listed}"
+
+    @property
+    def gold_contexts(self) -> tuple[Context, ...]:
+        """The contexts that the answer needs."""
+        return tuple(each for each in self.contexts if self._needs(each))
+
+    @property
+    def noise_contexts(self) -> tuple[Context, ...]:
+        """The contexts that it does not need."""
+        return tuple(each for each in self.contexts if not self._needs(each))
+
+    def _needs(self, context: Context) -> bool:
+        if context.supporting is not None:
+            return context.supporting
+        return context.title in self.supporting_titles
+
+
+def read_questions(
+    path: str | Path, *, limit: int | None = None, skip_bad: bool = False
+) -> list[Question]:
+    """Read a JSONL file of questions, plain or gzip-compressed.
+
+    A line holds ``question``; the gold answers as ``answers``, ``gold`` or ``answer``; and where
+    known ``id``, ``supporting_titles``, ``supporting_facts`` (pairs of title and sentence index),
+    ``contexts`` (objects with ``title``, ``text`` and perhaps ``sentences`` and
+    ``is_supporting``), ``choices`` and ``key_facts``. The files that data sets are published as
+    are read by `skr_core.evaluation.datasets.read_dataset`.
+
+    Args:
+        path: The file.
+        limit: How many to read at most.
+        skip_bad: Leave out broken lines instead of raising.
+
+    Raises:
+        InputError: There is no such file.
+        DataError: A line is broken, or none holds a question.
+    """
+    questions = list(islice(_read(Path(path), skip_bad), limit))
+    if not questions:
+        raise DataError(path, None, "there is no question in this file")
+    return questions
+
+
+def corpus_of(questions: list[Question]) -> list[Reference]:
+    """Every context of the questions, none twice: a corpus where there is no other.
+
+    Example:
+        >>> jaws = Context("Jaws", "A film.")
+        >>> len(corpus_of([Question("1", "?", (), contexts=(jaws, jaws))]))
+        1
+    """
+    found = (context.reference for question in questions for context in question.contexts)
+    return list({reference.id: reference for reference in found if reference.text}.values())
+
+
+def _read(path: Path, skip_bad: bool) -> Iterator[Question]:
+    for number, row in read_jsonl(path, skip_bad=skip_bad):
+        try:
+            question = _question(path, number, row)
+        except DataError:
+            if not skip_bad:
+                raise
+        else:
+            yield question
+
+
+def _question(path: Path, number: int, row: Mapping[str, Any]) -> Question:
+    question = row.get("question")
+    if not isinstance(question, str) or not question.strip():
+        raise DataError(path, number, 'the field "question" is missing or empty')
+    gold = _texts(path, number, row.get("answers") or row.get("gold") or row.get("answer"))
+    choices = _texts(path, number, row.get("choices"))
+    if not choices and row.get("type") == "boolean":
+        yes_or_no = {each.lower() for each in gold} <= _VERDICTS[0]
+        choices = ("yes", "no") if yes_or_no else ("true", "false")
+    return Question(
+        id=str(row.get("id", number)),
+        question=question.strip(),
+        gold=gold,
+        supporting_titles=_texts(path, number, row.get("supporting_titles")),
+        supporting_facts=tuple(_facts(path, number, row.get("supporting_facts"))),
+        contexts=tuple(_contexts(path, number, row.get("contexts"))),
+        choices=choices,
+        key_facts=_texts(path, number, row.get("key_facts")),
+    )
+
+
+def _texts(path: Path, number: int, given: Any) -> tuple[str, ...]:
+    """One text or a list of texts; nothing is no text."""
+    texts = [given] if isinstance(given, str) else given or []
+    if not isinstance(texts, list) or not all(isinstance(each, str) for each in texts):
+        raise DataError(path, number, "answers, titles, choices and key-facts must be texts")
+    return tuple(texts)
+
+
+def _facts(path: Path, number: int, given: Any) -> Iterator[tuple[str, int]]:
+    for each in given or []:
+        match each:
+            case [str(title), int(index)]:
+                yield title, index
+            case _:
+                raise DataError(path, number, "a supporting fact is a title and a sentence's index")
+
+
+def _contexts(path: Path, number: int, given: Any) -> Iterator[Context]:
+    for each in given or []:
+        match each:
+            case {"text": str(text)}:
+                title, sentences = each.get("title"), each.get("sentences")
+                supporting = each.get("is_supporting")
+                yield Context(
+                    title if isinstance(title, str) else "",
+                    text,
+                    _texts(path, number, sentences),
+                    supporting if isinstance(supporting, bool) else None,
+                )
+            case _:
+                raise DataError(path, number, 'a context is an object with a "text"')

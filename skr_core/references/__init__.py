@@ -1,0 +1,1 @@
+"""References: what is cited of them, how rankings are fused, and what of them can be stored."""

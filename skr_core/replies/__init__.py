@@ -1,0 +1,1 @@
+"""Every reading of what a language model wrote. Anything may come, and nothing raises."""

@@ -1,0 +1,12 @@
+from .certainty_level import CertaintyLevelRouter as CertaintyLevelRouter
+from .classifier import ClassifierRouter as ClassifierRouter
+from .combined import CombinedRouter as CombinedRouter
+from .confidence import Assessment as Assessment
+from .confidence import ConfidenceRouter as ConfidenceRouter
+from .constant import AlwaysRetrieve as AlwaysRetrieve
+from .constant import NeverRetrieve as NeverRetrieve
+from .in_context import InContextRouter as InContextRouter
+from .knn import KNNRouter as KNNRouter
+from .prompt import PromptRouter as PromptRouter
+from .saving import load_router as load_router
+from .uncertainty import UncertaintyRouter as UncertaintyRouter

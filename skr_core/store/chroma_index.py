@@ -1,0 +1,287 @@
+"""One Chroma collection, embedded or on a server, asked in both colours.
+
+Chroma's own embedding function downloads a model, so it is never used: vectors come with the
+call. The embedded Chroma has no awaitable form, its calls run in threads; a server's are awaited.
+Every operation is a flow, written once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Literal, ParamSpec, TypeVar
+from urllib.parse import urlsplit
+from weakref import WeakKeyDictionary, WeakSet
+
+import orjson
+
+from skr_core.errors import EmbedderMismatch, InputError, StoreError
+from skr_core.flow import Flow, call
+from skr_core.types import Reference
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from skr_core.ports import Vectors
+
+COLLECTION = "references"
+# With Chroma's defaults the index misses almost half of the true ten nearest of random vectors;
+# with these it finds 99 of 100.
+CONFIGURATION = {
+    "hnsw": {"space": "cosine", "ef_construction": 200, "max_neighbors": 32, "ef_search": 400}
+}
+BATCH_SIZE = 1000
+EMBEDDER_KEY = "skr_embedder"
+
+P = ParamSpec("P")
+T = TypeVar("T")
+Method = Literal["add", "count", "get", "query"]
+
+
+class ChromaIndex:
+    """The collection of one store: ids, texts and vectors.
+
+    Args:
+        client: Of the embedded Chroma or of a server.
+        place: A folder or an address, for messages.
+        embedder: Name of the embedder; recorded in a new collection, compared with an old one.
+        collection: Its name; made if missing.
+        connect: Opens the same collection awaitably, where Chroma can.
+
+    Raises:
+        EmbedderMismatch: The collection was made by another embedder.
+        StoreError: Chroma cannot read it.
+    """
+
+    def __init__(
+        self,
+        client: Any,  # Chroma's ClientAPI does not declare `close`
+        place: str | Path,
+        embedder: str,
+        collection: str = COLLECTION,
+        connect: Callable[[], Awaitable[Any]] | None = None,
+    ) -> None:
+        self._client, self._place, self._connect = client, place, connect
+        self._awaitable: WeakKeyDictionary[asyncio.AbstractEventLoop, Any] = WeakKeyDictionary()
+        try:
+            with self._explained():
+                self._collection: Any = self._open(collection, embedder)
+                self._batch_size = min(BATCH_SIZE, client.get_max_batch_size())
+            # A collection made elsewhere says nothing; its vectors cannot be trusted either.
+            maker = (self._collection.metadata or {}).get(EMBEDDER_KEY, "an unknown embedder")
+            if maker != embedder:
+                raise mismatch(place, maker, embedder)
+        except StoreError:
+            self.close()
+            raise
+
+    @property
+    def awaits(self) -> bool:
+        """True where Chroma has an awaitable form."""
+        return self._connect is not None
+
+    def count(self) -> Flow[int]:
+        """How many references there are."""
+        number: int = yield from self._call("count")
+        return number
+
+    def known(self, ids: Sequence[str] | None = None) -> Flow[set[str]]:
+        """Which of these ids there are; of all where none are given."""
+        if ids is not None and not ids:
+            return set()
+        rows = yield from self._call("get", ids=ids, include=[])
+        return set(rows["ids"])
+
+    def insert(self, references: Sequence[Reference], vectors: Vectors) -> Flow[None]:
+        """Add references with their vectors; ids that are there already are passed over."""
+        for start in range(0, len(references), self._batch_size):
+            part = references[start : start + self._batch_size]
+            yield from self._call(
+                "add",
+                ids=[reference.id for reference in part],
+                embeddings=vectors[start : start + self._batch_size],
+                documents=[reference.text for reference in part],
+                metadatas=[_pack(reference) for reference in part],
+            )
+
+    def nearest(self, vectors: Vectors, limit: int) -> Flow[list[tuple[str, float]]]:
+        """Ids and cosines of the nearest to one vector, best first, by id among equals."""
+        rows = yield from self._call(
+            "query", query_embeddings=vectors, n_results=limit, include=["distances"]
+        )
+        pairs = zip(rows["ids"][0], rows["distances"][0], strict=True)
+        return [(i, 1 - distance) for distance, i in sorted((d, i) for i, d in pairs)]
+
+    def fetch(self, ids: Sequence[str]) -> Flow[dict[str, Reference]]:
+        """References by id; an id that is not there is left out."""
+        if not ids:
+            return {}
+        rows = yield from self._call("get", ids=ids, include=["documents", "metadatas"])
+        return {reference.id: reference for reference in _unpack(rows)}
+
+    def page(self, start: int) -> Flow[list[Reference]]:
+        """The next references in the order of their addition."""
+        rows = yield from self._call(
+            "get", offset=start, limit=self._batch_size, include=["documents", "metadatas"]
+        )
+        return _unpack(rows)
+
+    def probe(self) -> Flow[None]:
+        """Search once, because a broken index opens well and fails when it is searched.
+
+        Raises:
+            StoreError: The index cannot be searched.
+        """
+        rows = yield from self._call("get", limit=1, include=["embeddings"])
+        if rows["ids"]:
+            yield from self.nearest(rows["embeddings"], 1)
+
+    def close(self) -> None:
+        """Let go of files and connections of the blocking client."""
+        # Chroma leaves the connections to a server to the garbage collector.
+        servers = (self._client._server, self._client._admin_client._server)
+        sessions = [server._session for server in servers if hasattr(server, "_session")]
+        self._client.close()
+        for session in sessions:
+            session.close()
+
+    async def aclose(self) -> None:
+        """Close the connections that this event loop has opened."""
+        if self._awaitable.pop(asyncio.get_running_loop(), None) is not None:
+            await _forget_connections()
+
+    def _open(self, collection: str, embedder: str) -> Any:
+        from chromadb.errors import NotFoundError
+
+        try:
+            return self._client.get_collection(collection, embedding_function=None)
+        except NotFoundError:
+            return self._client.create_collection(
+                collection,
+                embedding_function=None,
+                metadata={EMBEDDER_KEY: embedder},
+                configuration=CONFIGURATION,
+                get_or_create=True,
+            )
+
+    def _call(self, method: Method, **arguments: Any) -> Flow[Any]:
+        return (yield from call(self._ask, self._aask, method, **arguments))
+
+    def _ask(self, method: Method, **arguments: Any) -> Any:
+        with self._explained():
+            return getattr(self._collection, method)(**arguments)
+
+    async def _aask(self, method: Method, **arguments: Any) -> Any:
+        if self._connect is None:
+            return await asyncio.to_thread(self._ask, method, **arguments)
+        loop = asyncio.get_running_loop()
+        with self._explained():
+            if loop not in self._awaitable:
+                if loop not in _loops:
+                    await _forget_connections()
+                    _loops.add(loop)
+                self._awaitable[loop] = await self._connect()
+            return await getattr(self._awaitable[loop], method)(**arguments)
+
+    @contextmanager
+    def _explained(self) -> Iterator[None]:
+        # Chroma raises its own errors, httpx's, ValueError and bare Exception for the same faults.
+        try:
+            yield
+        except StoreError:
+            raise
+        except Exception as error:
+            problem = " ".join(str(error).split()) or type(error).__name__
+            raise StoreError(f"Chroma at {self._place}: {problem}") from error
+
+
+# Chroma keeps its connections of all clients in one table, by the hash of the event loop. A new
+# loop may get the hash of one that is gone, and with it connections that nothing can serve.
+_loops: WeakSet[asyncio.AbstractEventLoop] = WeakSet()
+
+
+async def _forget_connections() -> None:
+    from chromadb.api.async_fastapi import AsyncFastAPI
+
+    loop = asyncio.get_running_loop()
+    connections = AsyncFastAPI._clients.pop(hash(loop), None)
+    if connections is not None and loop in _loops:
+        await connections.aclose()
+
+
+def mismatch(place: str | Path, maker: str, given: str) -> EmbedderMismatch:
+    """The error for a store that another embedder has made."""
+    return EmbedderMismatch(
+        f"{place} was made with the embedder {maker}, but {given} was given: pass the embedder it "
+        f"was made with, or embed a folder's references again: "
+        f"skr ingest --rebuild --store PATH --embedder NAME  or  "
+        f"ChromaStore.rebuild(path, embedder=...)"
+    )
+
+
+def _pack(reference: Reference) -> Mapping[str, str]:
+    # As one string, because Chroma refuses some names and changes some numbers.
+    return {
+        "title": reference.title,
+        "metadata": orjson.dumps(dict(reference.metadata)).decode(),
+    }
+
+
+def _unpack(rows: Mapping[str, Any]) -> list[Reference]:
+    columns = zip(rows["ids"], rows["documents"], rows["metadatas"], strict=True)
+    return [
+        Reference(identity, text or "", meta["title"], metadata=orjson.loads(meta["metadata"]))
+        for identity, text, meta in columns
+    ]
+
+
+def in_thread(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> Flow[T]:
+    """Ask for work of the processor, which would hold up an event loop."""
+
+    async def awaitable(*args: P.args, **kwargs: P.kwargs) -> T:
+        return await asyncio.to_thread(function, *args, **kwargs)
+
+    return (yield from call(function, awaitable, *args, **kwargs))
+
+
+PORT = 8000
+
+
+def connect_server(url: str, collection: str) -> tuple[Any, Callable[[], Awaitable[Any]]]:
+    """Connect, and say how to open a collection awaitably.
+
+    Args:
+        url: Such as ``http://localhost:8000``.
+        collection: Opened by the second of the pair, which must exist by then.
+
+    Returns:
+        The blocking client, and a function that opens the collection on the running event loop.
+
+    Raises:
+        InputError: `url` is not an address.
+        StoreError: No Chroma answers there.
+    """
+    import chromadb
+
+    try:
+        address = urlsplit(url)
+        host, port, secure = address.hostname, address.port, address.scheme == "https"
+    except ValueError as error:
+        raise InputError(f"{url!r} is not an address: {error}") from error
+    if address.scheme not in ("http", "https") or not host:
+        raise InputError(f"{url!r} is not an address such as http://localhost:{PORT}")
+    port = port or (443 if secure else PORT)
+    try:
+        client = chromadb.HttpClient(host, port, ssl=secure)
+    except Exception as error:  # ValueError, httpx's or Chroma's own, by the fault
+        raise StoreError(
+            f"no Chroma server answers at {url}: start one with  chroma run --path FOLDER"
+        ) from error
+
+    async def open_awaitably() -> Any:
+        aclient = await chromadb.AsyncHttpClient(host, port, ssl=secure)
+        return await aclient.get_collection(collection, embedding_function=None)
+
+    return client, open_awaitably

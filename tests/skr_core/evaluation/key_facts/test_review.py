@@ -1,0 +1,117 @@
+"""Key-facts from a model's reply to a frozen file, with a person's edits between."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from skr_core.errors import DataError, InputError, ModelError
+from skr_core.evaluation.key_facts.making import make_key_facts, parse_facts
+from skr_core.evaluation.key_facts.review import (
+    HEADER,
+    KeyFacts,
+    accept,
+    freeze,
+    read_review,
+    review_block,
+    with_key_facts,
+)
+from skr_core.flow import run
+from skr_core.questions import Context, Question, read_questions
+from skr_core.testing import ScriptedModel
+
+MADE = KeyFacts("q1", "Where?", ("Ohio",), ("Jaws is by Spielberg.", "He is from Ohio."), "First.")
+
+
+def write(path: Path, *lines: str) -> Path:
+    path.write_text("\n".join((HEADER, *lines)) + "\n")
+    return path
+
+
+def test_two_calls_with_the_papers_words():
+    model = ScriptedModel(["Step one.\nStep two.", "- A is B.\n- C is D."])
+    question = Question("1", "Where?", ("Ohio",), contexts=(Context("Jaws", "By Spielberg."),))
+    made = run(make_key_facts(model, question))
+    assert made.facts == ("A is B.", "C is D.")
+    first, second = (prompt.text for prompt in model.prompts)
+    assert "[1] Jaws: By Spielberg." in first
+    assert "reasoning process towards the answer step-by-step without other content" in first
+    assert "identify 2 to 4 non-redundant key-facts" in second
+    assert "Step two." in second
+
+
+def test_a_model_that_writes_nothing():
+    with pytest.raises(ModelError, match="no key-fact"):
+        run(make_key_facts(ScriptedModel(["", ""]), Question("1", "?", ("x",))))
+
+
+@pytest.mark.parametrize(
+    ("reply", "facts"),
+    [
+        ("1. A is B.\n2) C is D.", ("A is B.", "C is D.")),
+        ("Key-fact 1: A is B.\nKey-fact 2: C is D.", ("A is B.", "C is D.")),
+        ("A is B.\nC is D.", ("A is B.", "C is D.")),
+        ("* A is B.\n* A is B.", ("A is B.",)),
+        ("- 1.5 million live there.", ("1.5 million live there.",)),
+    ],
+)
+def test_replies(reply: str, facts: tuple[str, ...]):
+    assert parse_facts(reply) == facts
+
+
+def test_a_block_comes_back_as_it_went(tmp_path: Path):
+    [read] = read_review(write(tmp_path / "r.md", review_block(MADE)))
+    assert (read.id, read.question, read.gold, read.facts) == (
+        MADE.id,
+        MADE.question,
+        MADE.gold,
+        MADE.facts,
+    )
+    assert read.line > 1
+
+
+def test_hostile_text_cannot_begin_another_block(tmp_path: Path):
+    hostile = KeyFacts("q\n## q2", "Who?\n- fact", ("a\n## b",), ("x\n## y", "z"), "> a\n## b\n- c")
+    assert len(read_review(write(tmp_path / "r.md", review_block(hostile)))) == 1
+    assert len(accept(tmp_path / "r.md")[0].facts) == 2
+
+
+def test_frozen_and_read_with_the_questions(tmp_path: Path):
+    accepted = accept(write(tmp_path / "r.md", review_block(MADE)))
+    freeze(tmp_path / "f.jsonl", accepted)
+    freeze(tmp_path / "f.jsonl", accepted)  # the same again changes nothing
+    with pytest.raises(InputError, match="frozen"):
+        freeze(tmp_path / "f.jsonl", accepted * 2)
+    questions = [Question("q1", "Where?", ("Ohio",)), Question("q2", "Who?", ())]
+    one, two = with_key_facts(questions, tmp_path / "f.jsonl")
+    assert one.key_facts == MADE.facts
+    assert two.key_facts == ()
+    assert read_questions(tmp_path / "f.jsonl")[0].key_facts == MADE.facts
+    with pytest.raises(DataError, match="none of these"):
+        with_key_facts(questions[1:], tmp_path / "f.jsonl")
+
+
+@pytest.mark.parametrize(
+    ("lines", "words"),
+    [
+        (["## q", "- One is."], "1 key-facts, not 2 to 4"),
+        (["## q", *(f"- Fact {n}." for n in range(5))], "5 key-facts"),
+        (["## q", "- One is.", "-"], "empty"),
+        (["## q", "- The one is.", "- one is"], "twice"),
+        (["## q", "- A.", "- B.", "## q", "- C.", "- D."], "twice"),
+        (["## q", "- A.", "B."], "begins with"),
+        ([], "no question"),
+    ],
+)
+def test_what_has_to_be_put_right(tmp_path: Path, lines: list[str], words: str):
+    with pytest.raises(DataError, match=words):
+        accept(write(tmp_path / "r.md", *lines))
+
+
+def test_files_that_are_not_there_or_are_something_else(tmp_path: Path):
+    with pytest.raises(InputError, match="no file"):
+        accept(tmp_path / "absent.md")
+    (tmp_path / "f.jsonl").write_text('{"id": "1"}\n')
+    with pytest.raises(DataError, match="key_facts"):
+        with_key_facts([Question("1", "?", ())], tmp_path / "f.jsonl")

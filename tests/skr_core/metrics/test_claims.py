@@ -1,0 +1,93 @@
+"""Key-facts and self-consistency, worked by hand; a judge's failure is never a wrong answer."""
+
+from __future__ import annotations
+
+import pytest
+
+from skr_core.entailment import LexicalEntailment
+from skr_core.flow import run
+from skr_core.metrics.claims import (
+    KeyFactScores,
+    consistency_pairs,
+    harmonic_mean,
+    judge_consistency,
+    judge_key_facts,
+    key_fact_pairs,
+    key_fact_scores,
+    self_consistency,
+)
+from skr_core.types import Answer, Citation, Decision, Reference
+
+E, N = "entailment", "neutral"
+
+
+def test_worked_by_hand():
+    # Two sentences, three facts: the whole entails two; the first sentence entails one, the
+    # second none.
+    verdicts = [E, E, N, N, E, N, N, N, N]
+    scores = key_fact_scores(verdicts, ["a", "b", "c"])
+    assert scores is not None
+    assert scores.recall == pytest.approx(2 / 3)
+    assert scores.precision == pytest.approx(1 / 2)
+    assert scores.f1 == pytest.approx(2 * (2 / 3) * (1 / 2) / (2 / 3 + 1 / 2))
+
+
+def test_nothing_is_zero_and_not_a_nan():
+    assert harmonic_mean(0.0, 0.0) == 0.0
+    assert key_fact_scores([], ["a"]) == KeyFactScores(0.0, 0.0)
+    assert key_fact_scores([], []) == KeyFactScores(0.0, 0.0)
+    assert KeyFactScores(0.0, 0.0).f1 == 0.0
+
+
+def test_a_failure_of_the_judge_is_no_score():
+    assert key_fact_scores([E, None], ["a"]) is None
+    assert self_consistency([E, None]) is None
+
+
+def test_pairs_hold_no_markers():
+    assert key_fact_pairs("It is so [1]. And so [2][3].", ["k"]) == [
+        ("It is so. And so.", "k"),
+        ("It is so.", "k"),
+        ("And so.", "k"),
+    ]
+    assert key_fact_pairs("[1]", ["k"]) == []
+    assert key_fact_pairs("", ["k"]) == []
+
+
+def test_an_empty_answer_costs_no_call():
+    class Untouchable:
+        def predict(self, pairs):
+            raise AssertionError
+
+        apredict = predict
+
+    scores = run(judge_key_facts(Untouchable(), "", ["k"]))
+    assert scores == KeyFactScores(0.0, 0.0)
+
+
+JAWS = Reference.of("Jaws was directed by Steven Spielberg.", "Jaws")
+OHIO = Reference.of("Steven Spielberg was born in Cincinnati.", "Steven Spielberg")
+
+
+def answered(text: str, *citations: Citation) -> Answer:
+    return Answer("?", text, citations, (JAWS, OHIO), Decision(True), (), "sufficient", {})
+
+
+def test_a_sentence_goes_with_all_that_it_cites():
+    sentence = "Spielberg was born in Cincinnati [1][2]."
+    answer = answered(
+        sentence,
+        Citation(1, JAWS.id, sentence, (0, 0)),
+        Citation(2, OHIO.id, sentence, (0, 0)),
+        Citation(2, OHIO.id, sentence, (0, 0)),
+    )
+    [(premise, hypothesis)] = consistency_pairs(answer)
+    assert premise == f"{JAWS.text} {OHIO.text}"
+    assert hypothesis == "Spielberg was born in Cincinnati."
+    assert run(judge_consistency(LexicalEntailment(), answer)) == 1.0
+
+
+def test_uncited_answers_and_citations_of_nothing():
+    assert run(judge_consistency(LexicalEntailment(), answered("It is so."))) == 0.0
+    gone = Citation(9, "no such id", "It is so [9].", (0, 0))
+    assert consistency_pairs(answered("It is so [9].", gone)) == []

@@ -1,0 +1,93 @@
+"""A template names what it needs, and nothing else."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+import pytest
+
+from skr_core.errors import InputError
+from skr_core.prompts import templates as prompts
+from skr_core.prompts.papers import SKR_TEMPLATES, W2R_TEMPLATES
+from skr_core.prompts.templates import DEFAULT_TEMPLATES, PromptTemplates
+from skr_core.types import Demonstration, Reference
+
+PARIS = Reference.of("Paris is the capital of France.", "Paris")
+EXAMPLE = Demonstration("Capital of Spain?", "Madrid.", ("Madrid is the capital of Spain.",))
+
+
+def test_the_defaults_are_the_constants() -> None:
+    assert asdict(DEFAULT_TEMPLATES) == {
+        "answer_directly": prompts.ANSWER_DIRECTLY,
+        "answer_with_references": prompts.ANSWER_WITH_REFERENCES,
+        "answer_anyway": prompts.ANSWER_ANYWAY,
+        "self_complete": prompts.SELF_COMPLETE,
+    }
+
+
+@pytest.mark.parametrize(
+    ("template", "words"),
+    [
+        ("", r"lacks \{question\}, \{references\}"),
+        ("{question}", r"lacks \{references\}"),
+        ("{question} {references} {limit} {tone}", r"names \{limit\}, \{tone\}, which nothing"),
+        ("{question.__class__} {question} {references}", "which nothing fills"),
+        ("{question!r} {references}", "not format them"),
+        ("{question:>9} {references}", "not format them"),
+        ("{question} {references} {", "cannot be read"),
+        ("{} {question} {references}", "which nothing fills"),
+        (None, "cannot be read"),
+    ],
+)
+def test_what_cannot_be_rendered_is_refused(template: Any, words: str) -> None:
+    with pytest.raises(InputError, match=words):
+        PromptTemplates(answer_with_references=template)
+
+
+def test_each_function_renders_its_template() -> None:
+    templates = PromptTemplates(
+        "1 {{}} {question}",
+        "2 {question} {references}",
+        "3 {question} {references}",
+        "4 {question} {references} {queries} {limit}",
+    )
+    rendered = [
+        prompts.answer_directly("Q", templates=templates),
+        prompts.answer_with_references("Q", [PARIS], templates=templates),
+        prompts.answer_anyway("Q", [PARIS], templates=templates),
+        prompts.self_complete("Q", [PARIS], ["q"], 2, templates=templates),
+    ]
+    reference = "[1] Paris: Paris is the capital of France."
+    assert [prompt.text for prompt in rendered] == [
+        "1 {} Q",
+        f"2 Q {reference}",
+        f"3 Q {reference}",
+        f"4 Q {reference} - q 2",
+    ]
+
+
+def test_skr_shows_passages_only_where_it_retrieves() -> None:
+    directly = prompts.answer_directly("Capital of France?", [EXAMPLE], templates=SKR_TEMPLATES)
+    assert directly.text == (
+        "Question: Capital of Spain?\nAnswer: Madrid.\n\nQuestion: Capital of France?\nAnswer:"
+    )
+    augmented = prompts.answer_with_references(
+        "Capital of France?", [PARIS], [EXAMPLE], templates=SKR_TEMPLATES
+    )
+    assert augmented.text == (
+        "Question: Capital of Spain?\nHere are some passages:\n"
+        "Madrid is the capital of Spain.\nAnswer: Madrid.\n\n"
+        "Question: Capital of France?\nHere are some passages:\n"
+        "[1] Paris: Paris is the capital of France.\nAnswer:"
+    )
+
+
+def test_w2r_says_what_figure_10_says() -> None:
+    prompt = prompts.answer_with_references("who rules", [PARIS], templates=W2R_TEMPLATES)
+    assert prompt.text == (
+        "Given the following information:\n\n"
+        "[1] Paris: Paris is the capital of France.\n\n"
+        "Answer the following question based on the given information or your internal knowledge "
+        "with one or few words.\n\nQ: who rules\nA:"
+    )

@@ -1,0 +1,156 @@
+"""Answers and certainty are read from any form of reply, and from the recorded ones exactly."""
+
+from __future__ import annotations
+
+import re
+import time
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from skr_core.files import read_jsonl
+from skr_core.metrics.certainty import CertaintyScores
+from skr_core.metrics.match import contains_gold
+from skr_core.replies.certainty import Certainty, parse_certainty
+
+SAID = {
+    # As the figures of W2R print them.
+    "East Side. Certain.": ("East Side", True),
+    "Lynne and Little Mo. (uncertain)": ("Lynne and Little Mo", False),
+    "I apologize for the mistake. I am uncertain.": (None, False),
+    "1972. Certain.": ("1972", True),
+    "Bill Russell. Certain. Bill Russell has won a total of 11": ("Bill Russell", True),
+    "China (certain) - Pandas are native to China": ("China", True),
+    # Forms of chat models.
+    "291 certain": ("291", True),
+    "1984. uncertain": ("1984", False),
+    "Tchaikovsky\n(certain)": ("Tchaikovsky", True),
+    "Certain - Mariska Hargitay, Ice-T": ("Mariska Hargitay, Ice-T", True),
+    "Jaslene Gonzales, certain.": ("Jaslene Gonzales", True),
+    "Paris **(Certain)**": ("Paris", True),
+    "“Asuka” – uncertain": ("Asuka", False),
+    "Answer: X\nCertainty: uncertain": ("X", False),
+    "**Answer:** Paris\n\n**Certainty:** Uncertain": ("Paris", False),
+    "Certainty: high\nAnswer: Paris": ("Paris", True),
+    "Answer: Paris\nConfidence: low": ("Paris", False),
+    "1. 1972\n2. Certain.": ("1972", True),
+    "10. Certain.": ("10", True),
+    "-5 degrees (certain)": ("-5 degrees", True),
+    "John (Jack) Smith (certain)": ("John (Jack) Smith", True),
+    "It lies in Europe. So the answer is France. (certain)": ("France", True),
+    'The answer to the question is "Asuka" (certain).': ("Asuka", True),
+    # In sentences.
+    "I am uncertain": (None, False),
+    "I'm not sure.": (None, False),
+    "I’m not sure, but I think it is Paris.": ("Paris", False),
+    "I think it's Paris, but I'm not sure.": ("Paris", False),
+    "I am certain that the answer is Paris.": ("Paris", True),
+    "Paris. I am quite certain of it.": ("Paris", True),
+    "Paris. I'm 90% sure.": ("Paris", True),
+    "Paris. I am not entirely certain.": ("Paris", False),
+    "Paris; not certain": ("Paris", False),
+    "Paris, uncertain about the year.": ("Paris", False),
+    "I can't be sure about this. Perhaps Paris": ("Perhaps Paris", False),
+    "I cannot be certain.": (None, False),
+    "I do not know for certain.": (None, False),
+    "I don't know.": (None, False),
+    "As an AI, I have no knowledge of it. Paris (uncertain).": ("Paris", False),
+    "I was uncertain at first. Paris. Certain.": ("I was uncertain at first. Paris", True),
+    # Neither, though the word occurs.
+    "Un Certain Regard": ("Un Certain Regard", None),
+    "That Certain Something": ("That Certain Something", None),
+    "It was released in certain countries.": ("It was released in certain countries", None),
+    "Archibald, certainly not!": ("Archibald, certainly not", None),
+    "Sure! The answer is Paris.": ("Paris", None),
+    "Answer: Paris (certain/uncertain)": ("Paris", None),
+    "Steve Goodman": ("Steve Goodman", None),
+    # Nothing at all.
+    "": (None, None),
+    "...": (None, None),
+    "(uncertain)": (None, False),
+    "certain": (None, True),
+    "Answer: certain": (None, True),
+}
+
+
+@pytest.mark.parametrize(("text", "expected"), SAID.items(), ids=SAID)
+def test_reads_any_form(text: str, expected: tuple[str | None, bool | None]):
+    assert parse_certainty(text) == Certainty(*expected)
+
+
+def test_can_be_had_beside_the_other_parsers():
+    from skr_core.replies import answer as parsing
+
+    assert parsing.parse_certainty is parse_certainty
+
+
+@given(st.text())
+def test_never_raises(text: str):
+    found = parse_certainty(text)
+    assert found.answer is None or found.answer.strip()
+
+
+@given(st.text(alphabet="I'm nt certaiu()\n.,-*\"not:Answer"))
+def test_never_raises_on_what_looks_alike(text: str):
+    parse_certainty(text)
+
+
+ANSWERS = st.from_regex(r"[A-Z][a-z]{2,8}( [A-Z][a-z]{2,8}){0,2}", fullmatch=True).filter(
+    lambda answer: not re.search(r"(?i)certain|sure|answer|sorry|confident", answer)
+)
+FORMS = ("{}. {}.", "{} ({})", "{} {}", "{}\n{}", "{} - {}", "Answer: {}\nCertainty: {}", "{}, {}!")
+
+
+@given(ANSWERS, st.sampled_from(FORMS), st.booleans(), st.booleans())
+def test_finds_the_answer_in_every_form(answer: str, form: str, certain: bool, upper: bool):
+    word = "certain" if certain else "uncertain"
+    text = form.format(answer, word.capitalize() if upper else word)
+    assert parse_certainty(text) == Certainty(answer, certain)
+
+
+@pytest.mark.parametrize(
+    "piece",
+    ["I ", "I\t ", "\n", "(", "answer to ", "A:\n", "not ", "very ", "certain", "I'm sorry "],
+)
+def test_a_hostile_reply_takes_no_longer_than_its_length(piece: str):
+    started = time.perf_counter()
+    parse_certainty(piece * (60_000 // len(piece)))
+    assert time.perf_counter() - started < 5
+
+
+def contains_as_recorded(answer: str, gold: list[str]) -> bool:
+    """The measure of the recordings: a punctuation mark parts words, as in "B.R." or "$72.99"."""
+    spaced = [re.sub(r"[^\w\s]", " ", text) for text in (answer, *gold)]
+    return contains_gold(spaced[0], spaced[1:])
+
+
+@pytest.mark.data
+def test_recorded_replies_give_the_published_rates(data_dir: Path):
+    certain, right, retrieved, silent = [], [], [], []
+    for _, row in read_jsonl(data_dir / "whentoretrieve_nq_chatgpt.jsonl.gz"):
+        found, extra = parse_certainty(row["confidence_raw"]), row["extra"]
+        if found.certain is None:
+            silent.append(row["confidence_raw"])
+        # What a reply lacks was asked for once more; the recordings hold what came of that.
+        sure = found.certain if found.certain is not None else not extra["giveup"]
+        answer = found.answer or extra["answer_only_second_pass"] or ""
+        assert sure is not extra["giveup"]
+        certain.append(sure)
+        right.append(contains_as_recorded(answer, row["gold"]))
+        retrieved.append(row["correct_retrieved"])
+    assert len(silent) == 3
+    scores = CertaintyScores.of(certain, right)
+    assert scores.n == 256
+    assert scores.unc_rate == pytest.approx(0.246, abs=0.005)
+    assert scores.accuracy == pytest.approx(0.469, abs=0.005)
+    assert scores.conservativeness == pytest.approx(0.051, abs=0.005)
+    assert scores.overconfidence == pytest.approx(0.336, abs=0.005)
+    assert scores.alignment == pytest.approx(0.613, abs=0.005)
+    assert sum(retrieved) / scores.n == pytest.approx(0.531, abs=0.005)
+    adaptive = [
+        direct if sure else augmented
+        for sure, direct, augmented in zip(certain, right, retrieved, strict=True)
+    ]
+    assert sum(adaptive) / scores.n == pytest.approx(0.500, abs=0.005)

@@ -1,0 +1,119 @@
+import asyncio
+import os
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import httpx
+import pytest
+
+from skr_core.errors import EmbedderMismatch, InputError, StoreError
+from skr_core.models.embedders import HashingEmbedder
+from skr_core.store.chroma_store import ChromaStore
+from skr_core.types import Reference
+
+pytestmark = pytest.mark.integration
+
+PASSAGES = [Reference.of(f"passage number {n}", metadata={"n": n}) for n in range(50)]
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+@pytest.fixture(scope="module")
+def url(tmp_path_factory):
+    port = free_port()
+    command = [Path(sys.executable).with_name("chroma"), "run", "--host", "127.0.0.1"]
+    command += ["--port", str(port), "--path", tmp_path_factory.mktemp("chroma")]
+    with subprocess.Popen(
+        list(map(str, command)), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    ) as server:
+        address = f"http://127.0.0.1:{port}"
+        try:
+            for _ in range(300):
+                try:
+                    httpx.get(f"{address}/api/v2/heartbeat")
+                    break
+                except httpx.TransportError:
+                    time.sleep(0.1)
+            yield address
+        finally:
+            server.terminate()
+
+
+@pytest.fixture
+def collection(request):
+    return f"{request.node.name.split('[')[0]}-{os.getpid()}"
+
+
+def test_an_embedder_that_does_not_work_marks_no_collection(url, collection):
+    class Broken(HashingEmbedder):
+        name = "broken"
+
+        def embed(self, texts):
+            raise InputError("broken")
+
+    with pytest.raises(InputError, match="broken"):
+        ChromaStore.connect(url, collection=collection, embedder=Broken())
+    ChromaStore.connect(url, collection=collection).close()
+
+
+def test_blocking(url, collection):
+    with ChromaStore.connect(url, collection=collection, k=5) as store:
+        assert store.retrieve("anything") == []
+        assert store.add(PASSAGES) == 50
+        assert store.add(PASSAGES) == 0
+        found = store.retrieve("number 17")
+        assert (found[0].text, found[0].metadata, len(found)) == ("passage number 17", {"n": 17}, 5)
+
+
+async def test_awaited(url, collection):
+    async with ChromaStore.connect(url, collection=collection, k=5) as store:
+        assert await store.aretrieve("anything") == []
+        assert await store.aadd(PASSAGES) == 50
+        assert await store.aadd(PASSAGES) == 0
+        assert await store.aretrieve("number 17") == store.retrieve("number 17")
+        results = await asyncio.gather(*(store.aretrieve(f"number {n}") for n in range(20)))
+        assert [found[0].metadata["n"] for found in results] == list(range(20))
+
+
+def test_one_store_serves_several_event_loops(url, collection):
+    async def search(store):
+        try:
+            return (await store.aretrieve("number 3"))[0].text
+        finally:
+            await store._index.aclose()
+
+    with ChromaStore.connect(url, collection=collection) as store:
+        store.add(PASSAGES)
+        assert {asyncio.run(search(store)) for _ in range(5)} == {"passage number 3"}
+
+
+def test_what_another_client_adds_is_found_by_its_words(url, collection):
+    with (
+        ChromaStore.connect(url, collection=collection, search="bm25") as one,
+        ChromaStore.connect(url, collection=collection, search="bm25") as other,
+    ):
+        one.add(PASSAGES)
+        assert other.retrieve("zebra") == []
+        one.add([Reference.of("a zebra")])
+        assert other.retrieve("zebra")[0].text == "a zebra"
+
+
+def test_another_embedder_is_refused(url, collection):
+    class Other(HashingEmbedder):
+        name = "other"
+
+    ChromaStore.connect(url, collection=collection).close()
+    with pytest.raises(EmbedderMismatch, match="other"):
+        ChromaStore.connect(url, collection=collection, embedder=Other())
+
+
+def test_no_server_is_one_line_that_says_what_to_do():
+    with pytest.raises(StoreError, match="chroma run"):
+        ChromaStore.connect(f"http://127.0.0.1:{free_port()}")
