@@ -11,10 +11,11 @@ import argparse
 from collections.abc import Iterator
 from pathlib import Path
 
-from skr_app.options import make_text_embedder
-from skr_core.calibration import replay, replay_actions
-from skr_core.calibration.replay import GroupResult
+from skr_core.calibration import replay
+from skr_core.calibration.judging import GroupResult
+from skr_core.calibration.replay import THREE, Replay
 from skr_core.metrics.statistics import Interval
+from skr_core.models.embedders import make_embedder
 from skr_core.self_knowledge import SelfKnowledge, read_self_knowledge
 
 ROUTERS = ("paper", "benefit", "classifier", "combined", "combined-question", "recommended")
@@ -36,7 +37,7 @@ def main() -> None:
     parser.add_argument("--embedder", default="hashing", help="`hashing` or a model's folder")
     parser.add_argument("--seeds", type=int, default=5, help="times the folds are drawn")
     options = parser.parse_args()
-    embedder = make_text_embedder(options.embedder)
+    embedder = make_embedder(options.embedder)
     print(f"Embedder: `{embedder.name}`, {options.seeds} draws of five folds.\n")
     print(
         "| source | router | accuracy | retrieved | regret | gain over random | area gain | saved |"
@@ -52,8 +53,10 @@ def main() -> None:
     for name, records in separate(options.folder):
         show(name, replay(records, routers=ROUTERS, embedder=embedder, seeds=options.seeds).overall)
     show_actions(
-        replay_actions(
+        replay(
             pooled,
+            actions=THREE,
+            budget=1.85,
             routers=("never", "always", "multistep", "combined-question", "combined"),
             embedder=embedder,
             seeds=options.seeds,
@@ -96,7 +99,8 @@ def signed(value: Interval) -> str:
     return f"{value.mean:+.4f} ({value.low:+.4f} to {value.high:+.4f})"
 
 
-def show_actions(found: dict) -> None:
+def show_actions(replayed: Replay) -> None:
+    found = replayed.row()
     print(
         f"\nThree actions at {found['budget']} retrievals a question, "
         f"{found.get('assumed_multistep_steps', 'the recorded')} steps for multi-step:\n"

@@ -10,6 +10,7 @@ from langchain_skr.adapters import (
     to_document,
 )
 from langchain_skr.chain import SKRChain, create_skr_chain
+from langchain_skr.collecting import acollect, collect
 from langchain_skr.graph import create_skr_graph
 from langchain_skr.models import load_model
 from langchain_skr.retriever import SKRRetriever
@@ -24,8 +25,10 @@ __all__ = [
     "SKRChain",
     "SKRMiddleware",
     "SKRRetriever",
+    "acollect",
     "as_language_model",
     "as_retriever",
+    "collect",
     "create_skr_chain",
     "create_skr_graph",
     "create_skr_tool",

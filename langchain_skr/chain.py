@@ -15,18 +15,19 @@ from langchain_skr.graph import create_skr_graph
 from skr_core.errors import InputError
 from skr_graphs import CompiledGraph, SKRContext
 
-Question = str | Mapping[str, Any]
+Asked = str | Mapping[str, Any]
+"""A question, or a mapping that has one under ``question``."""
 
 CONFIGURABLE = {
     "router": "Decides whether to retrieve.",
     "reflector": "Judges drafts.",
     "budget": "The limits of a question: a Budget, or its fields as a dict.",
-    "abstain": "At the budget's end, refuse rather than return the best draft.",
+    "when_insufficient": "What is answered when the references never sufficed.",
 }
 """What a run's config may replace; models and retrievers have ``configurable_fields`` for it."""
 
 
-class SKRChain(Runnable[Question, str]):
+class SKRChain(Runnable[Asked, str]):
     """From a question to its answer's text; made by `create_skr_chain`.
 
     The graph's run is the chain's own in traces: callbacks, tags, metadata and the run name of a
@@ -41,9 +42,9 @@ class SKRChain(Runnable[Question, str]):
         self.name = graph.name
 
     @property
-    def InputType(self) -> type[Question]:
+    def InputType(self) -> type[Asked]:
         """A question, or a mapping that has one."""
-        return Question  # type: ignore[return-value]  # a union is no class
+        return Asked  # type: ignore[return-value]  # a union is no class
 
     @property
     def OutputType(self) -> type[str]:
@@ -62,20 +63,18 @@ class SKRChain(Runnable[Question, str]):
         """The state machine, for drawing."""
         return self.graph.get_graph(config)
 
-    def invoke(self, input: Question, config: RunnableConfig | None = None, **_: Any) -> str:
+    def invoke(self, input: Asked, config: RunnableConfig | None = None, **_: Any) -> str:
         """Answer a question, given as text or as ``{"question": text}``."""
         answer: str = self.graph.invoke(_input(input), config, context=_context(config))["answer"]
         return answer
 
-    async def ainvoke(self, input: Question, config: RunnableConfig | None = None, **_: Any) -> str:
+    async def ainvoke(self, input: Asked, config: RunnableConfig | None = None, **_: Any) -> str:
         """The same, awaited."""
         output = await self.graph.ainvoke(_input(input), config, context=_context(config))
         answer: str = output["answer"]
         return answer
 
-    def stream(
-        self, input: Question, config: RunnableConfig | None = None, **_: Any
-    ) -> Iterator[str]:
+    def stream(self, input: Asked, config: RunnableConfig | None = None, **_: Any) -> Iterator[str]:
         """Yield the final answer's tokens, and no others."""
         events: Any = self.graph.stream(
             _input(input), config, context=_context(config, stream=True), stream_mode="custom"
@@ -86,7 +85,7 @@ class SKRChain(Runnable[Question, str]):
                     yield event["text"]
 
     async def astream(
-        self, input: Question, config: RunnableConfig | None = None, **_: Any
+        self, input: Asked, config: RunnableConfig | None = None, **_: Any
     ) -> AsyncIterator[str]:
         """The same, awaited."""
         events: Any = self.graph.astream(
@@ -109,7 +108,8 @@ def create_skr_chain(model: object, retriever: object, **options: Any) -> SKRCha
     Returns:
         A runnable: a string or ``{"question": str}`` in, the answer's text out. ``stream`` yields
         the final answer's tokens alone. ``with_config(configurable={"router": ...})`` replaces the
-        router of a run; ``reflector``, ``budget`` and ``abstain`` too.
+        router of a run; ``reflector``, ``budget`` and
+        ``when_insufficient`` too.
 
     Raises:
         InputError: The model or the retriever is not usable, or ``review_queries`` is asked for.
@@ -132,7 +132,7 @@ def create_skr_chain(model: object, retriever: object, **options: Any) -> SKRCha
     return SKRChain(create_skr_graph(model, retriever, **options))
 
 
-def _input(question: Question) -> Any:
+def _input(question: Asked) -> Any:
     if isinstance(question, str):
         return {"question": question}
     if isinstance(question, Mapping) and isinstance(question.get("question"), str):

@@ -6,6 +6,7 @@ Needs the extra ``langchain``.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Sequence
+from pathlib import Path
 from typing import Annotated, Any, NotRequired
 
 from langchain_core.messages import AnyMessage, HumanMessage, SystemMessage
@@ -17,8 +18,9 @@ from skr_core.errors import MissingDependency
 from skr_core.flow import Flow, arun, call, run
 from skr_core.plain import from_plain, to_plain
 from skr_core.ports import Router
-from skr_core.prompts.templates import number_references
-from skr_core.routers import AlwaysRetrieve
+from skr_core.prompts.parts import number_references
+from skr_core.prompts.templates import WITH_REFERENCES
+from skr_core.settings import as_router
 from skr_core.types import Reference
 from skr_graphs.state import Plain
 
@@ -27,11 +29,6 @@ try:
     from langchain.agents.middleware.types import ModelRequest, ModelResponse, OmitFromInput
 except ImportError as error:
     raise MissingDependency("langchain", "langchain") from error
-
-WITH_REFERENCES = (
-    "Answer from these references where they help, and cite them as [n]. "
-    "Say so when they do not suffice.\n\n"
-)
 
 
 class SKRAgentState(AgentState[Any]):
@@ -54,7 +51,8 @@ class SKRMiddleware(AgentMiddleware[SKRAgentState, Any, Any]):
     with a model.
 
     Args:
-        router: Decides whether to retrieve; always, by default.
+        router: Decides whether to retrieve; always, by default. The folder of a saved router that
+            asks no model is loaded.
         retriever: As for `create_skr_graph`; asked once a run, before the model. Its failure ends
             the run with `RetrieverError`.
         tools: Names of retrieval tools, withheld when the model knows.
@@ -81,14 +79,14 @@ class SKRMiddleware(AgentMiddleware[SKRAgentState, Any, Any]):
 
     def __init__(
         self,
-        router: Router | None = None,
+        router: Router | str | Path | None = None,
         *,
         retriever: object = None,
         tools: Iterable[str] = (),
     ) -> None:
         super().__init__()
-        self.router: Router = AlwaysRetrieve() if router is None else router
         self.retriever = None if retriever is None else as_retriever(retriever)
+        self.router = as_router(router, retriever=self.retriever)
         self.withheld = frozenset([tools] if isinstance(tools, str) else tools)
 
     def before_agent(self, state: SKRAgentState, runtime: Runtime[Any]) -> dict[str, Any]:
@@ -139,7 +137,7 @@ class SKRMiddleware(AgentMiddleware[SKRAgentState, Any, Any]):
         references = [from_plain(Reference, each) for each in state.get("skr_references", ())]
         if not references:
             return request
-        text = WITH_REFERENCES + number_references(references)
+        text = WITH_REFERENCES.format(references=number_references(references))
         return request.override(system_message=_joined(request.system_message, text))
 
 

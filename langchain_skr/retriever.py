@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cached_property
-from typing import Any, cast
+from typing import Any, Self, cast
 
 from langchain_core.callbacks import (
     AsyncCallbackManagerForRetrieverRun,
@@ -17,7 +17,7 @@ from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
 from langchain_core.runnables import Runnable, RunnableConfig
 from langchain_core.vectorstores import VectorStore, VectorStoreRetriever
-from pydantic import Field, PositiveInt, field_validator
+from pydantic import Field, PositiveInt, field_validator, model_validator
 
 from langchain_skr.adapters import as_language_model, as_retriever, checked_documents, to_document
 from langchain_skr.graph import create_skr_graph
@@ -25,10 +25,11 @@ from skr_core.budget import Budget
 from skr_core.errors import InputError, retrieved
 from skr_core.flow import Flow, arun, call, run
 from skr_core.plain import to_plain
-from skr_core.ports import LanguageModel, Retriever, Router
+from skr_core.ports import LanguageModel, Retriever
 from skr_core.prompts.templates import checked_question
 from skr_core.routers import AlwaysRetrieve
 from skr_core.routers.constant import FixedDecision
+from skr_core.settings import as_router
 from skr_core.types import Decision
 from skr_graphs import CompiledGraph, SKRContext, answer_of
 
@@ -49,7 +50,8 @@ class SKRRetriever(BaseRetriever):
 
     Attributes:
         retriever: A LangChain retriever, vector store or runnable, or a `Retriever`.
-        router: Decides whether to retrieve; always, by default.
+        router: Decides whether to retrieve; always, by default. The folder of a saved router is
+            loaded for this retriever, and for the model where one is given.
         k: Documents at most; None leaves it to the retriever, or to the budget in a loop. May also
             be given to ``invoke``. A vector store is asked for as many.
         model: Turns self-completion on: a LangChain model, an id for ``init_chat_model``, or a
@@ -72,7 +74,7 @@ class SKRRetriever(BaseRetriever):
     """
 
     retriever: Any
-    router: Router = Field(default_factory=AlwaysRetrieve)
+    router: Any = Field(default_factory=AlwaysRetrieve)
     k: PositiveInt | None = None
     model: Any = None
     budget: Budget | None = None
@@ -87,6 +89,11 @@ class SKRRetriever(BaseRetriever):
     @classmethod
     def _usable_model(cls, value: Any) -> LanguageModel | None:
         return None if value is None else as_language_model(value)
+
+    @model_validator(mode="after")
+    def _usable_router(self) -> Self:
+        self.router = as_router(self.router, self.model, as_retriever(self.retriever))
+        return self
 
     def _get_relevant_documents(
         self, query: str, *, run_manager: CallbackManagerForRetrieverRun, k: int | None = None
@@ -152,5 +159,5 @@ class SKRRetriever(BaseRetriever):
 
     @cached_property
     def _graph(self) -> CompiledGraph:
-        # It abstains: the text is not wanted, so no call is spent on a last answer.
-        return create_skr_graph(self.model, self.retriever, abstain=True)
+        # The text is not wanted, so no call is spent on a last answer.
+        return create_skr_graph(self.model, self.retriever, when_insufficient="refuse")

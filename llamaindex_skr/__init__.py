@@ -7,6 +7,7 @@ from llamaindex_skr.adapters import (
     as_retriever,
     to_node,
 )
+from llamaindex_skr.collecting import acollect, collect
 from llamaindex_skr.events import (
     SKRAnswerEvent,
     SKRDraftEvent,
@@ -36,8 +37,10 @@ __all__ = [
     "SKRRetriever",
     "SKRRouteEvent",
     "SKRSelector",
+    "acollect",
     "as_language_model",
     "as_retriever",
+    "collect",
     "load_model",
     "openai_like",
     "to_node",

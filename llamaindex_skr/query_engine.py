@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -12,16 +11,15 @@ from llama_index.core.base.response.schema import RESPONSE_TYPE
 from llama_index.core.callbacks import CallbackManager, CBEventType, EventPayload
 from llama_index.core.prompts.mixin import PromptDictType, PromptMixinType
 from llama_index.core.schema import QueryBundle
+from typing_extensions import Unpack
 
 from llamaindex_skr.adapters import as_language_model, as_retriever
 from llamaindex_skr.graph_run import GraphRun
 from llamaindex_skr.prompt_templates import as_prompts, replaced
 from llamaindex_skr.responses import astream_response, stream_response, to_response
-from skr_core.budget import Budget
 from skr_core.errors import InputError
-from skr_core.ports import ReferenceStore, Reflector, Router
-from skr_core.prompts.templates import DEFAULT_TEMPLATES, PromptTemplates
-from skr_core.types import Demonstration
+from skr_core.prompts.templates import DEFAULT_TEMPLATES
+from skr_core.settings import SettingsOptions
 from skr_graphs import CompiledGraph, SKRContext, create_self_completion_graph
 
 
@@ -70,15 +68,9 @@ class SKRQueryEngine(BaseQueryEngine):
         retriever: object = None,
         *,
         llm: object = None,
-        router: Router | None = None,
-        reflector: Reflector | None = None,
-        store: ReferenceStore | None = None,
-        budget: Budget | None = None,
-        abstain: bool = False,
-        demonstrations: Sequence[Demonstration] = (),
-        templates: PromptTemplates | None = None,
         streaming: bool = False,
         callback_manager: CallbackManager | None = None,
+        **options: Unpack[SettingsOptions],
     ) -> SKRQueryEngine:
         """Build the engine over LlamaIndex objects.
 
@@ -87,40 +79,29 @@ class SKRQueryEngine(BaseQueryEngine):
                 retrieves needs none.
             llm: A LlamaIndex LLM, an id such as ``openai:gpt-4.1-mini``, or a `LanguageModel`;
                 ``Settings.llm`` where none is given.
-            router: Decides whether to retrieve; always, by default.
-            reflector: Judges drafts; by default the refusal sentence is read from them.
-            store: Remembers what the retriever found, and is searched beside it.
-            budget: The limits of a question.
-            abstain: At the budget's end, refuse rather than return the best draft.
-            demonstrations: Worked examples for the answer prompts.
-            templates: The words of the prompts; `skr_core.prompts.papers` has those of papers.
             streaming: Whether responses stream the final answer's tokens.
             callback_manager: LlamaIndex's; ``Settings.callback_manager`` where none is given.
+            **options: The other settings, see `skr_core.settings.Settings`: ``router`` (also the
+                folder of a saved one), ``reflector``, ``store``, ``budget``,
+                ``when_insufficient``, ``demonstrations`` and ``templates``.
 
         Raises:
             InputError: The model or the retriever is none of the above.
         """
-        if retriever is None and store is None and router is None:
+        if retriever is None and not {"store", "router"} & options.keys():
             raise InputError(
                 "there is nothing to retrieve from: give a retriever or an index, "
                 "or a router that never retrieves"
             )
         model = as_language_model(Settings.llm if llm is None else llm, streaming=streaming)
-        context = SKRContext(
+        graph = create_self_completion_graph(
             model=model,
             retriever=None if retriever is None else as_retriever(retriever, model=model),
-            router=router,
-            reflector=reflector,
-            store=store,
-            budget=budget,
-            abstain=abstain,
-            demonstrations=demonstrations,
-            templates=templates,
-            stream=streaming,
+            **options,
         )
         return cls(
-            create_self_completion_graph().compile(name="skr"),
-            context,
+            graph.compile(name="skr"),
+            SKRContext(templates=options.get("templates"), stream=streaming),
             streaming=streaming,
             callback_manager=callback_manager or Settings.callback_manager,
         )

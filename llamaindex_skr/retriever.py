@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 from llama_index.core.base.base_retriever import BaseRetriever
 from llama_index.core.callbacks import CallbackManager
@@ -22,8 +23,8 @@ from skr_core.flow import Flow, arun, call, run
 from skr_core.plain import to_plain
 from skr_core.ports import Router
 from skr_core.prompts.templates import PromptTemplates, checked_question
-from skr_core.routers import AlwaysRetrieve
 from skr_core.routers.constant import FixedDecision
+from skr_core.settings import as_router
 from skr_core.types import Decision
 from skr_graphs import SKRContext, create_self_completion_graph
 
@@ -42,7 +43,8 @@ class SKRRetriever(BaseRetriever):
 
     Args:
         retriever: A LlamaIndex retriever or index, or a `Retriever`.
-        router: Decides whether to retrieve; always, by default.
+        router: Decides whether to retrieve; always, by default. The folder of a saved router is
+            loaded for this retriever, and for the model where one is given.
         k: Nodes at most; None leaves it to the retriever, or to the budget in a loop. An index
             that takes ``similarity_top_k`` is asked for as many.
         llm: Turns self-completion on: a LlamaIndex LLM, a model id, or a `LanguageModel`.
@@ -68,7 +70,7 @@ class SKRRetriever(BaseRetriever):
         self,
         retriever: object,
         *,
-        router: Router | None = None,
+        router: Router | str | Path | None = None,
         k: int | None = None,
         llm: object = None,
         budget: Budget | None = None,
@@ -81,15 +83,16 @@ class SKRRetriever(BaseRetriever):
         model = None if llm is None else as_language_model(llm)
         budget = budget or Budget()
         self._k = k
-        self._router = router or AlwaysRetrieve()
         self._source = as_retriever(retriever, model=model, k=k)
+        self._router = as_router(router, model, self._source)
         self._completes = model is not None
         self._context = SKRContext(
             model=model,
             retriever=self._source,
             budget=replace(budget, max_references=k) if k else budget,
             templates=templates,
-            abstain=True,  # the text is not wanted, so no call is spent on a last answer
+            # The text is not wanted, so no call is spent on a last answer.
+            when_insufficient="refuse",
         )
         self._graph = create_self_completion_graph().compile(name="skr")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
 from llama_index.core.base.base_selector import BaseSelector, SelectorResult, SingleSelection
 from llama_index.core.prompts.mixin import PromptDictType
@@ -15,6 +16,7 @@ from skr_core.flow import Flow, arun, call, run
 from skr_core.plain import to_plain
 from skr_core.ports import Router
 from skr_core.prompts.templates import checked_question
+from skr_core.settings import as_router
 
 
 class SKRSelector(BaseSelector):
@@ -25,7 +27,7 @@ class SKRSelector(BaseSelector):
     is never empty, and its reason is the decision's.
 
     Args:
-        router: Decides whether to retrieve.
+        router: Decides whether to retrieve; or the folder of a saved router that asks no model.
         retrieving: Which of the two choices retrieves, 0 or 1; the other one answers directly.
 
     Raises:
@@ -39,10 +41,10 @@ class SKRSelector(BaseSelector):
         'no question is retrieved for'
     """
 
-    def __init__(self, router: Router, *, retrieving: int = 1) -> None:
+    def __init__(self, router: Router | str | Path, *, retrieving: int = 1) -> None:
         if retrieving not in (0, 1):
             raise InputError(f"retrieving must be 0 or 1, the place of a choice, not {retrieving}")
-        self._router = router
+        self._router = as_router(router)
         self._retrieving = int(retrieving)
 
     def _select(self, choices: Sequence[ToolMetadata], query: QueryBundle) -> SelectorResult:

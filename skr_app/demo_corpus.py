@@ -6,7 +6,7 @@ from importlib.resources import as_file, files
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from skr_core.ingest.ingestion import OnProgress
+    from skr_core.ports import OnProgress
     from skr_core.store.chroma_store import ChromaStore
 
 QUESTION = "In which town was the engineer who designed the Marrow Bay lighthouse born?"

@@ -7,39 +7,54 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from skr_core.budget import Budget
 from skr_core.errors import InputError
-from skr_core.evaluation.baselines import BASELINES, Resources, make_baseline
+from skr_core.evaluation.baselines import BASELINES, BaselineInputs, make_baseline
 from skr_core.evaluation.running.asking import System
+from skr_core.prompts.templates import DEFAULT_TEMPLATES
 from skr_core.questions import read_questions
-from skr_core.routers.constant import NeverRetrieve
-from skr_core.types import Demonstration
+from skr_core.settings import Settings
+from skr_core.types import Action
 
 if TYPE_CHECKING:
-    from skr_core.ports import Embedder, LanguageModel, Retriever, Router
+    from skr_core.ports import Embedder
 
-SYSTEMS = ("single_shot", "loop", "never", "always", "adaptive")
+ACTIONS: dict[str, Action | None] = {
+    "single_shot": "single",
+    "loop": "loop",
+    "never": "direct",
+    "always": "loop",
+    "adaptive": None,
+}
+"""The systems of the graph, each with the action it always takes; the router decides for None."""
+
+SYSTEMS = tuple(ACTIONS)
 
 
 @dataclass(frozen=True)
-class Parts:
-    """What systems are made of."""
+class Ingredients:
+    """What systems are made of.
 
-    model: LanguageModel
-    retriever: Retriever
+    Attributes:
+        settings: Of the graph; prompt baselines take model, retriever and demonstrations from it.
+        embedder: For baselines that compare questions.
+        pool: Questions from which Auto-CoT chooses its demonstrations.
+        has_router: Whether the settings have a router that was asked for.
+    """
+
+    settings: Settings
     embedder: Embedder
-    max_rounds: int
-    router: Path | None = None
-    demonstrations: Path | None = None
     pool: Path | None = None
+    has_router: bool = False
 
 
-def make_systems(names: str, parts: Parts) -> list[System]:
+def make_systems(names: str, ingredients: Ingredients) -> list[System]:
     """Make the systems that an option names, each once.
 
     Raises:
         InputError: A name is none of them, or something that one needs was not given.
     """
+    from skr_graphs import GraphAnswerer
+
     wanted = list(dict.fromkeys(name.strip() for name in names.split(",") if name.strip()))
     if not wanted:
         raise InputError(f"--systems names none: give some of {', '.join(SYSTEMS)}")
@@ -47,35 +62,16 @@ def make_systems(names: str, parts: Parts) -> list[System]:
     if unknown:
         known = ", ".join((*SYSTEMS, *BASELINES))
         raise InputError(f"--systems names no system {unknown[0]!r}: known are {known}")
-    return [
-        _graph_system(name, parts) if name in SYSTEMS else _baseline(name, parts) for name in wanted
-    ]
-
-
-def load_saved_router(parts: Parts) -> Router:
-    """The router that the option names.
-
-    Raises:
-        InputError: None was named, or there is none.
-    """
-    if parts.router is None:
+    if "adaptive" in wanted and not ingredients.has_router:
         raise InputError("the system adaptive needs --router: the folder of a saved router")
-    return load_saved_router_at(parts.router, parts.model, parts.embedder)
-
-
-def load_saved_router_at(path: Path, model: LanguageModel, embedder: Embedder) -> Router:
-    """A saved router, with the embedder only where it cannot do without.
-
-    Raises:
-        InputError: There is none.
-        StampMismatch: It was made with another model or embedder.
-    """
-    from skr_core.routers.saving import load_router
-
-    try:
-        return load_router(path, model=model)
-    except InputError:
-        return load_router(path, model=model, embedder=embedder)
+    answerer = GraphAnswerer(ingredients.settings)
+    # `always` is the loop: what one has answered the other need not answer again.
+    return [
+        System.of(name, answerer, key=ACTIONS[name] or name, action=ACTIONS[name])
+        if name in SYSTEMS
+        else _baseline(name, ingredients)
+        for name in wanted
+    ]
 
 
 def router_stamp(path: Path | None) -> dict[str, str]:
@@ -89,30 +85,15 @@ def router_stamp(path: Path | None) -> dict[str, str]:
     return {"router": f"{path.name} ({hashlib.blake2b(content, digest_size=4).hexdigest()})"}
 
 
-def _graph_system(name: str, parts: Parts) -> System:
-    from langchain_skr.graph import create_skr_graph
-    from skr_graphs import GraphAnswerer
-
-    router: Router | None = None
-    if name == "never":
-        router = NeverRetrieve()
-    elif name == "adaptive":
-        router = load_saved_router(parts)
-    graph = create_skr_graph(
-        parts.model,
-        parts.retriever,
-        router=router,
-        budget=Budget(max_rounds=1 if name == "single_shot" else parts.max_rounds),
+def _baseline(name: str, ingredients: Ingredients) -> System:
+    settings = ingredients.settings
+    pool = [each.asked for each in read_questions(ingredients.pool)] if ingredients.pool else []
+    given = BaselineInputs(
+        settings.model,
+        settings.retriever,
+        ingredients.embedder,
+        settings.demonstrations,
+        pool,
+        None if settings.templates == DEFAULT_TEMPLATES else settings.templates,
     )
-    # `always` is the loop: what one has answered the other need not answer again.
-    return System.of(name, GraphAnswerer(graph), key="loop" if name == "always" else name)
-
-
-def _baseline(name: str, parts: Parts) -> System:
-    shown: list[Demonstration] = []
-    if parts.demonstrations is not None:
-        rows = read_questions(parts.demonstrations)
-        shown = [Demonstration(each.question, each.gold[0]) for each in rows if each.gold]
-    pool = [] if parts.pool is None else [each.asked for each in read_questions(parts.pool)]
-    resources = Resources(parts.model, parts.retriever, parts.embedder, shown, pool)
-    return System.of(name, make_baseline(name, resources))
+    return System.of(name, make_baseline(name, given))

@@ -16,7 +16,7 @@ from skr_core.flow import Flow, call
 from skr_core.ports import LanguageModel, OnToken
 from skr_core.prompts import templates as prompts
 from skr_core.prompts.templates import DEFAULT_TEMPLATES, PromptTemplates
-from skr_core.replies.answer import parse_queries
+from skr_core.replies.queries import parse_queries
 from skr_core.types import Demonstration, Generation, Prompt, Reference, Usage
 
 
@@ -85,14 +85,24 @@ def self_complete(
     asked: Sequence[str],
     limit: int = prompts.MAX_QUERIES,
     *,
+    missing: str = "",
     templates: PromptTemplates = DEFAULT_TEMPLATES,
 ) -> Flow[tuple[tuple[str, ...], Usage]]:
     """Ask the model what to search next (RaLLM §5.2).
 
+    Args:
+        model: Names the queries.
+        question: The user's question.
+        references: What has been found.
+        asked: What has been searched; none of it is asked again.
+        limit: How many queries are wanted at most.
+        missing: What the reflection found missing; may be empty.
+        templates: The words to ask in.
+
     Returns:
         The queries that have not been asked yet, and what asking cost.
     """
-    prompt = prompts.self_complete(question, references, asked, limit, templates=templates)
+    prompt = prompts.self_complete(question, references, asked, limit, missing, templates=templates)
     generation = yield from generate(model, prompt)
     known = {query.casefold() for query in asked}
     queries = parse_queries(generation.text, limit)

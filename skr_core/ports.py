@@ -6,20 +6,25 @@ LlamaIndex objects are in their plug-ins.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal, Protocol, runtime_checkable
 
-from skr_core.types import Answer, Decision, Generation, Prompt, Reference, Reflection
+from skr_core.types import Action, Answer, Decision, Generation, Prompt, Reference, Reflection
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+
+    from skr_core.settings import Settings
 
     Vectors = NDArray[np.float32]
     """Shape (n, d), one row a text, each of length 1."""
 
 OnToken = Callable[[str], None]
 """Called with each piece of a reply as it is made; must return at once."""
+
+OnProgress = Callable[[int, int | None], None]
+"""Called with how much is done, and of how much; None while that is not known yet."""
 
 
 @runtime_checkable
@@ -71,6 +76,22 @@ class Router(Protocol):
 
 
 @runtime_checkable
+class DraftRouter(Router, Protocol):
+    """A router that may look at the model's direct answer, where `drafts` says so.
+
+    The system asks for that answer in its own words and hands it on; a known question is then
+    answered with it.
+    """
+
+    @property
+    def drafts(self) -> bool: ...
+
+    def decide_on(self, question: str, direct: Generation) -> Decision: ...
+
+    async def adecide_on(self, question: str, direct: Generation) -> Decision: ...
+
+
+@runtime_checkable
 class Reflector(Protocol):
     """Judges whether references suffice for a draft."""
 
@@ -110,8 +131,27 @@ class Embedder(Protocol):
 
 @runtime_checkable
 class QuestionAnswerer(Protocol):
-    """Answers questions: what experiments judge; `skr_graphs.GraphAnswerer` makes one."""
+    """Answers questions: what evaluation judges.
 
-    def answer(self, question: str) -> Answer: ...
+    An `action` overrides what the system would decide by itself; one that decides nothing, such as
+    a prompt baseline, ignores it.
+    """
 
-    async def aanswer(self, question: str) -> Answer: ...
+    def answer(self, question: str, action: Action | None = None) -> Answer: ...
+
+    async def aanswer(self, question: str, action: Action | None = None) -> Answer: ...
+
+
+@runtime_checkable
+class ActionAnswerer(QuestionAnswerer, Protocol):
+    """Answers a question by every action, sharing what they have in common: what collection asks.
+
+    `skr_graphs.GraphAnswerer` is one. It answers as the graph does that is served.
+    """
+
+    @property
+    def settings(self) -> Settings: ...
+
+    def answer_each(self, question: str) -> Mapping[Action, Answer]: ...
+
+    async def aanswer_each(self, question: str) -> Mapping[Action, Answer]: ...

@@ -63,6 +63,12 @@ StopReason = Literal[
 ]
 """Why the loop ended."""
 
+Action = Literal["direct", "single", "loop"]
+"""Answer without retrieval, after one round of it, or after as many rounds as it takes."""
+
+ACTIONS: tuple[Action, ...] = ("direct", "single", "loop")
+"""From the cheapest to the dearest."""
+
 Effect = Literal["helps", "hurts", "same"]
 """What retrieval did to the score of an answer."""
 
@@ -190,6 +196,17 @@ class Generation:
     usage: Usage = NO_USAGE
     logprobs: tuple[float, ...] | None = None
 
+    @property
+    def mean_logprob(self) -> float | None:
+        """Mean natural-log probability of the tokens; None where the provider gave none.
+
+        Example:
+            >>> Generation("Paris", logprobs=(-1.0, -2.0)).mean_logprob
+            -1.5
+        """
+        mean = math.fsum(self.logprobs) / len(self.logprobs) if self.logprobs else math.nan
+        return mean if math.isfinite(mean) else None
+
 
 @dataclass(frozen=True, slots=True)
 class Neighbour:
@@ -231,6 +248,18 @@ class Decision:
     neighbours: tuple[Neighbour, ...] = ()
     usage: Usage = NO_USAGE
     draft: str = ""
+
+    @property
+    def action(self) -> Action:
+        """The action that follows from it.
+
+        Example:
+            >>> Decision(True, max_rounds=1).action
+            'single'
+        """
+        if not self.retrieve:
+            return "direct"
+        return "single" if self.max_rounds == 1 else "loop"
 
 
 @dataclass(frozen=True, slots=True)
@@ -278,6 +307,7 @@ class Round:
         draft: The answer tried; empty where none was.
         reflection: The judgement of the draft; None where there was no draft.
         errors: What failed, one line each.
+        usage: What drafting cost; what judging cost is in the reflection.
     """
 
     queries: tuple[str, ...]
@@ -286,6 +316,7 @@ class Round:
     draft: str = ""
     reflection: Reflection | None = None
     errors: tuple[str, ...] = ()
+    usage: Usage = NO_USAGE
 
 
 @dataclass(frozen=True, slots=True)
@@ -302,6 +333,7 @@ class Answer:
         stop_reason: Why the loop ended.
         usage: Cost by task.
         removed_markers: Markers that named no supplied reference and were taken out.
+        logprob: Mean natural-log probability of a direct answer's tokens, where it is known.
     """
 
     question: str
@@ -313,6 +345,7 @@ class Answer:
     stop_reason: StopReason
     usage: Mapping[str, Usage]
     removed_markers: int = 0
+    logprob: float | None = None
 
     @property
     def total_usage(self) -> Usage:
@@ -324,3 +357,24 @@ class Answer:
         """The references that the text cites, in the order of the references."""
         cited = {citation.reference_id for citation in self.citations}
         return tuple(reference for reference in self.references if reference.id in cited)
+
+
+@dataclass(frozen=True, slots=True)
+class Stamp:
+    """What a record was made with; records of different stamps cannot be compared.
+
+    Attributes:
+        model: The language model's name.
+        retriever: The retriever's name.
+        corpus: What was searched, as its collector calls it.
+        system: A hash of everything else that decides what is answered: prompts, demonstrations,
+            budget, reflector and what is done when the references do not suffice. See
+            `skr_core.settings.Settings.version`.
+        metric: What the scores measure.
+    """
+
+    model: str = ""
+    retriever: str = ""
+    corpus: str = ""
+    system: str = ""
+    metric: str = ""

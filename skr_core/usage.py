@@ -15,6 +15,7 @@ from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 
+from skr_core.texts import encodable
 from skr_core.types import Prompt, Usage
 
 ENCODING = "o200k_base"
@@ -72,7 +73,7 @@ def _encoder() -> Callable[[str], int] | None:
                 os.environ["TIKTOKEN_CACHE_DIR"] = before
         return lambda text: len(
             # A lone surrogate cannot be encoded; it counts as the replacement character.
-            encoding.encode_ordinary(text.encode("utf-8", "replace").decode("utf-8"))
+            encoding.encode_ordinary(encodable(text))
         )
     return None
 

@@ -49,6 +49,8 @@ class OpenAIServer:
         delay: Seconds before each chat reply.
         together: Chat replies wait until this many requests are in flight, for 10 seconds at most;
             may be set later.
+        keep_alive: Without it each connection ends with its reply, so that a client that nobody
+            closes leaves none behind.
 
     Attributes:
         requests: Bodies of the chat requests, in order of arrival, faulty ones included.
@@ -64,9 +66,11 @@ class OpenAIServer:
         retry_after: str = "0.01",
         delay: float = 0.0,
         together: int = 1,
+        keep_alive: bool = True,
     ) -> None:
         self.reply, self.fault, self.times = reply, fault, times
         self.retry_after, self.delay, self.together = retry_after, delay, together
+        self.keep_alive = keep_alive
         self.requests: list[dict[str, Any]] = []
         self.peak = 0
         self._in_flight = 0
@@ -163,8 +167,9 @@ class OpenAIServer:
                 return True
             if request.get("stream"):
                 return _send_stream(writer, request, text, cut=fault == "truncated")
-            _send(writer, _completion(request, text), cut=fault == "truncated")
-        return fault != "truncated"
+            headers = "" if self.keep_alive else "Connection: close\r\n"
+            _send(writer, _completion(request, text), headers=headers, cut=fault == "truncated")
+        return self.keep_alive and fault != "truncated"
 
 
 def _send(

@@ -12,17 +12,29 @@ import pytest
 
 PACKAGES = ["skr_core", "skr_graphs", "langchain_skr", "llamaindex_skr"]
 SUBPACKAGES = ["skr_core.routers", "skr_core.reflectors", "skr_core.evaluation"]
+PLUG_INS = ["langchain_skr", "llamaindex_skr"]
+UNASKED = ["skr_core.evaluation", "skr_core.self_knowledge", "skr_core.calibration"]
 HEAVY = ["torch", "transformers", "sentence_transformers", "chromadb", "sklearn", "matplotlib"]
 
 
-@pytest.mark.parametrize("package", PACKAGES)
-def test_importing_is_light(package: str):
-    code = f"import sys, {package}; print(*(set({HEAVY!r}) & set(sys.modules)))"
+def loaded_by(package: str, modules: list[str]) -> list[str]:
+    """Which of the modules importing the package loads."""
+    code = f"import sys, {package}; print(*(set({modules!r}) & set(sys.modules)))"
     result = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False
     )
     assert result.returncode == 0, result.stderr
-    assert result.stdout.split() == []
+    return result.stdout.split()
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_importing_is_light(package: str):
+    assert loaded_by(package, HEAVY) == []
+
+
+@pytest.mark.parametrize("package", PLUG_INS)
+def test_a_plug_in_brings_nothing_that_measures(package: str):
+    assert loaded_by(package, UNASKED) == []
 
 
 @pytest.mark.parametrize("name", PACKAGES + SUBPACKAGES)

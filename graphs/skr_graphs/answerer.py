@@ -1,52 +1,150 @@
-"""GraphAnswerer: a compiled graph as something that answers questions."""
+"""GraphAnswerer: the graph as something that answers questions, by its router or by an action."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from langgraph.graph.state import CompiledStateGraph
 
-from skr_core.types import Answer
+from skr_core.errors import retrieved
+from skr_core.flow import Flow, arun, call, run
+from skr_core.plain import from_plain
+from skr_core.references.citations import resolve_citations
+from skr_core.routers.constant import FixedDecision
+from skr_core.settings import Settings
+from skr_core.types import NO_USAGE, Action, Answer, Decision, Reference, Round
 from skr_graphs.context import SKRContext
-from skr_graphs.state import SKRInput, SKROutput, SKRState, answer_of
+from skr_graphs.finish import conclude
+from skr_graphs.self_completion import create_self_completion_graph
+from skr_graphs.state import Plain, SKRInput, SKROutput, SKRState, answer_of
 
 CompiledGraph = CompiledStateGraph[SKRState, SKRContext, SKRInput, SKROutput]
 
+DECISIONS: Mapping[Action, Decision] = {
+    "direct": Decision(False, reason="no question is retrieved for"),
+    "single": Decision(True, max_rounds=1, reason="every question is retrieved for once"),
+    "loop": Decision(True, reason="every question is retrieved for"),
+}
+"""What a system decides that takes one action always."""
+
+_OUTPUT = list(SKROutput.__annotations__)
+
 
 class GraphAnswerer:
-    """Answers with a compiled self-completion graph.
+    """Answers with the compiled graph of a system's settings: what is measured is what is served.
 
     Args:
-        graph: As `create_self_completion_graph` makes it, compiled.
-        context: Passed to every run, for what differs from the graph's own.
+        settings: Of the system.
 
     Example:
         >>> from skr_core.testing import MappingRetriever, ScriptedModel
-        >>> from skr_graphs import create_self_completion_graph
-        >>> graph = create_self_completion_graph(
-        ...     model=ScriptedModel(["Paris [1]."]),
-        ...     retriever=MappingRetriever({"Capital?": ["Paris is the capital."]}),
-        ... )
-        >>> GraphAnswerer(graph.compile()).answer("Capital?").text
-        'Paris [1].'
+        >>> model = ScriptedModel({"answer_directly": ["Lyon."]}, otherwise="Paris [1].")
+        >>> retriever = MappingRetriever({"Capital?": ["Paris is the capital."]})
+        >>> answerer = GraphAnswerer(Settings(model, retriever))
+        >>> answerer.answer("Capital?").text, answerer.answer("Capital?", "direct").text
+        ('Paris [1].', 'Lyon.')
     """
 
-    def __init__(self, graph: CompiledGraph, context: SKRContext | None = None) -> None:
-        self._graph = graph
-        self._context = context
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self._graph: CompiledGraph = create_self_completion_graph(**vars(settings)).compile()
+        self._contexts = {
+            action: SKRContext(router=FixedDecision(decision))
+            for action, decision in DECISIONS.items()
+        }
 
-    def answer(self, question: str) -> Answer:
-        """Answer with blocking calls."""
-        return answer_of(
-            self._typed(self._graph.invoke({"question": question}, context=self._context))
+    def answer(self, question: str, action: Action | None = None) -> Answer:
+        """Answer with blocking calls, by the router or by the action given."""
+        return run(self._answer(question, action))
+
+    async def aanswer(self, question: str, action: Action | None = None) -> Answer:
+        """Answer with awaited calls."""
+        return await arun(self._answer(question, action))
+
+    def answer_each(self, question: str) -> Mapping[Action, Answer]:
+        """Answer by every action, with blocking calls.
+
+        ``single`` is the first round of ``loop``, so it costs nothing more, but for one case: where
+        that round's draft is a refusal and `when_insufficient` is ``own_knowledge``, a system of
+        one round would ask the model once more, and so is done here.
+
+        Raises:
+            ModelError: The model failed.
+            RetrieverError: Every search failed, so that nothing is learnt about retrieval.
+        """
+        return run(self._answer_each(question))
+
+    async def aanswer_each(self, question: str) -> Mapping[Action, Answer]:
+        """Answer by every action, with awaited calls."""
+        return await arun(self._answer_each(question))
+
+    def _answer(self, question: str, action: Action | None) -> Flow[Answer]:
+        return answer_of((yield from self._run(question, action, _OUTPUT)))
+
+    def _answer_each(self, question: str) -> Flow[Mapping[Action, Answer]]:
+        direct = yield from self._answer(question, "direct")
+        output = yield from self._run(question, "loop", [*_OUTPUT, "pool"])
+        loop = answer_of(output)
+        retrieved(loop)
+        single = yield from self._first_round(output, loop)
+        return {"direct": direct, "single": single, "loop": loop}
+
+    def _run(self, question: str, action: Action | None, keys: Sequence[str]) -> Flow[Any]:
+        graph: Any = self._graph  # its overloads know no output keys
+        context = None if action is None else self._contexts[action]
+        return (
+            yield from call(
+                graph.invoke,
+                graph.ainvoke,
+                {"question": question},
+                context=context,
+                output_keys=keys,
+            )
         )
 
-    async def aanswer(self, question: str) -> Answer:
-        """Answer with awaited calls."""
-        output = await self._graph.ainvoke({"question": question}, context=self._context)
-        return answer_of(self._typed(output))
+    def _first_round(self, output: Any, loop: Answer) -> Flow[Answer]:
+        """What a system of one round would have answered."""
+        rounds: Sequence[Plain] = output["rounds"][:1]
+        if len(loop.rounds) <= 1:
+            # One round more was wanted, and nothing was left to search for it.
+            went_on = "self_complete" in loop.usage
+            return replace(
+                loop,
+                decision=DECISIONS["single"],
+                stop_reason="max_rounds" if went_on else loop.stop_reason,
+                usage={task: each for task, each in loop.usage.items() if task != "self_complete"},
+            )
 
-    @staticmethod
-    def _typed(output: Any) -> SKROutput:
-        typed: SKROutput = output
-        return typed
+        def given(round_: Plain) -> list[Reference]:
+            return [from_plain(Reference, output["pool"][key]) for key in round_["given"]]
+
+        first = from_plain(Round, rounds[0])
+        judging = first.reflection.usage if first.reflection else NO_USAGE
+        # Its draft was found insufficient, or there would be no second round.
+        chosen = yield from conclude(
+            loop.question,
+            rounds,
+            given,
+            self.settings,
+            sufficient=False,
+            may_call=not self.settings.budget.spent(first.usage + judging, seconds=0.0),
+        )
+        cited = resolve_citations(chosen.text, chosen.references)
+        spent = {
+            "answer_with_references": first.usage,
+            "reflect": judging,
+            "answer_anyway": chosen.usage,
+        }
+        return Answer(
+            question=loop.question,
+            text=cited.text,
+            citations=cited.citations,
+            references=tuple(chosen.references),
+            decision=DECISIONS["single"],
+            rounds=(first,),
+            stop_reason="max_rounds",
+            usage={task: usage for task, usage in spent.items() if usage.calls},
+            removed_markers=cited.removed,
+        )

@@ -1,44 +1,33 @@
-"""What one run works with: the model, the retriever, the router, the budget."""
+"""What one run replaces of its graph's settings."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
-from typing import Annotated, Any, ClassVar, Self, TypeVar
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Annotated, Any, ClassVar, Self
+from weakref import WeakKeyDictionary
 
 from pydantic import ConfigDict
 from pydantic.json_schema import SkipJsonSchema
 
 from skr_core.budget import Budget
 from skr_core.errors import InputError
-from skr_core.plain import from_plain
 from skr_core.ports import LanguageModel, ReferenceStore, Reflector, Retriever, Router
-from skr_core.prompts.templates import DEFAULT_TEMPLATES, PromptTemplates
-from skr_core.reflectors import RefusalReflector
-from skr_core.routers import AlwaysRetrieve
+from skr_core.prompts.templates import PromptTemplates
+from skr_core.settings import Settings, WhenInsufficient
 from skr_core.types import Demonstration
-from skr_graphs.streaming import messages_are_streamed
-
-T = TypeVar("T")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class SKRContext:
-    """Of one run; what is None is taken from the graph's own.
+    """Of one run: each field is a setting of `skr_core.settings.Settings`, None is the graph's own.
 
-    A server's schema shows what can be said in JSON, such as the budget and abstention. A
-    graph around this one passes its context on where that is a subclass of this class.
+    A server's schema shows what can be said in JSON, such as the budget and what is answered when
+    the references do not suffice. A graph around this one passes its context on where that is a
+    subclass of this class.
 
     Attributes:
-        model: Answers, and names what is missing.
-        retriever: Finds references. A run that never retrieves needs none.
-        router: Decides whether to retrieve; always, by default.
-        reflector: Judges drafts; by default the refusal sentence is read from them.
-        store: Remembers what other retrievers found, and is searched beside them.
-        budget: The limits of a question.
-        abstain: At the budget's end, refuse rather than return the best draft.
-        demonstrations: Worked examples for the answer prompts.
-        templates: The words of the prompts.
         stream: Ask the model for tokens as it makes them. By default only where LangGraph streams
             messages: a model that is not asked to stream is quicker and tells its usage.
     """
@@ -51,7 +40,7 @@ class SKRContext:
     reflector: Annotated[Reflector | None, SkipJsonSchema()] = None
     store: Annotated[ReferenceStore | None, SkipJsonSchema()] = None
     budget: Budget | None = None
-    abstain: bool | None = None
+    when_insufficient: WhenInsufficient | None = None
     demonstrations: Sequence[Demonstration] | None = None
     templates: PromptTemplates | None = None
     stream: bool | None = None
@@ -63,57 +52,45 @@ class SKRContext:
             raise InputError(f"a context has no {', '.join(unknown)}: it has {', '.join(known)}")
         return super().__new__(cls)
 
-    def over(self, defaults: SKRContext) -> SKRContext:
-        """This context, with the defaults where it says nothing."""
-        given: dict[str, Any] = {
+    @property
+    def given(self) -> dict[str, Any]:
+        """The settings that the run replaces."""
+        return {
             each.name: value
-            for each in fields(SKRContext)  # a subclass may hold more
+            for each in fields(Settings)  # a subclass may hold more
             if (value := getattr(self, each.name)) is not None
         }
-        return replace(defaults, **given)
 
 
-@dataclass(frozen=True)
-class Resources:
-    """A context with nothing left open: what a step works with."""
+class SettingsOfRuns:
+    """The settings of a graph, and those of each run that replaces some of them.
 
-    model: LanguageModel
-    retriever: Retriever | None
-    router: Router
-    reflector: Reflector
-    store: ReferenceStore | None
-    budget: Budget
-    abstain: bool
-    demonstrations: Sequence[Demonstration]
-    templates: PromptTemplates
-    stream: bool
+    They are made once a run, not once a step.
 
-    @classmethod
-    def of(cls, context: SKRContext) -> Resources:
-        """Fill in what has a default.
+    Args:
+        defaults: What the graph was made with, by the names of `Settings`.
+    """
+
+    def __init__(self, defaults: Mapping[str, Any]) -> None:
+        self._given = {name: value for name, value in defaults.items() if value is not None}
+        self._defaults: Settings | None = None
+        if "model" in self._given:  # else each run must bring its own
+            self._defaults = Settings.of(**self._given)
+        self._of_runs: WeakKeyDictionary[SKRContext, Settings] = WeakKeyDictionary()
+
+    def of(self, context: object) -> Settings:
+        """The settings of a run with this context.
 
         Raises:
             InputError: There is no model, or something is not what its name says.
         """
-        if context.model is None:
-            raise InputError("no model: give one to the factory or in the run's context")
-        router = AlwaysRetrieve() if context.router is None else context.router
-        if not callable(getattr(router, "decide", None)):
-            raise InputError(f"a router decides; {type(router).__name__} has no decide")
-        return cls(
-            model=context.model,
-            retriever=context.retriever,
-            router=router,
-            reflector=RefusalReflector() if context.reflector is None else context.reflector,
-            store=context.store,
-            budget=Budget() if context.budget is None else _given(Budget, context.budget),
-            abstain=bool(context.abstain),
-            demonstrations=[_given(Demonstration, each) for each in context.demonstrations or ()],
-            templates=_given(PromptTemplates, context.templates or DEFAULT_TEMPLATES),
-            stream=messages_are_streamed() if context.stream is None else context.stream,
-        )
-
-
-def _given(cls: type[T], value: Any) -> T:
-    """What a caller gave, where a server hands it over as JSON."""
-    return value if isinstance(value, cls) else from_plain(cls, value, strict=True)
+        # A sub-graph is handed its parent's context, which need not be one of ours.
+        if not isinstance(context, SKRContext) or not context.given:
+            return self._defaults or Settings.of(**{"model": None, **self._given})
+        if (settings := self._of_runs.get(context)) is None:
+            if isinstance(context.router, str | Path):
+                # A client of a server may say anything here; it shall read no file of it.
+                raise InputError("a router's folder is given to the factory; a text has no decide")
+            settings = Settings.of(**{"model": None, **self._given, **context.given})
+            self._of_runs[context] = settings
+        return settings

@@ -1,11 +1,15 @@
 """What the graph tells while it runs: typed events, in ``stream_mode="custom"``.
 
-Each is a plain dict with its kind under ``type``, so that servers can pass it on as JSON.
+Each is a plain dict with its kind under ``type``, so that servers can pass it on as JSON. Each is
+made by one function here, so that what is declared is what the steps write.
 """
 
 from __future__ import annotations
 
-from typing import Literal, TypedDict
+from collections.abc import Sequence
+from typing import Literal
+
+from typing_extensions import TypedDict
 
 from skr_graphs.state import Plain
 
@@ -82,3 +86,48 @@ Event = (
     | RetractEvent
     | AnswerEvent
 )
+
+
+def route(decision: Plain) -> RouteEvent:
+    """Make the event of a decision."""
+    return {"type": "route", "decision": decision}
+
+
+def query(number: int, text: str) -> QueryEvent:
+    """Make the event of a search in round `number`, counted from 1."""
+    return {"type": "query", "round": number, "query": text}
+
+
+def references(number: int, added: Sequence[Plain], total: int) -> ReferencesEvent:
+    """Make the event of a round's references."""
+    return {"type": "references", "round": number, "added": list(added), "total": total}
+
+
+def draft(number: int, text: str) -> DraftEvent:
+    """Make the event of a draft."""
+    return {"type": "draft", "round": number, "text": text}
+
+
+def reflection(number: int, judged: Plain) -> ReflectionEvent:
+    """Make the event of a judgement."""
+    return {"type": "reflection", "round": number, "reflection": judged}
+
+
+def token(text: str) -> TokenEvent:
+    """Make the event of a piece of the answer."""
+    return {"type": "token", "text": text}
+
+
+def retract() -> RetractEvent:
+    """Make the event that takes back the tokens so far."""
+    return {"type": "retract"}
+
+
+def answer(text: str, citations: Sequence[Plain], stop_reason: str) -> AnswerEvent:
+    """Make the event of the final answer."""
+    return {
+        "type": "answer",
+        "answer": text,
+        "citations": list(citations),
+        "stop_reason": stop_reason,
+    }

@@ -4,27 +4,21 @@ from __future__ import annotations
 
 import time
 
-from skr_core.plain import from_plain
-from skr_core.types import Decision, StopReason, Usage
-from skr_graphs.context import Resources
-from skr_graphs.state import SKRState
+from skr_core.budget import Budget
+from skr_core.types import StopReason
+from skr_graphs.state import SKRState, usage_of
 
 
-def usage_of(state: SKRState) -> Usage:
-    """What the question has cost so far."""
-    return sum((from_plain(Usage, each) for each in state["usage"].values()), Usage())
-
-
-def call_limit(state: SKRState, resources: Resources) -> StopReason | None:
+def call_limit(state: SKRState, budget: Budget) -> StopReason | None:
     """The limit that forbids another call of the model, or None."""
-    return resources.budget.spent(usage_of(state), seconds=time.time() - state["started_at"])
+    return budget.spent(usage_of(state), seconds=time.time() - state["started_at"])
 
 
-def round_limit(state: SKRState, resources: Resources) -> StopReason | None:
+def round_limit(state: SKRState, budget: Budget) -> StopReason | None:
     """The limit that forbids another round, or None; a decision may allow fewer rounds."""
-    return resources.budget.reached(
+    return budget.reached(
         usage_of(state),
         rounds=len(state["rounds"]),
         seconds=time.time() - state["started_at"],
-        max_rounds=from_plain(Decision, state["decision"]).max_rounds,
+        max_rounds=state["decision"]["max_rounds"],
     )

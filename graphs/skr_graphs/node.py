@@ -8,6 +8,7 @@ forms, and these open no run of their own in traces: LangGraph has opened one fo
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 from langchain_core.runnables import Runnable, RunnableConfig
@@ -15,24 +16,43 @@ from langgraph.runtime import Runtime, get_runtime
 from langgraph.types import Send
 
 from skr_core.flow import Flow, arun, run
-from skr_graphs.context import Resources, SKRContext
+from skr_core.settings import Settings
+from skr_graphs.context import SettingsOfRuns, SKRContext
+from skr_graphs.events import Event
 from skr_graphs.state import Plain, SKRState
+from skr_graphs.streaming import messages_are_streamed
 
 Edge = Callable[[SKRState], str | list[Send]]
 """Names the node that comes next, or sends out several; a pure function."""
 
-Step = Callable[[Any, Resources, Runtime[SKRContext]], Flow[Plain]]
-"""Takes the state, what the run works with, and LangGraph's runtime; returns an update."""
+
+@dataclass(frozen=True, slots=True)
+class StepContext:
+    """What a step works with beside the state.
+
+    Attributes:
+        settings: The system's.
+        write: Tells an event to whoever listens.
+        stream: Whether somebody reads the answer's tokens as they are made.
+    """
+
+    settings: Settings
+    write: Callable[[Event], None]
+    stream: bool
 
 
-def as_node(step: Step, defaults: SKRContext) -> Runnable[Any, Plain]:
+Step = Callable[[Any, StepContext], Flow[Plain]]
+"""Takes the state and what it works with; returns an update."""
+
+
+def as_node(step: Step, settings: SettingsOfRuns) -> Runnable[Any, Plain]:
     """Wrap a step for ``add_node``: a flow becomes a blocking and an awaited form.
 
     Args:
         step: The flow.
-        defaults: Used where the run's context says nothing.
+        settings: Of the graph.
     """
-    return _Node(step, defaults)
+    return _Node(step, settings)
 
 
 def as_edge(edge: Edge) -> Runnable[Any, str | list[Send]]:
@@ -57,10 +77,10 @@ class _Edge(Runnable[Any, str | list[Send]]):
 
 
 class _Node(Runnable[Any, Plain]):
-    def __init__(self, step: Step, defaults: SKRContext) -> None:
+    def __init__(self, step: Step, settings: SettingsOfRuns) -> None:
         self.name = step.__name__
         self._step = step
-        self._defaults = defaults
+        self._settings = settings
 
     def invoke(self, input: Any, config: RunnableConfig | None = None, **_: Any) -> Plain:
         return run(self._flow(input))
@@ -69,8 +89,9 @@ class _Node(Runnable[Any, Plain]):
         return await arun(self._flow(input))
 
     def _flow(self, state: Any) -> Flow[Plain]:
-        runtime = get_runtime(SKRContext)
-        context: object = runtime.context
-        # A sub-graph is handed its parent's context, which need not be one of ours.
-        ours = context.over(self._defaults) if isinstance(context, SKRContext) else self._defaults
-        return self._step(state, Resources.of(ours), runtime)
+        runtime: Runtime[Any] = get_runtime(SKRContext)
+        context = runtime.context
+        said = context.stream if isinstance(context, SKRContext) else None
+        stream = messages_are_streamed() if said is None else said
+        settings = self._settings.of(context)
+        return self._step(state, StepContext(settings, runtime.stream_writer, stream))

@@ -7,13 +7,13 @@ calls no model, so nothing is paid for twice.
 from __future__ import annotations
 
 import time
-from typing import Any, TypedDict
+from typing import Any
 
-from langgraph.runtime import Runtime
 from langgraph.types import interrupt
+from typing_extensions import TypedDict
 
 from skr_core.flow import Flow
-from skr_graphs.context import Resources, SKRContext
+from skr_graphs.node import StepContext
 from skr_graphs.state import Plain, SKRState
 
 
@@ -33,7 +33,7 @@ class ReviewRequest(TypedDict):
     problem: str
 
 
-def review(state: SKRState, resources: Resources, runtime: Runtime[SKRContext]) -> Flow[Plain]:
+def review(state: SKRState, step: StepContext) -> Flow[Plain]:
     """Wait for ``Command(resume=[queries])``; no queries means that nothing more is searched.
 
     A reply of another shape is asked for again. The time that a person takes counts towards no

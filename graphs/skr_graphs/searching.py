@@ -6,28 +6,27 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from langgraph.errors import GraphBubbleUp
-from langgraph.runtime import Runtime
 
 from skr_core.errors import RetrieverError
 from skr_core.flow import Flow, call, gather
 from skr_core.plain import from_plain, to_plain
 from skr_core.ports import Retriever
-from skr_core.references.fusion import merge_references, reciprocal_rank_fusion
+from skr_core.references.fusion import merge_rankings, reciprocal_rank_fusion
+from skr_core.settings import Settings
 from skr_core.types import Reference, Round, StopReason
-from skr_graphs.context import Resources, SKRContext
+from skr_graphs import events
 from skr_graphs.limits import call_limit
-from skr_graphs.state import Plain, Search, SKRState
+from skr_graphs.node import StepContext
+from skr_graphs.state import Plain, SentQuery, SKRState
 
-Run = Runtime[SKRContext]
 
-
-def retrieve(search: Search, resources: Resources, runtime: Run) -> Flow[Plain]:
+def retrieve(sent: SentQuery, step: StepContext) -> Flow[Plain]:
     """Search one query, in the retriever and in the store beside it. A failure is a finding."""
-    query = search["query"]
-    runtime.stream_writer({"type": "query", "round": search["round"], "query": query})
+    query = sent["query"]
+    step.write(events.query(sent["round"], query))
     sources: dict[int, Retriever] = {
         id(source): source
-        for source in (resources.retriever, resources.store)
+        for source in (step.settings.retriever, step.settings.store)
         if source is not None
     }
     errors = [] if sources else ["there is no retriever"]
@@ -42,17 +41,20 @@ def retrieve(search: Search, resources: Resources, runtime: Run) -> Flow[Plain]:
             return ()
 
     rankings = yield from gather([attempt(source) for source in sources.values()])
-    found = rankings[0] if len(rankings) == 1 else reciprocal_rank_fusion(rankings)
+    found = {
+        reference.id: reference for ranking in reversed(rankings) for reference in reversed(ranking)
+    }
+    best = reciprocal_rank_fusion([[each.id for each in ranking] for ranking in rankings])
     return {
         "found": {
-            "position": search["position"],
-            "references": [to_plain(reference) for reference in found],
+            "position": sent["position"],
+            "references": [to_plain(found[key]) for key in best],
             "error": "; ".join(errors),
         }
     }
 
 
-def merge(state: SKRState, resources: Resources, runtime: Run) -> Flow[Plain]:
+def merge(state: SKRState, step: StepContext) -> Flow[Plain]:
     """Fuse what the round found with what was in hand, and remember what is new."""
     found = sorted(state["found"], key=lambda each: each["position"])
     pool = dict(state["pool"])
@@ -64,39 +66,25 @@ def merge(state: SKRState, resources: Resources, runtime: Run) -> Flow[Plain]:
         *state["rankings"],
         [[plain["id"] for plain in each["references"]] for each in found],
     ]
-    everything = {key: from_plain(Reference, plain) for key, plain in pool.items()}
-    merged = merge_references(
-        [[[everything[key] for key in ranking] for ranking in round_] for round_ in rankings],
-        limit=resources.budget.max_references,
-    )
+    merged = merge_rankings(rankings, limit=step.settings.budget.max_references)
     failed = all(each["error"] and not each["references"] for each in found)
-    not_kept = yield from _remember([everything[key] for key in added], resources)
+    not_kept = yield from _remember(list(added.values()), step.settings)
     errors = (*(each["error"] for each in found if each["error"]), *not_kept)
     round_ = Round(
-        queries=tuple(state["queries"]),
-        found=tuple(added),
-        given=tuple(reference.id for reference in merged),
-        errors=errors,
+        queries=tuple(state["queries"]), found=tuple(added), given=tuple(merged), errors=errors
     )
-    runtime.stream_writer(
-        {
-            "type": "references",
-            "round": len(rankings),
-            "added": list(added.values()),
-            "total": len(merged),
-        }
-    )
+    step.write(events.references(len(rankings), list(added.values()), len(merged)))
     stop_reason: StopReason | str = ""
     if failed:
         stop_reason = "retriever_failed"
     elif not added:
         stop_reason = "no_new_references"
     return {
-        "references": [to_plain(reference) for reference in merged],
+        "references": [pool[key] for key in merged],
         "rankings": rankings,
         "pool": pool,
         "rounds": [*state["rounds"], to_plain(round_)],
-        "stop_reason": stop_reason or call_limit(state, resources) or "",
+        "stop_reason": stop_reason or call_limit(state, step.settings.budget) or "",
     }
 
 
@@ -113,14 +101,15 @@ def _checked(found: Any, source: Retriever) -> list[Reference]:
     return references
 
 
-def _remember(references: list[Reference], resources: Resources) -> Flow[list[str]]:
+def _remember(added: list[Plain], settings: Settings) -> Flow[list[str]]:
     """Write back what another retriever found, so that a later question finds it in the store.
 
     Returns:
         What failed; this question has its references all the same.
     """
-    store = resources.store
-    if store is not None and store is not resources.retriever and references:
+    store = settings.store
+    if store is not None and store is not settings.retriever and added:
+        references = [from_plain(Reference, plain) for plain in added]
         try:
             yield from call(store.add, store.aadd, references)
         except GraphBubbleUp:

@@ -15,21 +15,18 @@ The edges are pure functions of the state. Every way out is a ``stop_reason`` th
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from langgraph.graph import END, START, StateGraph
 from langgraph.types import Send
+from typing_extensions import Unpack
 
-from skr_core.budget import Budget
-from skr_core.ports import LanguageModel, ReferenceStore, Reflector, Retriever, Router
-from skr_core.prompts.templates import PromptTemplates
-from skr_core.types import Demonstration
+from skr_core.ports import LanguageModel, Retriever
+from skr_core.settings import SettingsOptions
 from skr_graphs import searching, steps
-from skr_graphs.context import SKRContext
+from skr_graphs.context import SettingsOfRuns, SKRContext
 from skr_graphs.finish import finish
 from skr_graphs.node import Edge, as_edge, as_node
 from skr_graphs.review import review
-from skr_graphs.state import Search, SKRInput, SKROutput, SKRState
+from skr_graphs.state import SentQuery, SKRInput, SKROutput, SKRState
 
 SelfCompletionGraph = StateGraph[SKRState, SKRContext, SKRInput, SKROutput]
 
@@ -38,32 +35,23 @@ def create_self_completion_graph(
     *,
     model: LanguageModel | None = None,
     retriever: Retriever | None = None,
-    router: Router | None = None,
-    reflector: Reflector | None = None,
-    store: ReferenceStore | None = None,
-    budget: Budget | None = None,
-    abstain: bool = False,
-    demonstrations: Sequence[Demonstration] = (),
-    templates: PromptTemplates | None = None,
     review_queries: bool = False,
+    **options: Unpack[SettingsOptions],
 ) -> SelfCompletionGraph:
-    """Build the graph; each argument is a default that a run's context may replace.
+    """Build the graph; each setting is a default that a run's context may replace.
 
     Args:
         model: Answers, and names what is missing.
         retriever: Finds references.
-        router: Decides whether to retrieve; always, by default.
-        reflector: Judges drafts; by default the refusal sentence is read from them.
-        store: Remembers what another retriever found, and is searched beside it.
-        budget: The limits of a question.
-        abstain: At the budget's end, refuse rather than return the best draft.
-        demonstrations: Worked examples for the answer prompts.
-        templates: The words of the prompts.
         review_queries: Stop before every retrieval until a person has seen the queries: compile
             with a checkpointer and resume with ``Command(resume=[queries])``, see `review`.
+        **options: The other settings, see `skr_core.settings.Settings`.
 
     Returns:
         The uncompiled graph: ``{"question": str}`` in, `SKROutput` out.
+
+    Raises:
+        InputError: A setting is not what its name says.
 
     Example:
         >>> from skr_core.testing import MappingRetriever, ScriptedModel
@@ -74,35 +62,25 @@ def create_self_completion_graph(
         >>> graph.invoke({"question": "Capital of France?"})["stop_reason"]
         'sufficient'
     """
-    defaults = SKRContext(
-        model=model,
-        retriever=retriever,
-        router=router,
-        reflector=reflector,
-        store=store,
-        budget=budget,
-        abstain=abstain,
-        demonstrations=demonstrations,
-        templates=templates,
-    )
+    settings = SettingsOfRuns({"model": model, "retriever": retriever, **options})
     graph = StateGraph(
         SKRState, context_schema=SKRContext, input_schema=SKRInput, output_schema=SKROutput
     )
-    graph.add_node("route", as_node(steps.route, defaults))
-    graph.add_node("answer_directly", as_node(steps.answer_directly, defaults))
-    graph.add_node("retrieve", as_node(searching.retrieve, defaults), input_schema=Search)
-    graph.add_node("merge", as_node(searching.merge, defaults))
-    graph.add_node("answer", as_node(steps.answer, defaults))
-    graph.add_node("reflect", as_node(steps.reflect, defaults))
-    graph.add_node("follow_up", as_node(steps.follow_up, defaults))
-    graph.add_node("finish", as_node(finish, defaults))
+    graph.add_node("route", as_node(steps.route, settings))
+    graph.add_node("answer_directly", as_node(steps.answer_directly, settings))
+    graph.add_node("retrieve", as_node(searching.retrieve, settings), input_schema=SentQuery)
+    graph.add_node("merge", as_node(searching.merge, settings))
+    graph.add_node("answer", as_node(steps.answer, settings))
+    graph.add_node("reflect", as_node(steps.reflect, settings))
+    graph.add_node("follow_up", as_node(steps.follow_up, settings))
+    graph.add_node("finish", as_node(finish, settings))
 
     first: Edge = after_route
     further: Edge = after_follow_up
     search = "retrieve"
     if review_queries:
         first, further, search = by_review(after_route), by_review(after_follow_up), "review"
-        graph.add_node("review", as_node(review, defaults))
+        graph.add_node("review", as_node(review, settings))
         graph.add_conditional_edges("review", as_edge(after_follow_up), ["retrieve", "finish"])
 
     graph.add_edge(START, "route")
@@ -157,6 +135,6 @@ def by_review(edge: Edge) -> Edge:
 def fan_out(state: SKRState) -> list[Send]:
     """One search a query, so that each is checkpointed and visible by itself."""
     return [
-        Send("retrieve", Search(query=query, position=position, round=len(state["rounds"]) + 1))
+        Send("retrieve", SentQuery(query=query, position=position, round=len(state["rounds"]) + 1))
         for position, query in enumerate(state["queries"])
     ]

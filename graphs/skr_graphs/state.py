@@ -5,18 +5,19 @@ Dataclasses of `skr_core.types` go in through `to_plain` and come out through `f
 
 from __future__ import annotations
 
-from typing import Annotated, Any, TypedDict
+from typing import Annotated, Any
 
 from langgraph.channels import Topic
+from typing_extensions import TypedDict
 
 from skr_core.plain import from_plain, to_plain
-from skr_core.types import Answer, Citation, Decision, Reference, Round, Usage
+from skr_core.types import NO_USAGE, Answer, Citation, Decision, Reference, Round, Usage
 
 Plain = dict[str, Any]
 """A dataclass as `skr_core.plain.to_plain` makes it."""
 
 
-class Search(TypedDict):
+class SentQuery(TypedDict):
     """What one query of a round is sent out with."""
 
     query: str
@@ -58,6 +59,7 @@ class SKROutput(TypedDict):
         stop_reason: Why the loop ended.
         usage: Cost by task.
         removed_markers: Markers that named no reference and were taken out.
+        logprob: Mean natural-log probability of a direct answer's tokens; None where not known.
     """
 
     question: str
@@ -69,6 +71,7 @@ class SKROutput(TypedDict):
     stop_reason: str
     usage: dict[str, Plain]
     removed_markers: int
+    logprob: float | None
 
 
 class SKRState(SKROutput, total=False):
@@ -99,10 +102,18 @@ def references_of(state: SKRState) -> list[Reference]:
     return [from_plain(Reference, each) for each in state["references"]]
 
 
+def usage_of(state: SKRState) -> Usage:
+    """What the question has cost so far."""
+    total = NO_USAGE
+    for spent in state["usage"].values():
+        total += Usage(**spent)
+    return total
+
+
 def usage_with(state: SKRState, task: str, spent: Usage) -> dict[str, Plain]:
     """The state's usage with one more cost added under its task."""
-    before = from_plain(Usage, state["usage"].get(task, {}))
-    return {**state["usage"], task: to_plain(before + spent)}
+    before = state["usage"].get(task)
+    return {**state["usage"], task: to_plain(Usage(**before) + spent if before else spent)}
 
 
 def queries_asked(state: SKRState) -> list[str]:
@@ -133,4 +144,5 @@ def answer_of(output: SKROutput) -> Answer:
         stop_reason=output["stop_reason"],  # type: ignore[arg-type]
         usage={task: from_plain(Usage, each) for task, each in output["usage"].items()},
         removed_markers=output["removed_markers"],
+        logprob=output.get("logprob"),
     )

@@ -7,173 +7,178 @@ setting ``stop_reason``; the edges only read it.
 from __future__ import annotations
 
 import time
-
-from langgraph.runtime import Runtime
+from dataclasses import replace
 
 from skr_core import answering
 from skr_core.errors import ModelError
 from skr_core.flow import Flow, call
 from skr_core.plain import from_plain, to_plain
-from skr_core.prompts.templates import DEFAULT_TEMPLATES, checked_question
+from skr_core.ports import DraftRouter
+from skr_core.prompts.templates import checked_question
 from skr_core.references.citations import resolve_citations
 from skr_core.reflectors import RefusalReflector
-from skr_core.replies.answer import is_refusal
+from skr_core.replies.refusal import is_refusal
 from skr_core.types import Decision, Reflection
-from skr_graphs.context import Resources, SKRContext
+from skr_graphs import events
 from skr_graphs.limits import call_limit, round_limit
+from skr_graphs.node import StepContext
 from skr_graphs.state import Plain, SKRState, queries_asked, references_of, usage_with
 from skr_graphs.streaming import TokenStream
 
-Run = Runtime[SKRContext]
 
-
-def route(state: SKRState, resources: Resources, runtime: Run) -> Flow[Plain]:
+def route(state: SKRState, step: StepContext) -> Flow[Plain]:
     """Decide whether to retrieve, and begin the state anew."""
     question = checked_question(state.get("question", ""))
     started_at = time.time()
-    router = resources.router
-    decision = yield from call(router.decide, router.adecide, question)
-    runtime.stream_writer({"type": "route", "decision": to_plain(decision)})
+    decision = yield from decide(question, step)
+    plain = to_plain(decision)
+    step.write(events.route(plain))
     begun: SKRState = {
         "question": question,
         "answer": "",
         "citations": [],
         "references": [],
-        "decision": to_plain(decision),
+        "decision": plain,
         "rounds": [],
         "stop_reason": "",
-        "usage": {"route": to_plain(decision.usage)} if decision.usage.calls else {},
+        "usage": {"route": plain["usage"]} if decision.usage.calls else {},
         "removed_markers": 0,
+        "logprob": None,
         "queries": [question],
         "rankings": [],
         "pool": {},
         "streamed": None,
         "started_at": started_at,
     }
-    spent = None if _known_draft(begun, resources) else call_limit(begun, resources)
+    is_answered = not decision.retrieve and decision.draft.strip()
+    spent = None if is_answered else call_limit(begun, step.settings.budget)
     return {**begun, "stop_reason": spent or ""}
 
 
-def answer_directly(state: SKRState, resources: Resources, runtime: Run) -> Flow[Plain]:
-    """Answer a known question from what the model knows."""
-    tokens = TokenStream(runtime.stream_writer)
-    text, usage = _known_draft(state, resources), state["usage"]
+def decide(question: str, step: StepContext) -> Flow[Decision]:
+    """Ask the router; one that looks at the direct answer gets the one this system gives."""
+    settings = step.settings
+    router = settings.router
+    if not (isinstance(router, DraftRouter) and router.drafts):
+        return (yield from call(router.decide, router.adecide, question))
+    direct = yield from answering.answer_directly(
+        settings.model, question, settings.demonstrations, templates=settings.templates
+    )
+    # As it would be served, which is how it stands in the records that the router learnt from.
+    served = replace(direct, text=resolve_citations(direct.text, ()).text)
+    decision = yield from call(router.decide_on, router.adecide_on, question, served)
+    return replace(decision, draft=direct.text)
+
+
+def answer_directly(state: SKRState, step: StepContext) -> Flow[Plain]:
+    """Answer a known question from what the model knows, or with the router's draft."""
+    settings = step.settings
+    tokens = TokenStream(step.write)
+    text, usage, logprob = state["decision"]["draft"].strip(), state["usage"], None
     if not text:
         generation = yield from answering.answer_directly(
-            resources.model,
+            settings.model,
             state["question"],
-            resources.demonstrations,
-            tokens.write if resources.stream else None,
-            templates=resources.templates,
+            settings.demonstrations,
+            tokens.write if step.stream else None,
+            templates=settings.templates,
         )
-        text, usage = generation.text, usage_with(state, "answer_directly", generation.usage)
+        text, logprob = generation.text, generation.mean_logprob
+        usage = usage_with(state, "answer_directly", generation.usage)
     cited = resolve_citations(text, ())
     tokens.finish(cited.text)
-    runtime.stream_writer(
-        {"type": "answer", "answer": cited.text, "citations": [], "stop_reason": "known"}
-    )
+    step.write(events.answer(cited.text, [], "known"))
     return {
         "answer": cited.text,
         "removed_markers": cited.removed,
         "stop_reason": "known",
         "usage": usage,
+        "logprob": logprob,
     }
 
 
-def answer(state: SKRState, resources: Resources, runtime: Run) -> Flow[Plain]:
+def answer(state: SKRState, step: StepContext) -> Flow[Plain]:
     """Draft an answer from the references in hand, or the refusal sentence."""
+    settings = step.settings
     # A draft that another reflector may reject is not streamed before it has passed.
-    streams = resources.stream and isinstance(resources.reflector, RefusalReflector)
+    streams = step.stream and isinstance(settings.reflector, RefusalReflector)
     references = references_of(state)
-    tokens = TokenStream(runtime.stream_writer, references, hold_refusals=True)
+    tokens = TokenStream(step.write, references, hold_refusals=True)
     try:
         generation = yield from answering.answer_with_references(
-            resources.model,
+            settings.model,
             state["question"],
             references,
-            resources.demonstrations,
+            settings.demonstrations,
             tokens.write if streams else None,
-            templates=resources.templates,
+            templates=settings.templates,
         )
     except ModelError as failure:
         return {**_best_draft(state, failure), "streamed": tokens.streamed}
     *earlier, last = state["rounds"]
     draft = generation.text.strip()
-    runtime.stream_writer({"type": "draft", "round": len(state["rounds"]), "text": draft})
+    step.write(events.draft(len(state["rounds"]), draft))
+    drafted = {**last, "draft": draft, "usage": to_plain(generation.usage)}
     return {
-        "rounds": [*earlier, {**last, "draft": draft}],
+        "rounds": [*earlier, drafted],
         "streamed": tokens.streamed,
         "usage": usage_with(state, "answer_with_references", generation.usage),
     }
 
 
-def reflect(state: SKRState, resources: Resources, runtime: Run) -> Flow[Plain]:
+def reflect(state: SKRState, step: StepContext) -> Flow[Plain]:
     """Judge the draft, and whether the budget allows another round."""
     *earlier, last = state["rounds"]
-    reflector = resources.reflector
-    spent = call_limit(state, resources)
-    if spent and not isinstance(reflector, RefusalReflector):
+    reflector, budget = step.settings.reflector, step.settings.budget
+    reads_alone = isinstance(reflector, RefusalReflector)
+    if not reads_alone and (spent := call_limit(state, budget)):
         return {"stop_reason": spent}  # a judge may call a model, and no call is left
     try:
         reflection: Reflection = yield from call(
             reflector.reflect,
             reflector.areflect,
             state["question"],
-            references_of(state),
+            () if reads_alone else references_of(state),
             last["draft"],
         )
     except ModelError as failure:
         return _best_draft(state, failure)
-    tokens = TokenStream(runtime.stream_writer, streamed=state["streamed"])
+    tokens = TokenStream(step.write, streamed=state["streamed"])
     if not reflection.sufficient:
         tokens.retract()
-    runtime.stream_writer(
-        {
-            "type": "reflection",
-            "round": len(state["rounds"]),
-            "reflection": to_plain(reflection),
-        }
-    )
+    plain = to_plain(reflection)
+    step.write(events.reflection(len(state["rounds"]), plain))
     usage = state["usage"]
     if reflection.usage.calls:
         usage = usage_with(state, "reflect", reflection.usage)
     after: SKRState = {**state, "usage": usage}
     return {
-        "rounds": [*earlier, {**last, "reflection": to_plain(reflection)}],
+        "rounds": [*earlier, {**last, "reflection": plain}],
         "streamed": tokens.streamed,
         "usage": usage,
-        "stop_reason": "sufficient"
-        if reflection.sufficient
-        else round_limit(after, resources) or "",
+        "stop_reason": "sufficient" if reflection.sufficient else round_limit(after, budget) or "",
     }
 
 
-def follow_up(state: SKRState, resources: Resources, runtime: Run) -> Flow[Plain]:
+def follow_up(state: SKRState, step: StepContext) -> Flow[Plain]:
     """Ask the model what is missing; what has been searched is not searched again."""
+    settings = step.settings
+    reflection = from_plain(Reflection, state["rounds"][-1]["reflection"] or {"sufficient": False})
     try:
         queries, spent = yield from answering.self_complete(
-            resources.model,
+            settings.model,
             state["question"],
             references_of(state),
             queries_asked(state),
-            templates=resources.templates,
+            missing=reflection.missing,
+            templates=settings.templates,
         )
     except ModelError as failure:
         return _best_draft(state, failure)
     usage = usage_with(state, "self_complete", spent)
     after: SKRState = {**state, "usage": usage}
-    stop_reason = call_limit(after, resources) if queries else "no_new_queries"
+    stop_reason = call_limit(after, settings.budget) if queries else "no_new_queries"
     return {"queries": list(queries), "usage": usage, "stop_reason": stop_reason or ""}
-
-
-def _known_draft(state: SKRState, resources: Resources) -> str:
-    """The direct answer that the router has asked for, so that it is not asked for twice.
-
-    It was made without demonstrations and with the default words: a run that has its own asks anew.
-    """
-    decision = from_plain(Decision, state["decision"])
-    own = resources.demonstrations or resources.templates != DEFAULT_TEMPLATES
-    return "" if decision.retrieve or own else decision.draft.strip()
 
 
 def _best_draft(state: SKRState, failure: ModelError) -> Plain:

@@ -12,7 +12,7 @@ follows is a message of its own.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextvars import copy_context
 from uuid import uuid4
 
@@ -20,11 +20,11 @@ from langchain_core.messages import AIMessageChunk
 from langchain_core.tracers._streaming import _StreamingCallbackHandler
 from langgraph.config import get_config
 from langgraph.graph.message import push_message
-from langgraph.types import StreamWriter
 
 from skr_core.references.citations import MarkerResolver
-from skr_core.replies.answer import LONGEST_OPENING, may_become_refusal
+from skr_core.replies.refusal import LONGEST_OPENING, may_become_refusal
 from skr_core.types import Reference
+from skr_graphs import events
 from skr_graphs.state import Streamed
 
 
@@ -41,7 +41,7 @@ class TokenStream:
     """Passes an answer's pieces on, as ``token`` events and as message chunks.
 
     Args:
-        writer: Of the run's custom events.
+        write: Tells an event of the run.
         references: What the answer may cite.
         hold_refusals: Hold pieces back while they may become the refusal sentence.
         streamed: What an earlier step has passed on of a draft, to go on with.
@@ -49,13 +49,13 @@ class TokenStream:
 
     def __init__(
         self,
-        writer: StreamWriter,
+        write: Callable[[events.Event], None],
         references: Sequence[Reference] = (),
         *,
         hold_refusals: bool = False,
         streamed: Streamed | None = None,
     ) -> None:
-        self._writer = writer
+        self._tell = write
         self._resolver = MarkerResolver(len(references))
         self._undecided = hold_refusals
         self._held = False
@@ -93,13 +93,13 @@ class TokenStream:
     def retract(self) -> None:
         """Say that what was passed on, if anything was, is not of the answer."""
         if self.streamed["text"]:
-            self._writer({"type": "retract"})
+            self._tell(events.retract())
             self._id, self._passed_on = _new_id(), []
 
     def _pass_on(self, piece: str) -> None:
         if piece:
             self._passed_on.append(piece)
-            self._writer({"type": "token", "text": piece})
+            self._tell(events.token(piece))
             chunk = AIMessageChunk(content=piece, id=self._id)
             self._context.run(push_message, chunk, state_key=None)
 

@@ -8,25 +8,27 @@ from typing import Annotated, Any
 import typer
 
 from skr_app import render
+from skr_app.opening import make_model, make_settings, open_store
 from skr_app.options import (
     DEFAULT_STORE,
     BaseUrlOption,
+    DemonstrationsOption,
     EmbedderOption,
+    ForceOption,
     JsonOption,
     MaxRoundsOption,
     ModelOption,
-    Search,
+    SearchMode,
     SearchOption,
     StoreOption,
-    make_model,
-    open_router,
-    open_store,
+    TemplatesOption,
+    WhenInsufficient,
+    WhenInsufficientOption,
 )
 from skr_app.output import console, messages, print_json
-from skr_core.budget import Budget
 from skr_core.prompts.templates import checked_question
 
-Question = Annotated[str, typer.Argument(help="What you want to know.", show_default=False)]
+QuestionArgument = Annotated[str, typer.Argument(help="What you want to know.", show_default=False)]
 Stream = Annotated[
     bool, typer.Option("--stream", help="Show queries, drafts and tokens as they come.")
 ]
@@ -34,41 +36,43 @@ RouterFolder = Annotated[
     Path | None,
     typer.Option("--router", help="Folder of a router, made by `skr calibrate`. Always, without."),
 ]
-Abstain = Annotated[
-    bool, typer.Option("--abstain", help="Rather say nothing than answer from too little.")
-]
 
 
 def ask(
-    question: Question,
+    question: QuestionArgument,
     store: StoreOption = DEFAULT_STORE,
     model: ModelOption = "extractive",
     base_url: BaseUrlOption = None,
     embedder: EmbedderOption = "hashing",
-    search: SearchOption = Search.hybrid,
+    search: SearchOption = SearchMode.hybrid,
     max_rounds: MaxRoundsOption = 3,
     max_calls: Annotated[int | None, typer.Option(min=1, help="Calls of the model.")] = None,
     router: RouterFolder = None,
-    abstain: Abstain = False,
+    force: ForceOption = False,
+    templates: TemplatesOption = None,
+    demonstrations: DemonstrationsOption = None,
+    when_insufficient: WhenInsufficientOption = WhenInsufficient.own_knowledge,
     stream: Stream = False,
     json: JsonOption = False,
 ) -> None:
     """Ask a question; watch it retrieve, reflect and retrieve again until it suffices."""
-    from langchain_skr.graph import create_skr_graph
-    from skr_graphs import answer_of
+    from skr_graphs import answer_of, create_self_completion_graph
 
     question = checked_question(question)
     language_model = make_model(model, base_url)
-    with open_store(store, embedder, search) as opened:
-        graph = create_skr_graph(
+    with open_store(store, embedder, search.value) as opened:
+        settings = make_settings(
             language_model,
             opened,
-            router=open_router(router, language_model, embedder, retriever=opened)
-            if router
-            else None,
-            budget=Budget(max_rounds=max_rounds, max_calls=max_calls),
-            abstain=abstain,
+            router=router,
+            force=force,
+            max_rounds=max_rounds,
+            max_calls=max_calls,
+            when_insufficient=when_insufficient.value,
+            templates=templates,
+            demonstrations=demonstrations,
         )
+        graph = create_self_completion_graph(**vars(settings)).compile(name="skr")
         if stream:
             output = _stream(graph, question, json=json)
         else:

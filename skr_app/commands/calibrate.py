@@ -2,19 +2,33 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.table import Table
 
-from skr_app.options import EmbedderOption, JsonOption, SkipBadOption, make_text_embedder
+from skr_app.opening import open_embedder
+from skr_app.options import EmbedderOption, JsonOption, SkipBadOption
 from skr_app.output import console, escape, print_json, progress
 from skr_core.plain import to_plain
+from skr_core.routers.registry import titles
 from skr_core.self_knowledge import read_self_knowledge
 
 if TYPE_CHECKING:
     from skr_core.calibration import RoutingCurve
+    from skr_core.types import Action
+
+
+class Cost(StrEnum):
+    """What cost is counted in."""
+
+    retrievals = "retrievals"
+    calls = "calls"
+    tokens = "tokens"
+    usd = "usd"
+
 
 Records = Annotated[
     Path, typer.Argument(help="Records made by `skr collect` (also .gz).", show_default=False)
@@ -24,9 +38,26 @@ Routers = Annotated[
     str | None,
     typer.Option(
         "--router",
-        help="Choose among these, with commas between: combined, combined-question, benefit, "
-        "paper, classifier. All of them by default.",
+        help=f"Choose among these, with commas between: {titles()}. By default those that learn "
+        "from outcomes, and those that the records hold statements of; never `encoder`.",
     ),
+]
+Actions = Annotated[
+    str | None,
+    typer.Option(
+        "--actions",
+        help="Choose among these: direct and single, loop or both. By default all that every "
+        "record holds.",
+    ),
+]
+CostOption = Annotated[
+    Cost | None,
+    typer.Option(
+        "--cost", help="What cost is counted in. By default tokens where recorded, else retrievals."
+    ),
+]
+Prices = Annotated[
+    Path | None, typer.Option("--prices", help="JSON file of models' prices, for --cost usd.")
 ]
 Rate = Annotated[
     float | None,
@@ -36,7 +67,19 @@ Rate = Annotated[
 ]
 Price = Annotated[
     float | None,
-    typer.Option("--price", min=0, max=1, help="Best accuracy less this for each retrieval."),
+    typer.Option(
+        "--price",
+        min=0,
+        help="Best accuracy less this for each unit of cost: retrieval, call, 1,000 tokens or "
+        "dollar.",
+    ),
+]
+Budget = Annotated[
+    float | None, typer.Option("--budget", min=0, help="Best accuracy at this cost a question.")
+]
+Steps = Annotated[
+    float,
+    typer.Option("--multistep-steps", min=1, help="Retrievals of a loop that nobody counted."),
 ]
 Plot = Annotated[
     Path | None, typer.Option("--plot", help="Draw the curve into this .png or .svg file.")
@@ -47,44 +90,77 @@ def calibrate(
     records: Records,
     out: Out = Path("router"),
     router: Routers = None,
+    actions: Actions = None,
+    cost: CostOption = None,
+    prices: Prices = None,
     retrieval_rate: Rate = None,
     price: Price = None,
+    budget: Budget = None,
+    multistep_steps: Steps = 3.35,
     embedder: EmbedderOption = "hashing",
     plot: Plot = None,
     skip_bad: SkipBadOption = False,
     json: JsonOption = False,
 ) -> None:
-    """Choose a router and its threshold on recorded self-knowledge, and say what they are worth."""
+    """Choose a router and its price on recorded self-knowledge, and say what it is worth."""
     from skr_core.calibration import calibrate as choose_router
+    from skr_core.metrics.cost import read_prices
 
     known = read_self_knowledge(records, skip_bad=skip_bad)
     with progress("Calibrating") as advance:
         found = choose_router(
             known,
-            embedder=make_text_embedder(embedder),
-            routers=router.split(",") if router else None,
+            embedder=open_embedder(embedder),
+            routers=split(router) or None,
+            actions=_actions(actions),
+            cost=None if cost is None else cost.value,
+            prices=None if prices is None else read_prices(prices),
             retrieval_rate=retrieval_rate,
             price=price,
+            budget=budget,
+            assumed_steps=multistep_steps,
             on_progress=advance,
         )
     found.save(out)
     if plot is not None:
         found.curve.plot(plot)
     if json:
-        curve = {**to_plain(found.curve), "random_line": list(found.curve.random_line)}
-        print_json({"out": str(out), "sentence": found.curve.sentence, **curve})
+        print_json({"out": str(out), **_row(found.curve)})
         return
     _print(found.curve)
     console.print(f"\n{escape(found.curve.sentence)}")
     console.print(f"The router is in {escape(str(out))}:  skr route QUESTION --router {out}")
 
 
+def split(names: str | None) -> list[str]:
+    """The names of an option that takes several, with commas between."""
+    return [name.strip() for name in (names or "").split(",") if name.strip()]
+
+
+def _actions(names: str | None) -> list[Action] | None:
+    wanted: Any = split(names)
+    return wanted or None
+
+
+def _row(curve: RoutingCurve) -> dict[str, Any]:
+    return {
+        "sentence": curve.sentence,
+        **to_plain(curve),
+        "random_line": list(curve.random_line),
+        "saved": curve.saved,
+        "chosen_rate": curve.chosen_rate,
+    }
+
+
 def _print(curve: RoutingCurve) -> None:
+    from skr_core.calibration.plotting import COST_LABELS
+
+    unit = COST_LABELS[curve.unit]
     table = Table(box=None)
-    for heading in ("retrieved", "accuracy", "95 % interval", "at random", "oracle"):
+    for heading in (unit, "accuracy", "95 % interval", "at random", "oracle"):
         table.add_column(heading, justify="right")
     rows = zip(
-        curve.rates,
+        curve.costs,
         curve.accuracy,
         curve.low,
         curve.high,
@@ -92,14 +168,18 @@ def _print(curve: RoutingCurve) -> None:
         curve.oracle,
         strict=True,
     )
-    for place, (rate, accuracy, low, high, line, oracle) in enumerate(rows):
-        if place % 2 == 0:  # every 10 % is enough to read
-            interval = f"{low:.3f} to {high:.3f}"
-            table.add_row(
-                f"{rate:.0%}", f"{accuracy:.3f}", interval, f"{line:.3f}", f"{oracle:.3f}"
-            )
+    printed = [
+        (f"{cost:.2f}", f"{accuracy:.3f}", f"{low:.3f} to {high:.3f}", f"{line:.3f}", f"{best:.3f}")
+        for cost, accuracy, low, high, line, best in rows
+    ]
+    for row in dict.fromkeys(printed):  # prices that lead to the same decisions are told once
+        table.add_row(*row)
     console.print(table)
+    constants = " · ".join(
+        f"{action} {accuracy.mean:.3f} at {curve.constant_costs[action]:.2f}"
+        for action, accuracy in curve.constants.items()
+    )
     console.print(
-        f"\nnever {curve.never.mean:.3f} · always {curve.always.mean:.3f} · {curve.router} with "
-        f"its threshold {curve.chosen.mean:.3f} at {curve.chosen_rate:.0%}"
+        f"\n{constants} · {curve.router} at its price {curve.chosen.mean:.3f} at "
+        f"{curve.chosen_cost:.2f} {unit}"
     )

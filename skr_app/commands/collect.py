@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -14,23 +14,34 @@ from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemaini
 from rich.progress import Progress as Bars
 from rich.table import Table
 
+from skr_app.measuring import load_questions
+from skr_app.opening import make_model, make_settings, open_searched
 from skr_app.options import (
     DEFAULT_STORE,
     BaseUrlOption,
+    ConcurrencyOption,
+    CorpusOption,
+    DatasetOption,
+    DemonstrationsOption,
     EmbedderOption,
+    GivenStoreOption,
     JsonOption,
+    LimitOption,
+    MaxRoundsOption,
     ModelOption,
-    Search,
+    QuestionsArgument,
+    SearchMode,
     SearchOption,
     SkipBadOption,
-    StoreOption,
-    make_model,
-    open_store,
+    TemplatesOption,
+    WhenInsufficient,
+    WhenInsufficientOption,
 )
 from skr_app.output import console, escape, messages, print_json
 from skr_core.errors import ModelError
-from skr_core.questions import read_questions
 from skr_core.self_knowledge import Judge, Progress, SelfKnowledge, acollect
+from skr_core.self_knowledge.scoring import TextMetric
+from skr_core.types import ACTIONS
 
 if TYPE_CHECKING:
     from skr_core.types import Effect
@@ -39,15 +50,13 @@ if TYPE_CHECKING:
 class Metric(StrEnum):
     """How an answer is scored."""
 
+    accuracy = "accuracy"
     contains = "contains"
     exact_match = "exact_match"
     f1 = "f1"
     choice = "choice"
 
 
-Questions = Annotated[
-    Path, typer.Argument(help="JSONL with question and answers (also .gz).", show_default=False)
-]
 Out = Annotated[
     Path,
     typer.Option("--out", help="Records are appended here; the same command again goes on."),
@@ -59,29 +68,53 @@ JudgeOption = Annotated[
     str | None,
     typer.Option("--judge", help="A model that says right or wrong, in place of --metric."),
 ]
-Limit = Annotated[int | None, typer.Option("--limit", min=1, help="Questions at most.")]
-Concurrency = Annotated[
-    int, typer.Option("--concurrency", min=1, help="Questions under way at a time.")
+AskOption = Annotated[
+    str | None,
+    typer.Option(
+        "--ask",
+        help="Routers that ask the model itself, with commas between, each asked once a question: "
+        "prompt:TEMPLATE, in_context, confidence:STRATEGY, certainty_level, uncertainty.",
+    ),
 ]
+ACTION_WORDS = {
+    "direct": "without retrieval",
+    "single": "one round",
+    "loop": "until it suffices",
+}
 
 
 def collect(
-    questions: Questions,
+    questions: QuestionsArgument,
     out: Out = Path("self-knowledge.jsonl"),
-    store: StoreOption = DEFAULT_STORE,
+    store: GivenStoreOption = None,
+    corpus: CorpusOption = None,
+    dataset: DatasetOption = None,
     model: ModelOption = "extractive",
     base_url: BaseUrlOption = None,
     embedder: EmbedderOption = "hashing",
-    search: SearchOption = Search.hybrid,
-    metric: MetricOption = Metric.contains,
+    search: SearchOption = SearchMode.hybrid,
+    max_rounds: MaxRoundsOption = 3,
+    when_insufficient: WhenInsufficientOption = WhenInsufficient.own_knowledge,
+    templates: TemplatesOption = None,
+    demonstrations: DemonstrationsOption = None,
+    metric: MetricOption = Metric.accuracy,
     judge: JudgeOption = None,
-    limit: Limit = None,
-    concurrency: Concurrency = 8,
+    ask: AskOption = None,
+    limit: LimitOption = None,
+    concurrency: ConcurrencyOption = 8,
     skip_bad: SkipBadOption = False,
     json: JsonOption = False,
 ) -> None:
-    """Answer each question without and with references, and record which answer is right."""
-    asked = read_questions(questions, limit=limit, skip_bad=skip_bad)
+    """Answer each question without retrieval, in one round and in the loop; record the scores.
+
+    The answers are those of the system that is served with the same options.
+    """
+    from skr_core.routers.registry import asking_routers
+    from skr_graphs import GraphAnswerer
+
+    # Where the contexts are the corpus, those of all questions are.
+    read = load_questions(questions, dataset, None, limit=None, skip_bad=skip_bad)
+    asked = read[:limit]
     language_model = make_model(model, base_url)
     last = Progress(0)
 
@@ -90,16 +123,34 @@ def collect(
         last = progress
         show(progress)
 
-    with open_store(store, embedder, search) as opened, _bar() as show:
+    with ExitStack() as stack:
+        opened, searched = open_searched(
+            stack,
+            store=store or (DEFAULT_STORE if corpus is None else None),
+            corpus=corpus,
+            questions=read,
+            embedder=embedder,
+            search=search.value,
+            skip_bad=skip_bad,
+        )
+        settings = make_settings(
+            language_model,
+            opened,
+            max_rounds=max_rounds,
+            when_insufficient=when_insufficient.value,
+            templates=templates,
+            demonstrations=demonstrations,
+        )
+        show = stack.enter_context(_bar())
         records = asyncio.run(
             acollect(
                 asked,
-                model=language_model,
-                retriever=opened,
+                GraphAnswerer(settings),
                 out=out,
-                metric=Judge(make_model(judge, base_url)) if judge else metric.value,
+                metric=Judge(make_model(judge, base_url)) if judge else TextMetric(metric.value),
+                ask=asking_routers(ask.split(",") if ask else (), language_model),
                 concurrency=concurrency,
-                corpus=store if "://" in store else Path(store).name,
+                corpus=searched,
                 on_progress=remember,
             )
         )
@@ -119,36 +170,66 @@ def summary(records: Sequence[SelfKnowledge], progress: Progress) -> dict[str, A
         effects[record.effect] += 1
     n = max(1, len(records))
     return {
-        "records": len(records),
+        "n": len(records),
+        "accuracy": {
+            action: sum(record.outcomes[action].score for record in records) / n
+            for action in ACTIONS
+        },
+        "best_of_all": sum(
+            max(outcome.score for outcome in record.outcomes.values()) for record in records
+        )
+        / n,
+        "retrievals": {
+            action: sum(record.outcomes[action].retrievals or 0.0 for record in records) / n
+            for action in ACTIONS
+        },
+        "prompt_tokens": {
+            action: sum(
+                usage.prompt_tokens
+                for record in records
+                if (usage := record.outcomes[action].usage)
+            )
+            / n
+            for action in ACTIONS
+        },
+        "effects": effects,
+        "all_wrong": sum(record.all_wrong for record in records),
+        "statements": sorted({name for record in records for name in record.statements}),
         "reused": progress.reused,
         "failed": progress.failed,
+        "missed": progress.missed,
         "unscored": progress.unscored,
-        "effects": effects,
-        "both_wrong": sum(record.both_wrong for record in records),
-        "never_retrieve": sum(record.direct_score for record in records) / n,
-        "always_retrieve": sum(record.augmented_score for record in records) / n,
-        "best_of_both": sum(max(each.direct_score, each.augmented_score) for each in records) / n,
         "usage": progress.usage,
     }
 
 
 def _print(found: dict[str, Any], progress: Progress, out: Path) -> None:
-    table = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
-    effects = found["effects"]
-    table.add_row("never retrieve", f"[bold]{found['never_retrieve']:.3f}[/bold]")
-    table.add_row("always retrieve", f"[bold]{found['always_retrieve']:.3f}[/bold]")
-    table.add_row("better of both", f"{found['best_of_both']:.3f}", "no router can do more")
-    table.add_row("retrieval helps", str(effects["helps"]), "questions")
-    table.add_row("retrieval hurts", str(effects["hurts"]), "questions")
+    table = Table(box=None, padding=(0, 2, 0, 0))
+    for heading in ("action", "accuracy", "retrievals", "prompt tokens"):
+        table.add_column(heading, justify="left" if heading == "action" else "right")
+    for action in ACTIONS:
+        table.add_row(
+            f"{action} ({ACTION_WORDS[action]})",
+            f"[bold]{found['accuracy'][action]:.3f}[/bold]",
+            f"{found['retrievals'][action]:.2f}",
+            f"{found['prompt_tokens'][action]:,.0f}",
+        )
+    table.add_row("the best of them for each question", f"{found['best_of_all']:.3f}")
     console.print(table)
-    console.print(f"{found['records']} records in {escape(str(out))} ({_spent(progress)})")
+    effects = found["effects"]
+    console.print(
+        f"Retrieval helps {effects['helps']} questions and hurts {effects['hurts']}; no answer is "
+        f"right on {found['all_wrong']}."
+    )
+    console.print(f"{found['n']} records in {escape(str(out))} ({_spent(progress)})")
     if progress.unscored:
         console.print(f"{progress.unscored} questions have no right answer to compare with")
-    if progress.failed:
-        messages.print(
-            f"[yellow]{progress.failed} questions failed[/yellow]; run it again to ask them again. "
-            f"The last: {escape(progress.last_failure)}"
-        )
+    for count, what in ((progress.failed, "failed"), (progress.missed, "lack a statement")):
+        if count:
+            messages.print(
+                f"[yellow]{count} questions {what}[/yellow]; run it again to ask them again. "
+                f"The last: {escape(progress.last_failure)}"
+            )
 
 
 def _spent(progress: Progress) -> str:

@@ -6,7 +6,8 @@ from typing import Any
 
 from skr_app import render
 from skr_app.demo_corpus import QUESTION, demo_store
-from skr_app.options import JsonOption, make_model
+from skr_app.opening import make_model
+from skr_app.options import JsonOption
 from skr_app.output import console, print_json, progress
 
 

@@ -5,63 +5,49 @@ from __future__ import annotations
 import asyncio
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
-from skr_app.options import (
-    BaseUrlOption,
-    EmbedderOption,
-    JsonOption,
-    MaxRoundsOption,
-    ModelOption,
-    Search,
-    SearchOption,
-    SkipBadOption,
-    make_embedder,
-    make_model,
-    open_store,
-)
-from skr_app.output import progress
-from skr_app.runs import (
-    ConcurrencyOption,
-    DatasetOption,
+from skr_app.measuring import (
     EntailmentOption,
     KeyFactsOption,
-    LimitOption,
     OutOption,
     PricesOption,
-    QuestionsArgument,
     ask_and_judge,
-    collect_references,
-    digest_of,
     load_questions,
     make_judging,
     show_result,
 )
-from skr_app.systems import SYSTEMS, Parts, make_systems, router_stamp
-from skr_core.errors import InputError
+from skr_app.opening import make_model, make_settings, open_embedder, open_searched
+from skr_app.options import (
+    BaseUrlOption,
+    ConcurrencyOption,
+    CorpusOption,
+    DatasetOption,
+    DemonstrationsOption,
+    EmbedderOption,
+    ForceOption,
+    GivenStoreOption,
+    JsonOption,
+    LimitOption,
+    MaxRoundsOption,
+    ModelOption,
+    QuestionsArgument,
+    SearchMode,
+    SearchOption,
+    SkipBadOption,
+    TemplatesOption,
+    WhenInsufficient,
+    WhenInsufficientOption,
+)
+from skr_app.systems import SYSTEMS, Ingredients, make_systems, router_stamp
+from skr_core.evaluation.report.folder import RunFolder
 from skr_core.evaluation.report.tables import Result, compare, row_of
 from skr_core.evaluation.running.asking import Answers
-from skr_core.evaluation.running.folder import RunFolder
 from skr_core.evaluation.running.measuring import Judged, difference, mean
-from skr_core.prompts.templates import PROMPT_VERSION
-from skr_core.questions import Question, corpus_of
+from skr_core.prompts.baselines import BASELINES_VERSION
 
-if TYPE_CHECKING:
-    from skr_core.types import Reference
-
-Corpus = Annotated[
-    Path | None,
-    typer.Option(
-        "--corpus",
-        help="JSONL with id, title, text, ingested for this run alone. Without it and --store, "
-        "the contexts in the questions file are the corpus.",
-    ),
-]
-Store = Annotated[
-    str | None, typer.Option("--store", envvar="SKR_STORE", help="A store that is there already.")
-]
 Systems = Annotated[
     str,
     typer.Option(
@@ -72,10 +58,6 @@ Systems = Annotated[
 ]
 Router = Annotated[
     Path | None, typer.Option("--router", help="Folder of a saved router, for `adaptive`.")
-]
-Demonstrations = Annotated[
-    Path | None,
-    typer.Option("--demonstrations", help="JSONL with question and answer, for few-shot."),
 ]
 Pool = Annotated[
     Path | None,
@@ -97,21 +79,24 @@ COLUMNS = {
 
 def evaluate(
     questions: QuestionsArgument,
-    corpus: Corpus = None,
-    store: Store = None,
+    corpus: CorpusOption = None,
+    store: GivenStoreOption = None,
     dataset: DatasetOption = None,
     systems: Systems = "single_shot,loop",
     router: Router = None,
+    force: ForceOption = False,
     model: ModelOption = "extractive",
     base_url: BaseUrlOption = None,
     embedder: EmbedderOption = "hashing",
-    search: SearchOption = Search.hybrid,
+    search: SearchOption = SearchMode.hybrid,
     max_rounds: MaxRoundsOption = 3,
+    when_insufficient: WhenInsufficientOption = WhenInsufficient.own_knowledge,
+    templates: TemplatesOption = None,
+    demonstrations: DemonstrationsOption = None,
+    pool: Pool = None,
     key_facts: KeyFactsOption = None,
     entailment: EntailmentOption = None,
     prices: PricesOption = None,
-    demonstrations: Demonstrations = None,
-    pool: Pool = None,
     out: OutOption = None,
     limit: LimitOption = None,
     concurrency: ConcurrencyOption = 8,
@@ -120,48 +105,37 @@ def evaluate(
 ) -> None:
     """Ask every system every question and compare them: does the loop pay, does the router?
 
-    All use the same retriever, the same model and at most ten references. `never` and `always`
-    differ from `adaptive` by the router alone; `always` is the loop.
+    All use the same retriever, model, words and demonstrations, and at most ten references. `never`
+    and `always` differ from `adaptive` by the router alone; `always` is the loop.
     """
-    if corpus is not None and store is not None:
-        raise InputError("give either --corpus or --store")
-    read = load_questions(
-        questions,
-        dataset,
-        key_facts,
-        # Where the contexts are the corpus, those of all questions are.
-        limit=None if corpus is None and store is None else limit,
-        skip_bad=skip_bad,
-    )
+    # Where the contexts are the corpus, those of all questions are.
+    read = load_questions(questions, dataset, key_facts, limit=None, skip_bad=skip_bad)
     asked = read[:limit]
     language_model = make_model(model, base_url)
     judging = make_judging(entailment, prices, language_model, base_url)
     with ExitStack() as stack:
-        if store is not None:
-            opened = stack.enter_context(open_store(store, embedder, search))
-            searched = store if "://" in store else Path(store).name
-        else:
-            from skr_core.store.chroma_store import ChromaStore
-
-            references = _references(corpus, read, skip_bad=skip_bad)
-            opened = ChromaStore.ephemeral(embedder=make_embedder(embedder), search=search.value)
-            stack.enter_context(opened)
-            with progress("Ingesting") as advance:
-                for start in range(0, len(references), 1000):
-                    opened.add(references[start : start + 1000])
-                    advance(min(start + 1000, len(references)), len(references))
-            name = "contexts" if corpus is None else corpus.name
-            searched = f"{name} ({len(references):,} passages, {digest_of(references)})"
-        parts = Parts(
+        opened, searched = open_searched(
+            stack,
+            store=store,
+            corpus=corpus,
+            questions=read,
+            embedder=embedder,
+            search=search.value,
+            skip_bad=skip_bad,
+        )
+        system = make_settings(
             language_model,
             opened,
-            make_embedder(embedder),
-            max_rounds,
-            router,
-            demonstrations,
-            pool,
+            router=router,
+            force=force,
+            max_rounds=max_rounds,
+            when_insufficient=when_insufficient.value,
+            templates=templates,
+            demonstrations=demonstrations,
         )
-        chosen = make_systems(systems, parts)
+        chosen = make_systems(
+            systems, Ingredients(system, open_embedder(embedder), pool, router is not None)
+        )
         settings = {
             "model": language_model.name,
             "retriever": opened.name,
@@ -171,7 +145,8 @@ def evaluate(
         stamp = {
             "command": "evaluate",
             **settings,
-            "prompts": PROMPT_VERSION,
+            "system": system.version,
+            "baselines": BASELINES_VERSION,
             **router_stamp(router),
         }
         with RunFolder(out, stamp) as folder:
@@ -218,14 +193,3 @@ def summary(answers: Answers, judged: list[Judged]) -> dict[str, object]:
         "n_failed": answers.n_failed,
         "stop_reasons": {reason: reasons.count(reason) for reason in sorted(set(reasons))},
     }
-
-
-def _references(
-    corpus: Path | None, questions: list[Question], *, skip_bad: bool
-) -> list[Reference]:
-    if corpus is not None:
-        return collect_references(corpus, skip_bad=skip_bad)
-    references = corpus_of(questions)
-    if not references:
-        raise InputError("the questions hold no contexts to search: give --corpus or --store")
-    return references

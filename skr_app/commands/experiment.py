@@ -11,25 +11,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from skr_app.options import (
-    BaseUrlOption,
-    EmbedderOption,
-    JsonOption,
-    ModelOption,
-    SkipBadOption,
-    make_embedder,
-    make_model,
-)
-from skr_app.output import progress
-from skr_app.runs import (
-    ConcurrencyOption,
-    DatasetOption,
+from skr_app.measuring import (
     EntailmentOption,
     KeyFactsOption,
-    LimitOption,
     OutOption,
     PricesOption,
-    QuestionsArgument,
     ask_and_judge,
     collect_references,
     digest_of,
@@ -37,21 +23,35 @@ from skr_app.runs import (
     make_judging,
     show_result,
 )
-from skr_app.systems import load_saved_router_at, router_stamp
+from skr_app.opening import add_all, make_model, open_embedder, open_router
+from skr_app.options import (
+    BaseUrlOption,
+    ConcurrencyOption,
+    DatasetOption,
+    EmbedderOption,
+    JsonOption,
+    LimitOption,
+    ModelOption,
+    QuestionsArgument,
+    SkipBadOption,
+)
+from skr_app.output import progress
+from skr_app.systems import router_stamp
+from skr_core.budget import Budget
 from skr_core.errors import InputError
 from skr_core.evaluation.experiments import EXPERIMENTS, RankSlice, half_of, training_size
 from skr_core.evaluation.experiments.retrieval_quality import RANKS
+from skr_core.evaluation.report.folder import RunFolder
 from skr_core.evaluation.report.tables import Result, compare, row_of
 from skr_core.evaluation.running.asking import System
-from skr_core.evaluation.running.folder import RunFolder
 from skr_core.flow import arun
 from skr_core.prompts.templates import PROMPT_VERSION
 from skr_core.questions import corpus_of
+from skr_core.settings import Settings
 
 if TYPE_CHECKING:
-    from skr_core.ports import Embedder, LanguageModel, ReferenceStore, Retriever, Router
+    from skr_core.ports import Embedder, Router
     from skr_core.self_knowledge.records import SelfKnowledge
-    from skr_core.types import Reference
 
 app = typer.Typer(
     help="The papers' experiments on your data and model; each writes a table and a plot.",
@@ -137,6 +137,7 @@ def retrieval_quality(
 ) -> None:
     """What does a worse retriever cost? Ranks 1-3, 8-10, half the corpus (SKR Tables 6, 7)."""
     from skr_core.store.chroma_store import ChromaStore
+    from skr_graphs import GraphAnswerer
 
     asked = load_questions(questions, dataset, key_facts, limit=limit, skip_bad=skip_bad)
     references = (
@@ -144,9 +145,8 @@ def retrieval_quality(
     )
     if not references:
         raise InputError("the questions hold no contexts to search: give --corpus")
-    language_model, chosen = make_model(model, base_url), make_embedder(embedder)
+    language_model, chosen = make_model(model, base_url), open_embedder(embedder)
     judging = make_judging(entailment, prices, language_model, base_url)
-    routers = _routers(router, language_model, chosen)
     systems: list[System] = []
     with ExitStack() as stack:
         for search in SEARCHES:
@@ -154,14 +154,19 @@ def retrieval_quality(
                 store = ChromaStore.ephemeral(embedder=chosen, search=search)  # type: ignore[arg-type]
                 stack.enter_context(store)
                 with progress(f"Ingesting ({search}{', half' if part else ''})") as advance:
-                    _fill(store, held, advance)
+                    add_all(store, held, advance)
                 for ranks, (first, last) in RANKS.items():
                     if part and first > 1:
                         continue
                     retriever = RankSlice(store, first, last)
-                    systems += _single_shots(
-                        f"{search}, {part}{ranks}", language_model, retriever, routers
+                    loaded = open_router(router, language_model) if router else None
+                    settings_of = Settings.of(
+                        language_model, retriever, router=loaded, budget=Budget(max_rounds=1)
                     )
+                    answerer, name = GraphAnswerer(settings_of), f"{search}, {part}{ranks}"
+                    systems.append(System.of(name, answerer, action="single"))
+                    if router:
+                        systems.append(System.of(f"{name}, adaptive", answerer))
         corpus_name = "contexts" if corpus is None else corpus.name
         settings = {
             "model": language_model.name,
@@ -209,7 +214,7 @@ def training(
 
     read = read_self_knowledge(records, skip_bad=skip_bad, mixed_stamps=mixed_stamps)
     settings = {"records": f"{records.name} ({len(read)})", "router": kind.value}
-    fit = _fit(kind, None if embedder is None else make_embedder(embedder))
+    fit = _fit(kind, None if embedder is None else open_embedder(embedder))
     with RunFolder(out, {"command": "training-size", **settings}) as folder:
         result, judged = asyncio.run(
             arun(training_size(read, fit, settings, concurrency=concurrency))
@@ -228,38 +233,3 @@ def _fit(kind: Kind, embedder: Embedder | None) -> Callable[[Sequence[SelfKnowle
     if kind is Kind.benefit:
         return lambda part: KNNRouter.fit(part, embedder=embedder, rule="benefit")
     return lambda part: KNNRouter.fit(part, embedder=embedder)
-
-
-def _routers(
-    path: Path | None, model: LanguageModel, embedder: Embedder
-) -> dict[str, Router | None]:
-    if path is None:
-        return {"": None}
-    return {"": None, ", adaptive": load_saved_router_at(path, model, embedder)}
-
-
-def _single_shots(
-    name: str, model: LanguageModel, retriever: Retriever, routers: dict[str, Router | None]
-) -> list[System]:
-    from langchain_skr.graph import create_skr_graph
-    from skr_core.budget import Budget
-    from skr_graphs import GraphAnswerer
-
-    budget = Budget(max_rounds=1)
-    return [
-        System.of(
-            name + suffix,
-            GraphAnswerer(create_skr_graph(model, retriever, router=router, budget=budget)),
-        )
-        for suffix, router in routers.items()
-    ]
-
-
-def _fill(
-    store: ReferenceStore,
-    references: Sequence[Reference],
-    advance: Callable[[int, int | None], None],
-) -> None:
-    for start in range(0, len(references), 1000):
-        store.add(references[start : start + 1000])
-        advance(min(start + 1000, len(references)), len(references))

@@ -8,15 +8,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from skr_app.opening import open_embedder, open_store, store_folder
 from skr_app.options import (
     DEFAULT_STORE,
     EmbedderOption,
     JsonOption,
     SkipBadOption,
     StoreOption,
-    make_embedder,
-    open_store,
-    store_folder,
 )
 from skr_app.output import console, escape, messages, print_json, progress
 from skr_core.errors import InputError
@@ -104,4 +102,4 @@ def _rebuild(store: str, embedder: str) -> ChromaStore:
     if store.startswith(("http://", "https://")):
         raise InputError("--rebuild works on a store's folder; a server keeps no record to read")
     with messages.status("Rebuilding the index"):
-        return ChromaStore.rebuild(store_folder(store), embedder=make_embedder(embedder))
+        return ChromaStore.rebuild(store_folder(store), embedder=open_embedder(embedder))

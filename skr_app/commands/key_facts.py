@@ -10,15 +10,19 @@ from typing import Annotated
 
 import typer
 
-from skr_app.options import BaseUrlOption, JsonOption, ModelOption, SkipBadOption, make_model
-from skr_app.output import Advance, console, escape, messages, print_json, progress
-from skr_app.runs import (
+from skr_app.measuring import load_questions
+from skr_app.opening import make_model
+from skr_app.options import (
+    BaseUrlOption,
     ConcurrencyOption,
     DatasetOption,
+    JsonOption,
     LimitOption,
+    ModelOption,
     QuestionsArgument,
-    load_questions,
+    SkipBadOption,
 )
+from skr_app.output import Advance, console, escape, messages, print_json, progress
 from skr_core.errors import InputError, ModelError
 from skr_core.evaluation.key_facts.making import make_key_facts
 from skr_core.evaluation.key_facts.review import (
@@ -31,6 +35,7 @@ from skr_core.evaluation.key_facts.review import (
 from skr_core.flow import arun
 from skr_core.ports import LanguageModel
 from skr_core.questions import Question
+from skr_core.texts import encodable
 
 app = typer.Typer(
     help="Key-facts (RaLLM §3): make them with your model, review them, freeze them.",
@@ -122,7 +127,7 @@ def _append(out: Path, block: str) -> None:
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
         begins = not out.exists() or out.stat().st_size == 0
-        with out.open("a", encoding="utf-8", errors="replace") as file:
-            file.write((HEADER if begins else "") + "\n" + block)
+        with out.open("a", encoding="utf-8") as file:
+            file.write(encodable((HEADER if begins else "") + "\n" + block))
     except OSError as error:
         raise InputError(f"{out} cannot be written: {error}") from error

@@ -8,9 +8,10 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
-from skr_app.options import EmbedderOption, JsonOption, SkipBadOption, make_text_embedder
+from skr_app.opening import open_embedder
+from skr_app.options import EmbedderOption, JsonOption, SkipBadOption
 from skr_app.output import console, escape, print_json, progress
-from skr_core.errors import InputError
+from skr_core.routers.registry import titles
 from skr_core.self_knowledge import read_self_knowledge
 
 Train = Annotated[Path, typer.Option("--train", help="Records to fit on (also .gz).")]
@@ -22,8 +23,8 @@ Routers = Annotated[
     str,
     typer.Option(
         "--router",
-        help="With commas between: always, never, paper, benefit, classifier, combined, "
-        "combined-question, recommended, signal:FIELD; of three actions also multistep.",
+        help=f"With commas between: always, never, recommended, {titles()}, signal:FIELD; of three "
+        "actions also multistep.",
     ),
 ]
 Signal = Annotated[
@@ -62,7 +63,7 @@ def replay(
 ) -> None:
     """Fit routers on recorded answers and judge them on others."""
     from skr_core.calibration import replay as judge
-    from skr_core.calibration import replay_actions
+    from skr_core.calibration.replay import THREE, TWO
 
     fitting = read_self_knowledge(train, skip_bad=skip_bad, mixed_stamps=True)
     judging = None
@@ -70,33 +71,19 @@ def replay(
         judging = read_self_knowledge(test, skip_bad=skip_bad, mixed_stamps=True)
     names = [each for each in router.split(",") if each]
     names += [f"signal:{field}" for field in signal or ()]
-    chosen = make_text_embedder(embedder)
-    found: dict[str, Any]
     with progress("Replaying") as advance:
-        if actions == 2:
-            found = judge(
-                fitting,
-                judging,
-                routers=names,
-                by=by,
-                embedder=chosen,
-                seeds=seeds,
-                on_progress=advance,
-            ).row()
-        elif signal:
-            raise InputError("a signal orders two actions, not three: leave out --signal")
-        else:
-            found = replay_actions(
-                fitting,
-                judging,
-                routers=names,
-                by=by,
-                embedder=chosen,
-                seeds=seeds,
-                budget=budget,
-                assumed_steps=multistep_steps,
-                on_progress=advance,
-            )
+        found: dict[str, Any] = judge(
+            fitting,
+            judging,
+            routers=names,
+            by=by,
+            embedder=open_embedder(embedder),
+            seeds=seeds,
+            actions=TWO if actions == 2 else THREE,
+            budget=None if actions == 2 else budget,
+            assumed_steps=multistep_steps,
+            on_progress=advance,
+        ).row()
     if json:
         print_json(found)
         return

@@ -8,19 +8,17 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
+from skr_app.opening import make_model, open_router
 from skr_app.options import (
     BaseUrlOption,
-    EmbedderOption,
     JsonOption,
     ModelOption,
-    make_model,
-    open_router,
 )
 from skr_app.output import console, escape, messages, print_json
 from skr_core.plain import to_plain
 from skr_core.prompts.templates import checked_question
 
-Question = Annotated[str, typer.Argument(help="What you want to know.", show_default=False)]
+QuestionArgument = Annotated[str, typer.Argument(help="What you want to know.", show_default=False)]
 RouterFolder = Annotated[
     Path, typer.Option("--router", help="Folder of a router, made by `skr calibrate`.")
 ]
@@ -30,27 +28,27 @@ Force = Annotated[
 
 
 def route(
-    question: Question,
+    question: QuestionArgument,
     router: RouterFolder = Path("router"),
     model: ModelOption = "extractive",
     base_url: BaseUrlOption = None,
-    embedder: EmbedderOption = "hashing",
     force: Force = False,
     json: JsonOption = False,
 ) -> None:
     """Show whether a router would retrieve for a question, and why."""
     question = checked_question(question)
     with messages.status("Deciding"):
-        opened = open_router(router, make_model(model, base_url), embedder, force=force)
+        opened = open_router(router, make_model(model, base_url), force=force)
         decision = opened.decide(question)
     if json:
         print_json({"question": question, **to_plain(decision)})
         return
-    word = "Retrieve" if decision.retrieve else "Known"
+    words = {"direct": "Known", "single": "Retrieve once", "loop": "Retrieve"}
+    word = words[decision.action]
     console.print(f"[bold]{word}[/bold]: {escape(decision.reason)}")
     if decision.neighbours:
         table = Table(box=None)
-        table.add_column("alike", justify="right")
+        table.add_column("similarity", justify="right")
         table.add_column("retrieval")
         table.add_column("recorded question")
         for each in decision.neighbours:

@@ -2,26 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from skr_core.calibration.choice import Aim, choose, named
-from skr_core.calibration.curve import Policy, RoutingCurve, interval
+from skr_core.calibration.candidates import candidates_of, statements_of
+from skr_core.calibration.choice import Choice, choose
+from skr_core.calibration.curve import Policy, RoutingCurve, best_constant
 from skr_core.calibration.folds import FOLDS, folds
+from skr_core.calibration.intervals import interval
+from skr_core.calibration.kinds import weakest_kind
 from skr_core.errors import InputError
-from skr_core.learning.rows import TextEmbedder
+from skr_core.learning.outcomes import ASSUMED_STEPS, ActionTable, CostUnit, actions_of
+from skr_core.learning.pricing import best_actions
+from skr_core.learning.rule import Aim, Expected
 from skr_core.learning.signals import Training
-from skr_core.models.ngrams import NgramEmbedder
-from skr_core.ports import LanguageModel
-from skr_core.routers.constant import AlwaysRetrieve, NeverRetrieve
+from skr_core.metrics.cost import Price, price_of
+from skr_core.models.embedders import HashingEmbedder
+from skr_core.ports import OnProgress
 from skr_core.routers.fitted import FittedRouter
 from skr_core.self_knowledge.records import SelfKnowledge, check_same_stamp
+from skr_core.types import Action
 
-OnProgress = Callable[[int, int], None]
-"""Called with the number of steps done and of all."""
+if TYPE_CHECKING:
+    from skr_core.ports import Embedder, LanguageModel
 
 COMPARED = 10_000
 """Records on which routers are compared: their differences are then known to a few thousandths, in
@@ -39,7 +47,7 @@ class Calibration:
         curve: Why.
     """
 
-    router: FittedRouter | AlwaysRetrieve | NeverRetrieve
+    router: Any
     curve: RoutingCurve
 
     def save(self, path: str | Path) -> None:
@@ -50,27 +58,41 @@ class Calibration:
 def calibrate(
     records: Sequence[SelfKnowledge],
     *,
-    embedder: TextEmbedder | None = None,
     model: LanguageModel | None = None,
+    embedder: Embedder | None = None,
     routers: Sequence[str] | None = None,
+    actions: Sequence[Action] | None = None,
+    cost: CostUnit | None = None,
+    prices: Mapping[str, Price] | None = None,
     retrieval_rate: float | None = None,
     price: float | None = None,
+    budget: float | None = None,
+    assumed_steps: float = ASSUMED_STEPS,
     on_progress: OnProgress | None = None,
 ) -> Calibration:
-    """Choose a router and its threshold on records, and say what they are worth.
+    """Choose a router and its price on records, and say what it is worth.
 
-    No record is judged by a router that has seen its question. By default the threshold saves as
-    many retrievals as cost at most half a point of accuracy, with caution; where no router can be
-    trusted with that, the better constant policy is recommended.
+    A router takes the action of highest expected accuracy less price times expected cost. No record
+    is judged by a router that was fitted on its question. By default the price saves as much cost
+    as costs at most half a point of accuracy, with caution; where no router can be trusted with
+    that, the better constant policy is recommended.
 
     Args:
         records: Made with one model, one retriever and one metric.
-        embedder: For questions and answers; an `NgramEmbedder` by default.
-        model: The one the records are about, for a router that asks it for the direct answer.
-        routers: Which to choose among: ``combined`` (looks at the direct answer too),
-            ``combined-question``, ``benefit``, ``paper``, ``classifier``; all by default.
+        model: The one the records are about, for a router that asks it.
+        embedder: For questions and answers; a `HashingEmbedder` by default.
+        routers: Which to choose among, by the names of `skr_core.routers.registry`; by default
+            those that learn from outcomes, and those that the records hold statements of.
+        actions: Which to choose among: ``direct`` and ``single``, ``loop`` or both; by default
+            those that every record holds.
+        cost: What cost is counted in: ``retrievals``, ``calls``, ``tokens`` or ``usd``; by default
+            tokens where every outcome has its usage, else retrievals.
+        prices: Of models' tokens, for ``usd``; see `skr_core.metrics.cost.read_prices`.
         retrieval_rate: Choose for the best accuracy at this share of questions instead.
-        price: Choose for the best accuracy less this much for each retrieval instead.
+        price: Choose for the best accuracy less this much for each unit of cost instead: for each
+            retrieval, call, thousand tokens or dollar.
+        budget: Choose for the best accuracy at this mean cost a question instead.
+        assumed_steps: Retrievals of a loop that nobody counted.
         on_progress: Told after each step.
 
     Raises:
@@ -78,18 +100,32 @@ def calibrate(
         StampMismatch: The records were made with different things.
 
     Example:
-        >>> known = [SelfKnowledge(f"What is {n} plus 1?", (), "", "", 1, 0) for n in range(20)]
-        >>> unknown = [SelfKnowledge(f"Who is CEO of {n}?", (), "", "", 0, 1) for n in range(20)]
+        >>> known = [
+        ...     SelfKnowledge.of(f"What is {n} plus 1?", direct=("", 1), single=("", 0))
+        ...     for n in range(20)
+        ... ]
+        >>> unknown = [
+        ...     SelfKnowledge.of(f"Who is CEO of {n}?", direct=("", 0), single=("", 1))
+        ...     for n in range(20)
+        ... ]
         >>> calibration = calibrate(known + unknown, routers=["benefit"])
         >>> calibration.curve.recommended, round(calibration.curve.chosen.mean, 2)
         ('router', 1.0)
     """
-    aim = Aim(retrieval_rate, price)
-    candidates = named(routers)
+    aim = Aim(retrieval_rate, price, budget)
+    token_price = price_of(prices, records[0].stamp.model) if prices and records else None
+    candidates = candidates_of(routers, statements_of(records), token_price)
     if len(records) < FEWEST:
         raise InputError(f"{len(records)} records are too few to judge a router by: collect more")
     check_same_stamp([record.stamp for record in records], "the records")
-    embedder = embedder or NgramEmbedder()
+    table = ActionTable.of(
+        records,
+        actions=actions_of(records, actions),
+        unit=cost,
+        price=token_price,
+        assumed_steps=assumed_steps,
+    )
+    embedder = embedder or HashingEmbedder()
     done, steps = 0, 1 + len(candidates) + FOLDS + 1
 
     def advance() -> None:
@@ -98,39 +134,66 @@ def calibrate(
         if on_progress is not None:
             on_progress(done, steps)
 
-    drafts = any(candidate.name == "combined" for candidate in candidates)
-    training = Training.of(records, embedder, drafts=drafts)
+    drafts = any(candidate.drafts for candidate in candidates)
+    training = Training.of(records, embedder, drafts=drafts, table=table)
     advance()
     some = training
     if len(training) > COMPARED:
         some = training[np.sort(np.random.default_rng(0).permutation(len(training))[:COMPARED])]
-    choice = choose(some, embedder, names=routers, aim=aim, on_step=advance)
-    scores, retrieved = np.zeros(len(some)), np.zeros(len(some), dtype=bool)
-    for train, test in folds(some.groups):
-        fitted = choice.candidate.fit(some[train], embedder)
-        held_out = choice.candidate.held_out(some[train], embedder, fitted)
-        found = fitted.scores(some[test].signals)
-        retrieved[test] = found > aim.threshold(held_out, some[train])
-        scores[test] = found - found.mean()  # folds differ in their mean benefit by chance
-        advance()
+    choice = choose(some, embedder, candidates, aim=aim, on_step=advance)
+    expected, taken = cross_fitted(choice, some, embedder, aim, advance)
     router = choice.router
-    recommended: Policy = "router"
-    if isinstance(router, AlwaysRetrieve | NeverRetrieve):
-        recommended = "always" if isinstance(router, AlwaysRetrieve) else "never"
-    else:
+    recommended: Policy = choice.rule.constant or "router"
+    if recommended == "router":
         if some is not training:
-            threshold = router.threshold
             router = choice.candidate.fit(training, embedder)
-            router.threshold = threshold
-        router.use_model(model)
-    advance()
+            choice.candidate.price(router, choice.rule.price)
+        if isinstance(router, FittedRouter):
+            router.use_model(model)
+        elif model is not None and hasattr(router, "_model"):
+            router._model = model
+    while done < steps:
+        advance()
+    lost = expected.table.scores[np.arange(len(some)), taken]
+    change = lost - some.table.scores[:, best_constant(some.table)]
     curve = RoutingCurve.of(
-        scores,
-        retrieved,
-        some.direct,
-        some.augmented,
+        expected,
+        taken,
+        some.table,
         router=choice.candidate.name,
         recommended=recommended,
         compared={name: interval(worth) for name, worth in choice.worth.items()},
+        own_calls=bool((expected.table.costs != expected.constants.costs).any()),
+        weakest=weakest_kind(some, change) if recommended == "router" else None,
     )
     return Calibration(router, curve)
+
+
+def cross_fitted(
+    choice: Choice,
+    training: Training,
+    embedder: Embedder,
+    aim: Aim,
+    on_step: Callable[[], None] = lambda: None,
+) -> tuple[Expected, NDArray[np.int64]]:
+    """What routers that were not fitted on each record expected of it, and the action they took.
+
+    Price and constant are chosen anew on the records of each fold.
+    """
+    candidate, n = choice.candidate, len(training)
+    whole = candidate.expected(choice.fitted, training)
+    scores, costs = np.zeros_like(whole.scores), np.zeros_like(whole.costs)
+    taken = np.zeros(n, dtype=np.int64)
+    for fit, judge in folds(training.groups):
+        router = candidate.fit(training[fit], embedder)
+        rule = aim.rule(candidate.held_out(training[fit], embedder, router))
+        found = candidate.expected(router, training[judge])
+        if rule.constant is None:
+            taken[judge] = best_actions(found.scores, found.costs, rule.price)
+        else:
+            taken[judge] = whole.table.actions.index(rule.constant)
+        # Folds differ in their mean benefit by chance.
+        scores[judge] = found.scores - found.scores.mean(axis=0) + whole.scores.mean(axis=0)
+        costs[judge] = found.costs
+        on_step()
+    return replace(whole, scores=scores, costs=costs), taken

@@ -2,69 +2,240 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from skr_core.calibration.folds import folds
-from skr_core.learning.rows import Floats, TextEmbedder
+from skr_core.errors import InputError
+from skr_core.learning.outcomes import cost_of_usage
+from skr_core.learning.rule import Expected
 from skr_core.learning.signals import Training
-from skr_core.learning.threshold import parity_threshold
+from skr_core.metrics.cost import Price
 from skr_core.routers.classifier import ClassifierRouter
 from skr_core.routers.combined import CombinedRouter
-from skr_core.routers.fitted import FittedRouter
+from skr_core.routers.fitted import FittedRouter, scored
 from skr_core.routers.knn import KNNRouter
+from skr_core.routers.registry import ASKING, FITTED, entry_of, make_asking_router, titles
 
-Fit = Callable[[Training, TextEmbedder], FittedRouter]
+if TYPE_CHECKING:
+    from skr_core.ports import Embedder, LanguageModel
+    from skr_core.routers.encoder import EncoderRouter
+    from skr_core.routers.model_router import ModelRouter
 
 
-@dataclass(frozen=True)
-class Candidate:
-    """A way to fit a router.
+class Candidate(ABC):
+    """A router that calibration may choose.
 
     Attributes:
         name: As commands know it.
-        fit: Fits it, with its own threshold.
-        own_threshold: Whether that is part of the method, rather than to be calibrated.
+        drafts: Whether the records' direct answers are looked at.
+        own_rule: Whether its decision is part of the method, rather than to be calibrated.
+        own_price: By which it then decides.
     """
 
     name: str
-    fit: Fit
-    own_threshold: bool = False
+    drafts: bool = False
+    own_rule: bool = False
+    own_price: float = 0.0
 
-    def held_out(self, training: Training, embedder: TextEmbedder, fitted: FittedRouter) -> Floats:
-        """Scores of the training records by routers that have not seen them, shape (n,)."""
-        if isinstance(fitted, CombinedRouter):
-            return fitted.held_out(training)
-        scores = np.zeros(len(training))
-        for train, test in folds(training.groups):
-            scores[test] = self.fit(training[train], embedder).scores(training[test].signals)
-        return scores
+    @abstractmethod
+    def fit(self, training: Training, embedder: Embedder) -> Any:
+        """Fit the router on records."""
 
-    def fit_at_parity(self, training: Training, embedder: TextEmbedder) -> FittedRouter:
-        """The router with its own threshold, or with one chosen on scores held out."""
-        fitted = self.fit(training, embedder)
-        if not self.own_threshold:
-            held_out = self.held_out(training, embedder, fitted)
-            fitted.threshold = parity_threshold(held_out, training.direct, training.augmented)
-        return fitted
+    @abstractmethod
+    def expected(self, router: Any, training: Training) -> Expected:
+        """What a fitted router expects of other records."""
+
+    def held_out(self, training: Training, embedder: Embedder, router: Any) -> Expected:
+        """What is expected of records by routers that were not fitted on them."""
+        parts = [
+            (judge, self.expected(self.fit(training[fit], embedder), training[judge]))
+            for fit, judge in folds(training.groups)
+        ]
+        order = np.argsort(np.concatenate([judge for judge, _ in parts]))
+        scores = np.concatenate([found.scores for _, found in parts])[order]
+        costs = np.concatenate([found.costs for _, found in parts])[order]
+        table = training.table.pair
+        return Expected(scores, costs, table, table)
+
+    def price(self, router: Any, price: float) -> None:
+        """Let the router decide at a price."""
+        router.price = price
 
 
-CANDIDATES = {
-    each.name: each
-    for each in (
-        Candidate("combined", CombinedRouter.of_training),
-        Candidate(
-            "combined-question",
-            lambda training, embedder: CombinedRouter.of_training(training, embedder, drafts=False),
-        ),
-        Candidate(
-            "benefit",
-            lambda training, embedder: KNNRouter.of_training(training, embedder, rule="benefit"),
-        ),
-        Candidate("paper", KNNRouter.of_training, own_threshold=True),
-        Candidate("classifier", ClassifierRouter.of_training, own_threshold=True),
-    )
-}
-"""The first is preferred to the others, unless one is clearly better on the records."""
+@dataclass
+class Combined(Candidate):
+    """The regression on all signals, whose leave-one-out expectations are exact."""
+
+    name: str
+    drafts: bool
+
+    def fit(self, training: Training, embedder: Embedder) -> CombinedRouter:
+        """Fit the router on records."""
+        return CombinedRouter.of_training(training, embedder, drafts=self.drafts)
+
+    def expected(self, router: CombinedRouter, training: Training) -> Expected:
+        """What a fitted router expects of other records."""
+        return router.expected_of(training)
+
+    def held_out(self, training: Training, embedder: Embedder, router: CombinedRouter) -> Expected:
+        """What is expected of records by routers that were not fitted on them."""
+        return router.held_out(training)
+
+
+@dataclass
+class Scored(Candidate):
+    """A router with one score for retrieval: nearest neighbours or the classification head."""
+
+    name: str
+
+    def __post_init__(self) -> None:
+        self.own_rule = self.name != "benefit"  # the thresholds of the paper's methods are theirs
+        self.own_price = 0.5 if self.name == "classifier" else 0.0
+
+    def fit(self, training: Training, embedder: Embedder) -> FittedRouter:
+        """Fit the router on records."""
+        if self.name == "classifier":
+            return ClassifierRouter.of_training(training, embedder)
+        rule: Any = self.name
+        return KNNRouter.of_training(training, embedder, rule=rule)
+
+    def expected(self, router: FittedRouter, training: Training) -> Expected:
+        """What a fitted router expects of other records."""
+        table = training.table.pair
+        return Expected(*router.expected(training.signals), table, table)
+
+
+@dataclass
+class Encoder(Candidate):
+    """The fine-tuned encoder: fitted once for each fold, which takes minutes."""
+
+    name: str = "encoder"
+    own_rule: bool = True
+    own_price: float = 0.5
+
+    def fit(self, training: Training, embedder: Embedder) -> EncoderRouter:
+        """Fit the router on records."""
+        from skr_core.routers.encoder import EncoderRouter
+
+        return EncoderRouter.fit(training.records.tolist())
+
+    def expected(self, router: EncoderRouter, training: Training) -> Expected:
+        """What a fitted router expects of other records."""
+        table = training.table.pair
+        return Expected(*scored(router.predict(training.questions.tolist())), table, table)
+
+    def price(self, router: EncoderRouter, price: float) -> None:
+        """Let the router decide at a threshold."""
+        router.threshold = price
+
+
+@dataclass
+class Stated(Candidate):
+    """A router that asked the model while the records were made: its decisions are on record.
+
+    Attributes:
+        token_price: Of the model's tokens, where cost is counted in US dollars.
+    """
+
+    name: str
+    own_rule: bool = True
+    token_price: Price | None = None
+
+    def fit(self, training: Training, embedder: Embedder) -> ModelRouter:
+        """Make the router, which learns nothing; it decides once it is given its model."""
+        model: LanguageModel = _NamedModel(training.stamp.model)
+        router = make_asking_router(self.name, model, training.records.tolist())
+        pair = training.table.pair.actions
+        router.max_rounds = 1 if pair[1] == "single" else None
+        return router
+
+    def expected(self, router: ModelRouter, training: Training) -> Expected:
+        """Its decisions as scores of 1 and -1, and what its drafts were worth."""
+        said = [record.statements[self.name] for record in training.records]
+        constants, unit = training.table.pair, training.table.unit
+        asked = np.array([cost_of_usage(each.usage, unit, self.token_price) for each in said])
+        drafted = np.array([each.draft_score is not None for each in said])
+        scores, costs = constants.scores.copy(), constants.costs + asked[:, None]
+        scores[drafted, 0] = [each.draft_score for each in said if each.draft_score is not None]
+        costs[drafted, 0] = asked[drafted]  # the draft is served, so nothing more is asked
+        table = replace(constants, scores=scores, costs=costs)
+        decided = np.array([1.0 if each.retrieve else -1.0 for each in said])
+        return Expected(*scored(decided), table, constants)
+
+    def held_out(self, training: Training, embedder: Embedder, router: ModelRouter) -> Expected:
+        """Nothing was fitted, so everything is held out."""
+        return self.expected(router, training)
+
+    def price(self, router: ModelRouter, price: float) -> None:
+        """Its decisions are its own."""
+
+
+class _NamedModel:
+    """Stands for the model of the records, so that a router that asks it can be saved."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def generate(self, prompt: Any, *, on_token: Any = None) -> Any:
+        raise InputError(f"this router asks the model {self.name!r}: load it with model=")
+
+    async def agenerate(self, prompt: Any, *, on_token: Any = None) -> Any:
+        return self.generate(prompt)
+
+
+def candidates_of(
+    names: Sequence[str] | None,
+    statements: Sequence[str] = (),
+    token_price: Price | None = None,
+) -> list[Candidate]:
+    """The candidates of these names, in their order.
+
+    Args:
+        names: By default those that learn from outcomes, and those that the records hold
+            statements of.
+        statements: Names of the routers whose statements every record holds.
+        token_price: Of the model's tokens.
+
+    Raises:
+        InputError: There is no such candidate, or it has no statements on record.
+
+    Example:
+        >>> [candidate.name for candidate in candidates_of(["benefit"])]
+        ['benefit']
+    """
+    made: list[Candidate] = []
+    for name in dict.fromkeys(names or (*FITTED, *statements)):
+        entry = entry_of(name)
+        if name in statements:
+            made.append(Stated(name, token_price=token_price))
+        elif entry.name in ASKING:
+            raise InputError(
+                f"not every record holds a statement of {name!r}, which is asked for while "
+                f"records are collected; they hold {', '.join(statements) or 'none'}"
+            )
+        elif entry.kind == "combined":
+            made.append(Combined(name, drafts=name == "combined"))
+        elif name == "encoder":
+            made.append(Encoder())
+        elif name in FITTED:
+            made.append(Scored(name))
+        else:
+            raise InputError(f"no router {name!r}: give some of {titles()}")
+    return made
+
+
+def statements_of(records: Sequence[Any]) -> tuple[str, ...]:
+    """Names of the statements that every record holds, in alphabetical order.
+
+    Example:
+        >>> from skr_core.self_knowledge.records import SelfKnowledge
+        >>> statements_of([SelfKnowledge.of("Who?", direct=("", 0), single=("", 0))])
+        ()
+    """
+    held = [set(record.statements) for record in records]
+    return tuple(sorted(set.intersection(*held))) if held else ()

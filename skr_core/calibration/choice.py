@@ -1,65 +1,31 @@
-"""Choosing a router and its threshold on records that it has not seen."""
+"""Choosing a router and its rule on records that it was not fitted on."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from skr_core.calibration.candidates import CANDIDATES, Candidate
+from skr_core.calibration.candidates import Candidate
 from skr_core.errors import InputError
-from skr_core.learning.rows import Floats, TextEmbedder
+from skr_core.learning.pricing import best_actions, price_path
+from skr_core.learning.rows import Floats
+from skr_core.learning.rule import Aim, Expected, Rule
 from skr_core.learning.signals import Training
-from skr_core.learning.threshold import ALWAYS, NEVER, parity_threshold, rate_threshold
-from skr_core.metrics.routing import area_contributions
-from skr_core.routers.constant import AlwaysRetrieve, NeverRetrieve
-from skr_core.routers.fitted import FittedRouter
+from skr_core.routers.constant import constant_router
+
+if TYPE_CHECKING:
+    from skr_core.ports import Embedder
 
 CLEARLY = 1.64
 """Standard errors by which another router must be better than the preferred one (one-sided 95 %):
 the best of five noisy figures is better than it deserves to be."""
 
+DEFAULT_AIM = Aim()
+
 OnStep = Callable[[], None]
-
-
-@dataclass(frozen=True, slots=True)
-class Aim:
-    """What a router is chosen for: by default, as few retrievals as cost hardly any accuracy.
-
-    Attributes:
-        rate: Best accuracy at this share of questions retrieved for.
-        price: Best accuracy less this much for each retrieval.
-
-    Raises:
-        InputError: Both are given, or one is impossible.
-    """
-
-    rate: float | None = None
-    price: float | None = None
-
-    def __post_init__(self) -> None:
-        if self.rate is not None and self.price is not None:
-            raise InputError("give a retrieval rate or a price, not both")
-        if self.rate is not None and not 0 <= self.rate <= 1:
-            raise InputError(f"a retrieval rate is between 0 and 1, not {self.rate}")
-        if self.price is not None and not 0 <= self.price <= 1:
-            raise InputError(f"a price is accuracy lost, between 0 and 1, not {self.price}")
-
-    def threshold(self, scores: Floats, training: Training) -> float:
-        """The threshold on held-out scores that serves the aim."""
-        if self.rate is not None:
-            return rate_threshold(scores, self.rate)
-        return parity_threshold(scores, training.direct, training.augmented, price=self.price)
-
-    def contributions(self, scores: Floats, training: Training) -> Floats:
-        """What each record adds to a router's worth for the aim, shape (n,)."""
-        if self.rate is None:
-            return area_contributions(scores, training.direct, training.augmented)
-        retrieved = scores > rate_threshold(scores, self.rate)
-        benefit = training.benefit
-        centred: Floats = (retrieved - retrieved.mean()) * (benefit - benefit.mean())
-        return centred
 
 
 @dataclass(frozen=True)
@@ -68,28 +34,28 @@ class Choice:
 
     Attributes:
         candidate: Which.
-        fitted: The router, with its threshold.
+        fitted: The router, at the price of its rule.
+        rule: How to decide.
         worth: Contributions of every candidate on held-out records, by name, shape (n,) each.
     """
 
     candidate: Candidate
-    fitted: FittedRouter
+    fitted: Any
+    rule: Rule
     worth: dict[str, Floats]
 
     @property
-    def router(self) -> FittedRouter | AlwaysRetrieve | NeverRetrieve:
-        """The router, or the constant policy where the threshold leaves it no choice."""
-        if self.fitted.threshold <= ALWAYS:
-            return AlwaysRetrieve()
-        return NeverRetrieve() if self.fitted.threshold >= NEVER else self.fitted
+    def router(self) -> Any:
+        """The router, or the constant policy where that is better."""
+        return self.fitted if self.rule.constant is None else constant_router(self.rule.constant)
 
 
 def choose(
     training: Training,
-    embedder: TextEmbedder,
+    embedder: Embedder,
+    candidates: Sequence[Candidate],
     *,
-    names: Sequence[str] | None = None,
-    aim: Aim = Aim(),
+    aim: Aim = DEFAULT_AIM,
     on_step: OnStep = lambda: None,
 ) -> Choice:
     """Fit every candidate and choose among them.
@@ -99,47 +65,62 @@ def choose(
     Args:
         training: The records.
         embedder: The one they were embedded with.
-        names: Keys of `CANDIDATES`; all of them by default.
+        candidates: The preferred one first.
         aim: What for.
         on_step: Called after each candidate.
 
     Raises:
-        InputError: There is no such candidate, or none can be fitted on the records.
+        InputError: No candidate can be fitted on the records.
     """
-    fitted: dict[str, FittedRouter] = {}
-    scores: dict[str, Floats] = {}
+    fitted: dict[str, tuple[Candidate, Any, Expected]] = {}
     problem = ""
-    for candidate in named(names):
+    for candidate in candidates:
         try:
-            fitted[candidate.name] = candidate.fit(training, embedder)
-            scores[candidate.name] = candidate.held_out(training, embedder, fitted[candidate.name])
+            router = candidate.fit(training, embedder)
+            expected = candidate.held_out(training, embedder, router)
+            fitted[candidate.name] = candidate, router, expected
         except InputError as error:  # too few records that tell known from unknown
             problem = str(error)
         on_step()
-    if not scores:
+    if not fitted:
         raise InputError(f"no router can be fitted on these records: {problem}")
-    worth = {name: aim.contributions(found, training) for name, found in scores.items()}
+    worth = {
+        name: worth_of(expected, training, price=aim.price)
+        for name, (_, _, expected) in fitted.items()
+    }
     best = first = next(iter(worth))
     for name, found in worth.items():
         ahead = found - worth[first]
         sure = ahead.mean() > CLEARLY * ahead.std() / np.sqrt(len(ahead))
         if sure and found.mean() > worth[best].mean():
             best = name
-    fitted[best].threshold = aim.threshold(scores[best], training)
-    return Choice(CANDIDATES[best], fitted[best], worth)
+    candidate, router, expected = fitted[best]
+    rule = aim.rule(expected)
+    candidate.price(router, rule.price)
+    return Choice(candidate, router, rule, worth)
 
 
-def named(names: Sequence[str] | None) -> list[Candidate]:
-    """The candidates of these names, all by default.
+def worth_of(expected: Expected, training: Training, *, price: float | None = None) -> Floats:
+    """What each record adds to the worth of a router over mixing constant policies, shape (n,).
 
-    Raises:
-        InputError: There is no such candidate.
-
-    Example:
-        >>> [candidate.name for candidate in named(["benefit"])]
-        ['benefit']
+    Averaged over all prices of its path: the accuracy it reaches less price times what it costs,
+    its own calls included, minus the same of drawing its actions at random without it. The price
+    is the one at which the cheapest and the best constant policy are worth the same.
     """
-    for name in names or ():
-        if name not in CANDIDATES:
-            raise InputError(f"no router {name!r}: give some of {', '.join(CANDIDATES)}")
-    return [CANDIDATES[name] for name in names or CANDIDATES]
+    constants, table = expected.constants, expected.table
+    if price is None:
+        accuracy, cost = constants.scores.mean(axis=0), constants.costs.mean(axis=0)
+        best, cheapest = int(np.argmax(accuracy)), int(np.argmin(cost))
+        dearer = cost[best] - cost[cheapest]
+        price = (accuracy[best] - accuracy[cheapest]) / dearer if dearer > 0 else 0.0
+    net = table.scores - price * table.costs
+    random = constants.scores - price * constants.costs
+    rows, total = np.arange(len(net)), np.zeros(len(net))
+    # Centring changes the mean of no difference, but narrows its interval.
+    centre = random.mean(axis=0)
+    path = price_path(expected.scores, expected.costs)
+    for each, weight in zip(path.prices, path.weights, strict=True):
+        taken = best_actions(expected.scores, expected.costs, float(each))
+        shares = np.bincount(taken, minlength=net.shape[1]) / len(net)
+        total += weight * (net[rows, taken] - centre[taken] - (random - centre) @ shares)
+    return total

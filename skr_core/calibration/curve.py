@@ -10,219 +10,254 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from skr_core.errors import InputError
+from skr_core.calibration.intervals import interval
+from skr_core.calibration.kinds import QuestionKind
+from skr_core.learning.outcomes import ActionTable, CostUnit
+from skr_core.learning.pricing import best_actions, price_path
 from skr_core.learning.rows import Floats
-from skr_core.metrics.routing import (
-    accuracy_by_rate,
-    area_contributions,
-    mean_of_ties,
-    saved_at_parity,
-)
-from skr_core.metrics.statistics import Interval, bootstrap
+from skr_core.learning.rule import Expected
+from skr_core.metrics.statistics import Interval
+from skr_core.types import Action
 
-Policy = Literal["router", "always", "never"]
+Policy = Literal["router", "direct", "single", "loop"]
 
-POINTS = 21
-"""Every 5 % of the questions."""
-RESAMPLED = 10_000
-"""Questions up to which intervals are resampled; with more, the normal one is the same."""
+_FEWER: dict[CostUnit, tuple[str, str]] = {
+    "retrievals": ("fewer retrievals", "more retrievals"),
+    "calls": ("fewer model calls", "more model calls"),
+    "tokens": ("fewer tokens", "more tokens"),
+    "usd": ("less money", "more money"),
+}
+_ALWAYS: dict[Action, str] = {
+    "direct": "answer every question directly",
+    "single": "retrieve once for every question",
+    "loop": "run the loop for every question",
+}
 
 
 @dataclass(frozen=True)
 class RoutingCurve:
-    """Accuracy against the share of questions retrieved for, on records the router never saw.
+    """Accuracy against cost, on records that the router was not fitted on.
 
     Attributes:
         router: Which router.
-        rates: Shares of the questions, 0 to 1.
-        accuracy: At each rate, those of highest score retrieved for.
+        unit: What cost is counted in; tokens in thousands.
+        costs: Mean cost a question at each price of a path, the router's own calls included,
+            from the cheapest.
+        accuracy: At each of these costs.
         low: Lower ends of the accuracies' 95 % intervals.
         high: Upper ends.
-        oracle: Accuracy at each rate if it were known which questions retrieval helps.
-        never: Accuracy of the direct answers.
-        always: Accuracy of the augmented answers.
-        chosen_rate: Share retrieved for with the thresholds that calibration chooses.
+        oracle: Accuracy at the same number of changes of action if the scores were known.
+        constants: Accuracy of each action taken for every question.
+        constant_costs: What that costs a question.
+        shares: How often each action is taken at the price that calibration chooses.
         chosen: Accuracy there.
-        against_constant: The same minus the better constant policy, question by question.
-        gain: The same minus the random line at that rate.
-        area_gain: Mean over all rates of accuracy minus the random line.
-        saved_at_parity: The largest share of retrievals that could be saved within half a point of
-            the better constant: read off this very curve.
-        recommended: The router, or a constant policy where it does not pay.
-        compared: Area gain of every router that was tried.
+        chosen_cost: Mean cost there.
+        against_constant: Accuracy there minus that of the best constant policy.
+        recommended: The router, or the action of a constant policy where it does not pay.
+        compared: Worth over mixing constant policies, of every router that was tried.
+        assumed_steps: Retrievals assumed for loops that nobody counted; None where none are.
+        own_calls: Whether the router calls the model itself.
+        weakest: The kind of question that loses most by it; None where none loses.
     """
 
     router: str
-    rates: tuple[float, ...]
+    unit: CostUnit
+    costs: tuple[float, ...]
     accuracy: tuple[float, ...]
     low: tuple[float, ...]
     high: tuple[float, ...]
     oracle: tuple[float, ...]
-    never: Interval
-    always: Interval
-    chosen_rate: float
+    constants: Mapping[Action, Interval]
+    constant_costs: Mapping[Action, float]
+    shares: Mapping[Action, float]
     chosen: Interval
+    chosen_cost: float
     against_constant: Interval
-    gain: Interval
-    area_gain: Interval
-    saved_at_parity: float
     recommended: Policy
     compared: Mapping[str, Interval]
+    assumed_steps: float | None = None
+    own_calls: bool = False
+    weakest: QuestionKind | None = None
 
     @classmethod
     def of(
         cls,
-        scores: Floats,
-        retrieved: NDArray[np.bool_],
-        direct: Floats,
-        augmented: Floats,
+        expected: Expected,
+        taken: NDArray[np.int64],
+        constants: ActionTable,
         *,
         router: str,
         recommended: Policy,
         compared: Mapping[str, Interval] | None = None,
+        own_calls: bool = False,
+        weakest: QuestionKind | None = None,
     ) -> RoutingCurve:
         """Draw the curve.
 
         Args:
-            scores: Of n records, shape (n,), each by a router that has not seen it.
-            retrieved: What these routers decided, shape (n,).
-            direct: Scores of the direct answers, shape (n,).
-            augmented: Scores of the augmented answers, shape (n,).
+            expected: Of n records, each by a router that was not fitted on it.
+            taken: Indices of the actions that these routers chose, shape (n,).
+            constants: Of all actions on record.
             router: Its name.
             recommended: What is recommended.
             compared: See above.
+            own_calls: See above.
+            weakest: See above.
 
         Example:
-            >>> direct, augmented = np.array([0.0, 1.0] * 9), np.ones(18)
-            >>> curve = RoutingCurve.of(1 - direct, direct < 1, direct, augmented,
-            ...                         router="oracle", recommended="router")
-            >>> curve.chosen_rate, curve.chosen.mean, curve.saved_at_parity
-            (0.5, 1.0, 0.5)
+            >>> scores = np.array([[0.0, 1.0], [1.0, 1.0]] * 9)
+            >>> table = ActionTable(("direct", "single"), scores, np.tile([0.0, 1.0], (18, 1)))
+            >>> curve = RoutingCurve.of(Expected(scores, table.costs, table, table),
+            ...     np.array([1, 0] * 9), table, router="oracle", recommended="router")
+            >>> curve.chosen.mean, curve.chosen_cost, curve.saved
+            (1.0, 0.5, 0.5)
         """
-        n, benefit = len(direct), augmented - direct
-        rates = np.linspace(0, 1, POINTS)
-        places = np.round(rates * n).astype(int)
-        rank = np.empty(n)
-        rank[np.argsort(-scores, kind="stable")] = np.arange(n)
-        points = [
-            interval(direct + mean_of_ties(scores, (rank < place) * 1.0) * benefit)
-            for place in places
-        ]
-        achieved = np.where(retrieved, augmented, direct)
-        better = augmented if augmented.mean() >= direct.mean() else direct
+        table, rows = expected.table, np.arange(len(taken))
+        costs, points, oracle = _points(expected)
+        best = best_constant(constants)
+        achieved = table.scores[rows, taken]
         return cls(
             router=router,
-            rates=tuple(rates.round(4).tolist()),
+            unit=table.unit,
+            costs=costs,
             accuracy=tuple(point.mean for point in points),
             low=tuple(point.low for point in points),
             high=tuple(point.high for point in points),
-            oracle=tuple(accuracy_by_rate(benefit, direct, augmented)[places].tolist()),
-            never=interval(direct),
-            always=interval(augmented),
-            chosen_rate=float(retrieved.mean()),
+            oracle=oracle,
+            constants={
+                action: interval(constants.scores[:, column])
+                for column, action in enumerate(constants.actions)
+            },
+            constant_costs=dict(
+                zip(constants.actions, constants.costs.mean(axis=0).tolist(), strict=True)
+            ),
+            shares={
+                action: float((taken == column).mean())
+                for column, action in enumerate(table.actions)
+            },
             chosen=interval(achieved),
-            against_constant=interval(achieved - better),
-            gain=interval(guidance(retrieved, benefit)),
-            area_gain=interval(area_contributions(scores, direct, augmented)),
-            saved_at_parity=saved_at_parity(scores, direct, augmented),
+            chosen_cost=float(table.costs[rows, taken].mean()),
+            against_constant=interval(achieved - constants.scores[:, best]),
             recommended=recommended,
             compared=dict(compared or {}),
+            assumed_steps=constants.assumed_steps,
+            own_calls=own_calls,
+            weakest=weakest,
         )
+
+    @property
+    def best_constant(self) -> Action:
+        """The action of highest mean accuracy; of equal ones the cheapest."""
+        return max(
+            self.constants,
+            key=lambda action: (self.constants[action].mean, -self.constant_costs[action]),
+        )
+
+    @property
+    def chosen_rate(self) -> float:
+        """Share of the questions that are retrieved for."""
+        return 1 - self.shares.get("direct", 0.0)
+
+    @property
+    def saved(self) -> float:
+        """Share of the best constant policy's cost that the router saves; below 0 it costs more."""
+        cost = self.constant_costs[self.best_constant]
+        return 1 - self.chosen_cost / cost if cost else 0.0
 
     @property
     def random_line(self) -> tuple[float, ...]:
-        """Accuracy at each rate if the questions were drawn by lot."""
-        never, always = self.never.mean, self.always.mean
-        return tuple(never + rate * (always - never) for rate in self.rates)
+        """The best accuracy of drawing among constant policies at each of the costs."""
+        points = sorted((self.constant_costs[each], self.constants[each].mean) for each in
+                        self.constants)  # fmt: skip
+        return tuple(_mixed(points, cost) for cost in self.costs)
 
     @property
     def sentence(self) -> str:
-        """Whether routing pays on these records, in one sentence."""
-        n, saved = self.never.n, 1 - self.chosen_rate
-        constant = "always" if self.always.mean >= self.never.mean else "never"
+        """Whether routing pays on these records, and at what accuracy it saves what."""
+        n = self.chosen.n
+        assumed = (
+            f" Loops that nobody counted are taken to retrieve {self.assumed_steps:g} times."
+            if self.assumed_steps is not None
+            else ""
+        )
         if self.recommended != "router":
             return (
-                f"Routing does not pay on these {n} records: {self.recommended} retrieve, "
-                f"because no router tells well enough which questions retrieval helps."
+                f"Routing does not pay on these {n} records: {_ALWAYS[self.recommended]}, because "
+                f"no router tells well enough which questions need more.{assumed}"
             )
-        change = self.against_constant
-        return (
-            f"Routing pays on these {n} records: {self.router} saves {saved:.0%} of the retrievals "
-            f"and changes accuracy by {change.mean:+.3f} ({change.low:+.3f} to {change.high:+.3f}) "
-            f"against {constant} retrieving."
+        done = f"answers {_percent(self.shares['direct'])} of the questions without retrieval"
+        if "single" in self.shares and "loop" in self.shares:
+            done += f" and {_percent(self.shares['single'])} in one round"
+        fewer, more = _FEWER[self.unit]
+        saved = self.saved
+        spent = f"{_percent(abs(saved))} {fewer if saved >= 0 else more}"
+        own = ", its own calls included," if self.own_calls else ""
+        text = (
+            f"Routing pays on these {n} records: {self.router} {done}: {spent}{own} "
+            f"at {_points_of(self.against_constant)}, against the best constant policy "
+            f"({self.best_constant})."
         )
+        if self.weakest is not None:
+            change = self.weakest.change
+            text += (
+                f" Questions like {self.weakest} lose most by it: {_points_of(change)}, "
+                f"of {change.n} questions."
+            )
+        return text + assumed
 
     def plot(self, path: str | Path) -> None:
-        """Draw the curve into a PNG or SVG file, by its name's ending."""
-        from skr_core.calibration.curve import draw
+        """Draw the curve into a PNG, SVG or PDF file, by its name's ending."""
+        from skr_core.calibration.plotting import draw
 
         draw(self, path)
 
 
-def guidance(retrieved: NDArray[np.bool_], benefit: Floats) -> Floats:
-    """What each decision adds to the gain over the random line, shape (n,): their mean is the gain.
+def best_constant(table: ActionTable) -> int:
+    """Index of the action of highest mean score; of equal ones the cheapest.
 
     Example:
-        >>> float(guidance(np.array([True, False]), np.array([1.0, 0.0])).mean())
-        0.25
+        >>> costs = np.array([[0.0, 1.0]])
+        >>> best_constant(ActionTable(("direct", "single"), np.ones((1, 2)), costs))
+        0
     """
-    if not len(benefit):
-        return np.zeros(0)
-    added: Floats = (retrieved - retrieved.mean()) * (benefit - benefit.mean())
-    return added
+    scores, costs = table.scores.mean(axis=0), table.costs.mean(axis=0)
+    return int(np.lexsort((costs, -scores))[0])
 
 
-def interval(values: Floats) -> Interval:
-    """The mean with its 95 % interval.
+def _points(
+    expected: Expected,
+) -> tuple[tuple[float, ...], list[Interval], tuple[float, ...]]:
+    """Costs, accuracies and the oracle's accuracies at the prices of a path, cheapest first."""
+    table, rows = expected.table, np.arange(len(expected.table))
+    path = price_path(expected.scores, expected.costs)
+    ideal = price_path(table.scores, table.costs)
+    best = [
+        float(table.scores[rows, best_actions(table.scores, table.costs, float(price))].mean())
+        for price in ideal.prices
+    ]
+    costs, points = [], []
+    for price in path.prices[::-1]:
+        taken = best_actions(expected.scores, expected.costs, float(price))
+        costs.append(float(table.costs[rows, taken].mean()))
+        points.append(interval(table.scores[rows, taken]))
+    oracle: Floats = np.interp(path.positions[::-1], ideal.positions, best)
+    return tuple(costs), points, tuple(oracle.tolist())
 
-    Example:
-        >>> interval(np.ones(20_000))
-        Interval(mean=1.0, low=1.0, high=1.0, n=20000)
-    """
-    if len(values) <= RESAMPLED:
-        return bootstrap(values.tolist())
-    mean, margin = float(values.mean()), 1.96 * float(values.std()) / float(np.sqrt(len(values)))
-    return Interval(mean, mean - margin, mean + margin, len(values))
+
+def _mixed(points: list[tuple[float, float]], cost: float) -> float:
+    """The best accuracy at a cost of drawing between two of the points."""
+    found = [accuracy for each, accuracy in points if each <= cost]
+    for low, below in points:
+        for high, above in points:
+            if low < cost < high:
+                found.append(below + (above - below) * (cost - low) / (high - low))
+    return max(found, default=points[0][1])
 
 
-FORMATS = (".png", ".svg", ".pdf")
+def _percent(share: float) -> str:
+    return f"{100 * share:.0f} %"
 
 
-def draw(curve: RoutingCurve, path: str | Path) -> None:
-    """Draw accuracy against the retrieval rate, with the policies it has to beat.
-
-    Args:
-        curve: What is drawn.
-        path: A file whose name ends in .png, .svg or .pdf.
-
-    Raises:
-        InputError: It ends in something else.
-    """
-    path = Path(path)
-    if path.suffix.lower() not in FORMATS:
-        raise InputError(f"{path}: a plot is a file that ends in {', '.join(FORMATS)}")
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(6, 4), layout="constrained")
-    FigureCanvasAgg(figure)  # draws into memory: needs no display
-    axes = figure.add_subplot()
-    axes.fill_between(curve.rates, curve.low, curve.high, alpha=0.2, color="C0", linewidth=0)
-    axes.plot(curve.rates, curve.accuracy, color="C0", label=curve.router)
-    axes.plot(curve.rates, curve.random_line, color="0.5", linestyle="--", label="at random")
-    axes.plot(curve.rates, curve.oracle, color="0.7", linestyle=":", label="oracle")
-    ends = ((0.0, curve.never.mean, "never"), (1.0, curve.always.mean, "always"))
-    for rate, accuracy, name in ends:
-        axes.plot([rate], [accuracy], "o", color="0.3")
-        side = -6 if rate else 6
-        axes.annotate(
-            name,
-            (rate, accuracy),
-            xytext=(side, -12),
-            textcoords="offset points",
-            ha="right" if rate else "left",
-        )
-    axes.plot([curve.chosen_rate], [curve.chosen.mean], "D", color="C1", label="chosen")
-    axes.set(xlabel="share of questions retrieved for", ylabel="accuracy", xlim=(-0.02, 1.02))
-    axes.legend(frameon=False)
-    figure.savefig(path, dpi=150)
+def _points_of(change: Interval) -> str:
+    low, high = 100 * change.low, 100 * change.high
+    return f"{100 * change.mean:+.1f} points ({low:+.1f} to {high:+.1f})"

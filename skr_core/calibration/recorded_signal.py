@@ -8,9 +8,13 @@ from typing import Any
 import numpy as np
 
 from skr_core.errors import InputError
-from skr_core.learning.observed import is_known_from_gold, number_of
+from skr_core.learning.observed import is_computed_from_gold
+from skr_core.learning.outcomes import ActionTable
+from skr_core.learning.pricing import LIMIT_PRICE
 from skr_core.learning.rows import Floats
-from skr_core.learning.threshold import parity_threshold
+from skr_core.learning.rule import Expected, parity_rule
+from skr_core.routers.fitted import scored
+from skr_core.self_knowledge.importers import number_of
 from skr_core.self_knowledge.records import SelfKnowledge
 
 PREFIX = "signal:"
@@ -26,8 +30,9 @@ class RecordedSignal:
         InputError: The field is computed from the right answer.
 
     Example:
-        >>> records = [SelfKnowledge("a?", (), "", "", 0, 1, extra={"giveup": "True"}),
-        ...            SelfKnowledge("b?", (), "", "", 0, 1, extra={"giveup": None})]
+        >>> answers = {"direct": ("", 0), "single": ("", 1)}
+        >>> records = [SelfKnowledge.of("a?", extra={"giveup": "True"}, **answers),
+        ...            SelfKnowledge.of("b?", extra={"giveup": None}, **answers)]
         >>> RecordedSignal("extra.giveup").scores(records).tolist()
         [1.0, 1.0]
     """
@@ -35,7 +40,7 @@ class RecordedSignal:
     def __init__(self, name: str) -> None:
         self._sign = -1.0 if name.startswith("-") else 1.0
         self._field = name.removeprefix("-")
-        if is_known_from_gold(self._field):
+        if is_computed_from_gold(self._field):
             raise InputError(
                 f"{self._field} is computed from the right answer, which no router can know"
             )
@@ -53,34 +58,43 @@ class RecordedSignal:
         mean = sum(present) / len(present)
         return self._sign * np.array([mean if value is None else value for value in found])
 
-    def threshold(self, records: Sequence[SelfKnowledge], asked: Sequence[SelfKnowledge]) -> float:
+    def threshold(self, records: Sequence[SelfKnowledge], table: ActionTable) -> float:
         """Half way for a truth value, which decides by itself; chosen on records for a number.
 
         Args:
-            records: To choose on; they need the field only where it is a number.
-            asked: To be decided on.
+            records: To choose on; a truth value need not be in them.
+            table: Two actions and what they were worth on these records.
         """
-        found = (number_of(value_of(record, self._field)) for record in asked)
-        if {value for value in found if value is not None} <= {0.0, 1.0}:
-            return 0.5 * self._sign
-        scores = self.scores(records)
-        direct = np.array([record.direct_score for record in records])
-        augmented = np.array([record.augmented_score for record in records])
-        return parity_threshold(scores, direct, augmented)
+        expected = Expected(*scored(self.scores(records)), table, table)
+        rule = parity_rule(expected)
+        if rule.constant is None:
+            return rule.price
+        return LIMIT_PRICE if rule.constant == "direct" else -LIMIT_PRICE
+
+    def is_truth_value(self, records: Sequence[SelfKnowledge]) -> bool:
+        """Whether the field holds only truth values."""
+        found = (number_of(value_of(record, self._field)) for record in records)
+        return {value for value in found if value is not None} <= {0.0, 1.0}
+
+    @property
+    def half(self) -> float:
+        """The threshold between both truth values."""
+        return 0.5 * self._sign
 
 
 def value_of(record: SelfKnowledge, path: str) -> Any:
     """A field of a record, by its path: ``extra.dataset``, ``stamp.model``; None where missing.
 
     Example:
-        >>> value_of(SelfKnowledge("a?", (), "", "", 0, 1, extra={"id": "7"}), "id")
+        >>> answers = {"direct": ("", 0), "single": ("", 1)}
+        >>> value_of(SelfKnowledge.of("a?", extra={"id": "7"}, **answers), "id")
         '7'
     """
     first, _, rest = path.partition(".")
-    value: Any = getattr(record, first, None) if first in _FIELDS else record.extra.get(first)
+    value: Any = getattr(record, first) if first in _FIELDS else record.extra.get(first)
     for name in filter(None, rest.split(".")):
         value = value.get(name) if isinstance(value, dict) else getattr(value, name, None)
     return value
 
 
-_FIELDS = ("question", "direct_answer", "stamp", "extra")
+_FIELDS = ("question", "direct", "stamp", "extra")

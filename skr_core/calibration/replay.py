@@ -4,104 +4,63 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from skr_core.calibration.candidates import CANDIDATES
+from skr_core.calibration.candidates import Candidate, candidates_of, statements_of
 from skr_core.calibration.choice import choose
-from skr_core.calibration.curve import guidance, interval
-from skr_core.calibration.folds import FOLDS, Places, folds
+from skr_core.calibration.folds import FOLDS, Indices, folds
+from skr_core.calibration.judging import GroupResult, Replayed, judge_group
 from skr_core.calibration.recorded_signal import PREFIX, RecordedSignal, value_of
 from skr_core.errors import InputError
-from skr_core.learning.rows import Floats, TextEmbedder
+from skr_core.learning.outcomes import ASSUMED_STEPS, ActionTable
+from skr_core.learning.pricing import best_actions
+from skr_core.learning.rows import Floats
+from skr_core.learning.rule import Aim, Expected, Rule
 from skr_core.learning.signals import Training
-from skr_core.learning.threshold import ALWAYS, NEVER
-from skr_core.metrics.routing import area_contributions, saved_at_parity
-from skr_core.metrics.statistics import Interval
-from skr_core.models.ngrams import NgramEmbedder
+from skr_core.models.embedders import HashingEmbedder
+from skr_core.ports import OnProgress
+from skr_core.routers.registry import FITTED
 from skr_core.self_knowledge.records import SelfKnowledge
+from skr_core.types import Action
 
-OnProgress = Callable[[int, int], None]
+if TYPE_CHECKING:
+    from skr_core.ports import Embedder
 
-LEARNT = (*CANDIDATES, "recommended")
+CONSTANTS: dict[str, Action] = {"never": "direct", "always": "single", "multistep": "loop"}
+LEARNT = (*FITTED, "recommended")
 ROUTERS = ("always", "never", *LEARNT)
-"""Every name that replay knows, beside ``signal:FIELD``."""
-
-
-@dataclass(frozen=True)
-class RouterResult:
-    """One router on one group of recorded questions.
-
-    Attributes:
-        accuracy: Of the answers it chose.
-        retrieval_rate: Share of the questions it retrieved for.
-        random_line: Accuracy of retrieving for as many questions at random.
-        gain: Accuracy minus the random line.
-        regret: The better constant policy minus accuracy.
-        area_gain: Mean over all rates of accuracy minus the random line.
-        saved_at_parity: See `skr_core.metrics.routing.saved_at_parity`.
-    """
-
-    accuracy: float
-    retrieval_rate: float
-    random_line: float
-    gain: Interval
-    regret: Interval
-    area_gain: Interval
-    saved_at_parity: float
-
-    def row(self) -> dict[str, Any]:
-        """As it goes out."""
-        return {
-            "accuracy": self.accuracy,
-            "retrieval_rate": self.retrieval_rate,
-            "random_line": self.random_line,
-            "gain": self.gain.mean,
-            "gain_ci": [self.gain.low, self.gain.high],
-            "regret": self.regret.mean,
-            "area_gain": self.area_gain.mean,
-            "saved_at_parity": self.saved_at_parity,
-        }
-
-
-@dataclass(frozen=True)
-class GroupResult:
-    """All routers on one group of recorded questions.
-
-    Attributes:
-        n: Questions.
-        never: Accuracy of the direct answers.
-        always: Accuracy of the augmented answers.
-        oracle: Accuracy of the better of both for each question.
-        routers: Results by name.
-    """
-
-    n: int
-    never: float
-    always: float
-    oracle: float
-    routers: Mapping[str, RouterResult]
-
-    def row(self) -> dict[str, Any]:
-        """As it goes out."""
-        routers = {name: result.row() for name, result in self.routers.items()}
-        own = {"n": self.n, "never": self.never, "always": self.always, "oracle": self.oracle}
-        return {**own, "routers": routers}
+"""Names that replay always knows, beside ``multistep`` where the loop is among the actions,
+``encoder``, the names of the records' statements and ``signal:`` with a field."""
+TWO: tuple[Action, ...] = ("direct", "single")
+THREE: tuple[Action, ...] = ("direct", "single", "loop")
 
 
 @dataclass(frozen=True)
 class Replay:
-    """What routers would have done: over all questions, and in each group of them."""
+    """What routers would have done: over all questions, and in each group of them.
+
+    Attributes:
+        overall: Over all questions.
+        groups: In each group, by its name.
+        budget: Retrievals a question that were allowed; None where accuracy was kept instead.
+        assumed_steps: Retrievals assumed for loops that nobody counted; None where none are.
+    """
 
     overall: GroupResult
     groups: Mapping[str, GroupResult]
+    budget: float | None = None
+    assumed_steps: float | None = None
 
     def row(self) -> dict[str, Any]:
-        """As it goes out."""
+        """The result as plain values."""
+        found: dict[str, Any] = {} if self.budget is None else {"budget": self.budget}
+        if self.assumed_steps is not None:
+            found["assumed_multistep_steps"] = self.assumed_steps
         groups = {name: group.row() for name, group in self.groups.items()}
-        return {"overall": self.overall.row(), "groups": groups}
+        return found | {"overall": self.overall.row(), "groups": groups}
 
 
 def replay(
@@ -110,13 +69,16 @@ def replay(
     *,
     routers: Sequence[str] = ("recommended",),
     by: str | None = None,
-    embedder: TextEmbedder | None = None,
+    embedder: Embedder | None = None,
     seeds: int = 1,
+    actions: Sequence[Action] = TWO,
+    budget: float | None = None,
+    assumed_steps: float = ASSUMED_STEPS,
     on_progress: OnProgress | None = None,
 ) -> Replay:
     """Fit routers on recorded answers and judge them on others.
 
-    Without `test` the records are parted into five folds, equal questions together, and each is
+    Without `test` the records are split into five folds, equal questions together, and each is
     judged by routers fitted on the other four. The group of a question does not matter to that:
     one router serves all.
 
@@ -126,107 +88,80 @@ def replay(
         routers: Names out of `ROUTERS`, or ``signal:`` with a field of the records. ``recommended``
             is what `calibrate` would choose on the records a router is fitted on.
         by: Field whose values make the groups, such as ``extra.dataset``.
-        embedder: For questions and answers; an `NgramEmbedder` by default.
+        embedder: For questions and answers; a `HashingEmbedder` by default.
         seeds: Times the folds are drawn anew; results are means over them.
+        actions: Which to choose among; cost is counted in retrievals.
+        budget: Choose for the best accuracy at so many retrievals a question; by default for as
+            few as cost hardly any accuracy.
+        assumed_steps: Retrievals of a loop that nobody counted.
         on_progress: Told after each fit.
 
     Raises:
         InputError: There is no such router, or a fold holds too little to fit it.
 
     Example:
-        >>> known = [SelfKnowledge(f"What is {n} plus 1?", (), "", "", 1, 0) for n in range(20)]
-        >>> unknown = [SelfKnowledge(f"Who is CEO of {n}?", (), "", "", 0, 1) for n in range(20)]
+        >>> known = [
+        ...     SelfKnowledge.of(f"What is {n} plus 1?", direct=("", 1), single=("", 0))
+        ...     for n in range(20)
+        ... ]
+        >>> unknown = [
+        ...     SelfKnowledge.of(f"Who is CEO of {n}?", direct=("", 0), single=("", 1))
+        ...     for n in range(20)
+        ... ]
         >>> result = replay(known + unknown, routers=["paper"]).overall.routers["paper"]
         >>> result.accuracy, result.retrieval_rate
         (1.0, 0.5)
     """
     routers = list(dict.fromkeys(routers))
-    for name in routers:
-        if name not in ROUTERS and not name.startswith(PREFIX):
-            raise InputError(f"no router {name!r}: give some of {', '.join(ROUTERS)}, signal:FIELD")
-    embedder = embedder or NgramEmbedder()
-    drafts = bool({"combined", "recommended"} & set(routers))
+    embedder = embedder or HashingEmbedder()
+    aim = Aim(budget=budget)
     asked = train if test is None else test
-    fitting = Training.of(train, embedder, drafts=drafts)
-    judging = fitting if test is None else Training.of(test, embedder, drafts=drafts)
+    makers = {name: _maker(name, train, asked, embedder, aim, tuple(actions)) for name in routers}
+    drafts = any(maker.drafts for maker in makers.values())
+
+    def training_of(records: Sequence[SelfKnowledge]) -> Training:
+        table = ActionTable.of(
+            records, actions=actions, unit="retrievals", assumed_steps=assumed_steps
+        )
+        return Training.of(records, embedder, drafts=drafts, table=table)
+
+    fitting = training_of(train)
+    judging = fitting if test is None else training_of(test)
     runs = seeds if test is None else 1
     n, done, steps = len(asked), 0, len(routers) * runs * (FOLDS if test is None else 1)
-    scores = {name: np.zeros((runs, n)) for name in routers}
-    chosen = {name: np.zeros((runs, n), dtype=bool) for name in routers}
+    found = {name: Replayed.empty(runs, n, maker.drafts) for name, maker in makers.items()}
     for run in range(runs):
-        for fit_on, judge_on in parted(fitting, judging, run):
-            for name in routers:
-                found, retrieved = _route(
-                    name, fitting, judging, fit_on, judge_on, embedder, train, asked
-                )
+        for fit, judge in split(fitting, judging, run):
+            for name, maker in makers.items():
+                scores, taken = maker.decide(fitting[fit], judging[judge])
                 if fitting is judging and name in LEARNT:
-                    found = found - found.mean()  # folds differ in their mean benefit by chance
-                scores[name][run, judge_on], chosen[name][run, judge_on] = found, retrieved
+                    scores = scores - scores.mean()  # folds differ in their mean benefit by chance
+                found[name].scores[run, judge], found[name].taken[run, judge] = scores, taken
                 done += 1
                 if on_progress is not None:
                     on_progress(done, steps)
 
-    def group(places: Places) -> GroupResult:
-        direct, augmented = judging.direct[places], judging.augmented[places]
-        return GroupResult(
-            n=len(places),
-            never=float(direct.mean()),
-            always=float(augmented.mean()),
-            oracle=float(np.maximum(direct, augmented).mean()),
-            routers={
-                name: judged(scores[name][:, places], chosen[name][:, places], direct, augmented)
-                for name in routers
-            },
-        )
+    def group(chosen: Indices) -> GroupResult:
+        parts = {name: each[chosen] for name, each in found.items()}
+        return judge_group(judging.table[chosen], parts)
 
-    return Replay(group(np.arange(n)), {name: group(places) for name, places in grouped(asked, by)})
-
-
-def judged(
-    scores: Floats, retrieved: NDArray[np.bool_], direct: Floats, augmented: Floats
-) -> RouterResult:
-    """One router's result, the mean over runs.
-
-    Args:
-        scores: Shape (runs, n).
-        retrieved: Shape (runs, n).
-        direct: Scores of the direct answers, shape (n,).
-        augmented: Scores of the augmented answers, shape (n,).
-
-    Example:
-        >>> right = np.ones(2)
-        >>> judged(np.zeros((1, 2)), np.ones((1, 2), dtype=bool), 0 * right, right).regret.mean
-        0.0
-    """
-    benefit = augmented - direct
-    rate = float(retrieved.mean())
-    achieved = np.where(retrieved, augmented, direct).mean(axis=0)
-    better = augmented if augmented.mean() >= direct.mean() else direct
-    runs = list(zip(scores, retrieved, strict=True))
-    return RouterResult(
-        accuracy=float(achieved.mean()),
-        retrieval_rate=rate,
-        random_line=float(direct.mean() + rate * benefit.mean()),
-        gain=interval(np.mean([guidance(each, benefit) for _, each in runs], axis=0)),
-        regret=interval(better - achieved),
-        area_gain=interval(
-            np.mean([area_contributions(each, direct, augmented) for each, _ in runs], axis=0)
-        ),
-        saved_at_parity=float(
-            np.mean([saved_at_parity(each, direct, augmented) for each, _ in runs])
-        ),
+    return Replay(
+        group(np.arange(n)),
+        {name: group(chosen) for name, chosen in grouped(asked, by)},
+        budget,
+        judging.table.assumed_steps,
     )
 
 
-def parted(fitting: Training, judging: Training, seed: int) -> Iterator[tuple[Places, Places]]:
-    """Places to fit on and to judge: folds of one set of records, or all of two."""
+def split(fitting: Training, judging: Training, seed: int) -> Iterator[tuple[Indices, Indices]]:
+    """Indices to fit on and to judge: folds of one set of records, or all of two."""
     if fitting is judging:
         yield from folds(fitting.groups, seed=seed)
     else:
         yield np.arange(len(fitting)), np.arange(len(judging))
 
 
-def grouped(records: Sequence[SelfKnowledge], by: str | None) -> list[tuple[str, Places]]:
+def grouped(records: Sequence[SelfKnowledge], by: str | None) -> list[tuple[str, Indices]]:
     """The groups by a field's values, in the order of their names; none without a field."""
     if by is None:
         return []
@@ -237,28 +172,83 @@ def grouped(records: Sequence[SelfKnowledge], by: str | None) -> list[tuple[str,
     return [(str(name), np.flatnonzero(names == name)) for name in np.unique(names)]
 
 
-def _route(
+@dataclass(frozen=True)
+class _Maker:
+    """Fits one router on some records and decides on others: benefits and actions, shape (n,)."""
+
+    decide: Callable[[Training, Training], tuple[Floats, NDArray[np.int64]]]
+    drafts: bool = False
+
+
+def _maker(
     name: str,
-    fitting: Training,
-    judging: Training,
-    fit_on: Places,
-    judge_on: Places,
-    embedder: TextEmbedder,
     train: Sequence[SelfKnowledge],
     asked: Sequence[SelfKnowledge],
-) -> tuple[Floats, NDArray[np.bool_]]:
-    """Scores and decisions of one router on the questions to be judged."""
-    if name in ("always", "never"):
-        found, threshold = np.zeros(len(judge_on)), ALWAYS if name == "always" else NEVER
-    elif name.startswith(PREFIX):
-        signal = RecordedSignal(name.removeprefix(PREFIX))
-        threshold = signal.threshold([train[place] for place in fit_on], asked)
-        found = signal.scores([asked[place] for place in judge_on])
+    embedder: Embedder,
+    aim: Aim,
+    actions: tuple[Action, ...],
+) -> _Maker:
+    if CONSTANTS.get(name) in actions:
+        column = actions.index(CONSTANTS[name])
+        return _Maker(
+            lambda _, judged: (np.zeros(len(judged)), np.full(len(judged), column, dtype=np.int64))
+        )
+    if name.startswith(PREFIX):
+        if len(actions) > 2:
+            raise InputError("a signal orders two actions, not three: leave it out")
+        return _Maker(_signal_maker(RecordedSignal(name.removeprefix(PREFIX)), asked))
+    held = statements_of([*train, *asked])
+    if name == "recommended":
+        candidates = candidates_of(None, held)
+    elif name in CONSTANTS:
+        raise InputError(f"no router {name!r} of {len(actions)} actions")
     else:
-        seen = fitting[fit_on]
-        if name == "recommended":
-            router = choose(seen, embedder).fitted
+        candidates = candidates_of([name], held)
+    return _Maker(
+        _candidates_maker(candidates, embedder, aim, recommended=name == "recommended"),
+        drafts=any(candidate.drafts for candidate in candidates),
+    )
+
+
+def _candidates_maker(
+    candidates: Sequence[Candidate], embedder: Embedder, aim: Aim, *, recommended: bool
+) -> Callable[[Training, Training], tuple[Floats, NDArray[np.int64]]]:
+    def decide(fitted_on: Training, judged: Training) -> tuple[Floats, NDArray[np.int64]]:
+        candidate = candidates[0]
+        if recommended:
+            choice = choose(fitted_on, embedder, candidates, aim=aim)
+            candidate, router, rule = choice.candidate, choice.fitted, choice.rule
         else:
-            router = CANDIDATES[name].fit_at_parity(seen, embedder)
-        found, threshold = router.scores(judging[judge_on].signals), router.threshold
-    return found, found > threshold
+            router = candidate.fit(fitted_on, embedder)
+            if candidate.own_rule:
+                rule = Rule(candidate.own_price)
+            else:
+                rule = aim.rule(candidate.held_out(fitted_on, embedder, router))
+        return _decided(candidate.expected(router, judged), rule, judged.table)
+
+    return decide
+
+
+def _signal_maker(
+    signal: RecordedSignal, asked: Sequence[SelfKnowledge]
+) -> Callable[[Training, Training], tuple[Floats, NDArray[np.int64]]]:
+    def decide(fitted_on: Training, judged: Training) -> tuple[Floats, NDArray[np.int64]]:
+        threshold = signal.half
+        if not signal.is_truth_value(asked):
+            threshold = signal.threshold(fitted_on.records.tolist(), fitted_on.table)
+        scores = signal.scores(judged.records.tolist())
+        return scores, (scores > threshold).astype(np.int64)
+
+    return decide
+
+
+def _decided(
+    expected: Expected, rule: Rule, table: ActionTable
+) -> tuple[Floats, NDArray[np.int64]]:
+    """The expected benefit of one round of retrieval, and the indices of the actions."""
+    benefit: Floats = expected.scores[:, 1] - expected.scores[:, 0]
+    columns = np.array([table.actions.index(each) for each in expected.table.actions])
+    if rule.constant is not None:
+        only = table.actions.index(rule.constant)
+        return benefit, np.full(len(benefit), only, dtype=np.int64)
+    return benefit, columns[best_actions(expected.scores, expected.costs, rule.price)]

@@ -3,8 +3,8 @@
 An NLI cross-encoder is in `skr_core.models.cross_encoder`, because it needs torch.
 """
 
-from skr_core.entailment.judge import JudgeEntailment, parse_entailment
+from skr_core.entailment.judge import JudgeEntailment
 from skr_core.entailment.lexical import LexicalEntailment
 from skr_core.entailment.remembering import RememberingEntailment
 
-__all__ = ["JudgeEntailment", "LexicalEntailment", "RememberingEntailment", "parse_entailment"]
+__all__ = ["JudgeEntailment", "LexicalEntailment", "RememberingEntailment"]

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from skr_core.extractive.text import content_words
 from skr_core.ports import Entailment
+from skr_core.texts import straight_quotes
 
 THRESHOLD = 0.8
 _NEGATIONS = {"not", "no", "never", "none", "nobody", "neither", "nor", "without", "cannot"}
@@ -47,5 +48,5 @@ class LexicalEntailment:
 
 
 def _negates(text: str) -> bool:
-    words = text.replace("’", "'").lower().split()
+    words = straight_quotes(text).lower().split()
     return any(word.strip(".,;:!?") in _NEGATIONS or "n't" in word for word in words)

@@ -6,9 +6,10 @@ import hashlib
 from collections.abc import Sequence
 from typing import cast
 
-from skr_core.evaluation.running.log import Journal
+from skr_core.files import KeyedLog
 from skr_core.flow import Flow, arun, call, run
 from skr_core.ports import Entailment, EntailmentModel
+from skr_core.texts import encodable
 
 CHUNK = 64
 """Pairs judged before their verdicts are written: what a kill may cost."""
@@ -18,19 +19,19 @@ class RememberingEntailment:
     """Asks another model once for each pair; failures are not kept, so they are asked again.
 
     Args:
-        model: Judges what the journal does not hold.
-        journal: Of verdicts by that model.
+        model: Judges what the log does not hold.
+        log: Of verdicts by that model.
 
     Example:
         >>> from skr_core.entailment.lexical import LexicalEntailment
-        >>> judge = RememberingEntailment(LexicalEntailment(), Journal(None))
+        >>> judge = RememberingEntailment(LexicalEntailment(), KeyedLog(None))
         >>> judge.predict([("Paris is old.", "Paris is old.")])
         ['entailment']
     """
 
-    def __init__(self, model: EntailmentModel, journal: Journal) -> None:
+    def __init__(self, model: EntailmentModel, log: KeyedLog) -> None:
         self._model = model
-        self._journal = journal
+        self._log = log
 
     def predict(self, pairs: Sequence[tuple[str, str]]) -> Sequence[Entailment | None]:
         """Judge with blocking calls what is not known."""
@@ -42,7 +43,7 @@ class RememberingEntailment:
 
     def _judge(self, pairs: Sequence[tuple[str, str]]) -> Flow[list[Entailment | None]]:
         keys = {pair: self._key(pair) for pair in pairs}
-        open_ = [pair for pair, key in keys.items() if key not in self._journal.rows]
+        open_ = [pair for pair, key in keys.items() if key not in self._log.rows]
         for start in range(0, len(open_), CHUNK):
             chunk = open_[start : start + CHUNK]
             verdicts = yield from call(self._model.predict, self._model.apredict, chunk)
@@ -51,15 +52,15 @@ class RememberingEntailment:
                 for pair, verdict in zip(chunk, verdicts, strict=True)
                 if verdict is not None
             ]
-            yield from call(self._journal.append, self._journal.aappend, rows)
+            yield from call(self._log.append, self._log.aappend, rows)
         return [self._verdict(keys[pair]) for pair in pairs]
 
     def _verdict(self, key: str) -> Entailment | None:
-        row = self._journal.rows.get(key)
+        row = self._log.rows.get(key)
         return cast("Entailment", row["verdict"]) if row else None
 
     def _key(self, pair: tuple[str, str]) -> str:
         """Of a pair and its judge: another judge is asked anew."""
         judge = getattr(self._model, "name", type(self._model).__name__)
-        joined = "\x00".join((judge, *pair)).encode(errors="surrogatepass")
-        return hashlib.blake2b(joined, digest_size=16).hexdigest()
+        joined = encodable("\x00".join((judge, *pair)))
+        return hashlib.blake2b(joined.encode(), digest_size=16).hexdigest()

@@ -2,13 +2,10 @@ from .report.tables import Comparison as Comparison
 from .report.tables import Result as Result
 from .report.tables import Row as Row
 from .report.tables import to_markdown as to_markdown
-from .run import Report as Report
-from .run import Scores as Scores
-from .run import evaluate as evaluate
 from .running.asking import Answers as Answers
 from .running.asking import Asked as Asked
 from .running.asking import System as System
 from .running.asking import ask_all as ask_all
-from .running.log import Journal as Journal
 from .running.measuring import Judged as Judged
 from .running.measuring import judge_all as judge_all
+from .running.scores import Scores as Scores

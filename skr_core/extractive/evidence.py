@@ -9,8 +9,8 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 
-from skr_core.extractive.text import content_words, split_sentences
-from skr_core.texts import words
+from skr_core.extractive.text import content_words
+from skr_core.texts import split_sentences, words
 from skr_core.types import Reference
 
 # A passage of a page or two; a longer one is read this far, so that a hostile one costs no time.
@@ -62,9 +62,9 @@ def read_sentences(references: Sequence[Reference]) -> list[Sentence]:
             LATER_SENTENCE**place * LOWER_RANK ** (number - 1),
         )
         for number, reference in enumerate(references, start=1)
-        for title in (frozenset(words(plain(reference.title))),)
-        for subject in (frozenset(words(_DISTINCTION.sub("", plain(reference.title)))),)
-        for place, text in enumerate(split_sentences(plain(reference.text)))
+        for title in (frozenset(words(without_brackets(reference.title))),)
+        for subject in (frozenset(words(_DISTINCTION.sub("", without_brackets(reference.title)))),)
+        for place, text in enumerate(split_sentences(without_brackets(reference.text)))
     ]
 
 
@@ -81,7 +81,7 @@ def standing(sentence: Sentence, known: Set[str]) -> float:
 
 def read_titles(references: Sequence[Reference]) -> list[frozenset[str]]:
     """The words of each reference's title."""
-    return [frozenset(words(plain(reference.title))) for reference in references]
+    return [frozenset(words(without_brackets(reference.title))) for reference in references]
 
 
 def is_title(name: str, titles: Sequence[frozenset[str]]) -> bool:
@@ -95,13 +95,13 @@ def is_title(name: str, titles: Sequence[frozenset[str]]) -> bool:
     return any(name_words <= title for title in titles)
 
 
-def plain(text: str) -> str:
+def without_brackets(text: str) -> str:
     """The text cut at `MAX_CHARACTERS`, without HTML entities and square brackets.
 
     Brackets become round ones: the only [n] in an answer are the model's own.
 
     Example:
-        >>> plain("Rock &amp; roll [7]")
+        >>> without_brackets("Rock &amp; roll [7]")
         'Rock & roll (7)'
     """
     return html.unescape(text[:MAX_CHARACTERS]).translate(_ROUND_BRACKETS)

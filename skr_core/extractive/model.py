@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from skr_core.extractive.evidence import Sentence, plain
+from skr_core.extractive.evidence import Sentence, without_brackets
 from skr_core.extractive.follow_up import follow_up_queries
 from skr_core.extractive.quoting import choose_quotes, is_sufficient, speaks_of_all
 from skr_core.extractive.text import content_words
@@ -80,7 +80,7 @@ def _suffices(prompt: Prompt) -> bool:
 
 def _quote(sentence: Sentence, reference: Reference) -> str:
     """The sentence with its marker; behind its title where it does not name what it is about."""
-    title = " ".join(plain(reference.title).split())
+    title = " ".join(without_brackets(reference.title).split())
     is_named = set(content_words(title)) <= set(content_words(sentence.text))
     return f"{'' if is_named else f'{title}: '}{sentence.text} [{sentence.number}]"
 

@@ -1,4 +1,4 @@
-"""Reading plain text without a model: words, sentences and capitalised names.
+"""Reading plain text without a model: content words and capitalised names.
 
 Nothing here raises, whatever the text: an unknown script simply has fewer names.
 """
@@ -32,12 +32,6 @@ _MONTHS_AND_DAYS = (
 _CALENDAR = frozenset(_MONTHS_AND_DAYS.split())
 _MAX_NAME_WORDS = 12  # longer runs are headlines in capitals
 
-_SENTENCE_END = re.compile(r"(?<=[.!?])[\"'”’)\]]*\s+|(?<=[。！？])|\s*\n\s*")
-_ABBREVIATION = re.compile(
-    r"(?:^|[\s(\"“])(?:[^\W\d_]|Mr|Mrs|Ms|Dr|St|Mt|Jr|Sr|Prof|Gen|Col|Lt|Capt|Sgt|Rev|Hon|No|Nos"
-    r"|Vol|Inc|Ltd|Co|Corp|vs|etc|ca|aft|bef|lit|approx|(?:[^\W\d_]\.)+[^\W\d_])\.$"
-)
-
 
 def content_words(text: str) -> list[str]:
     """The words that carry meaning, in order, none twice.
@@ -47,27 +41,6 @@ def content_words(text: str) -> list[str]:
         ['director', 'film', 'jaws']
     """
     return list(dict.fromkeys(word for word in words(text) if word not in STOP_WORDS))
-
-
-def split_sentences(text: str) -> list[str]:
-    """Split a passage into sentences; abbreviations and initials do not end one.
-
-    Example:
-        >>> split_sentences("Dr. J. Smith left. He went to St. Ives!")
-        ['Dr. J. Smith left.', 'He went to St. Ives!']
-    """
-    sentences = []
-    start = 0
-    for end in _SENTENCE_END.finditer(text):
-        if "\n" not in end.group():
-            continues = text[end.end() : end.end() + 1].islower()
-            # Twenty characters hold every abbreviation.
-            if continues or _ABBREVIATION.search(text, max(start, end.start() - 20), end.start()):
-                continue
-        sentences.append(text[start : end.end()].strip())
-        start = end.end()
-    sentences.append(text[start:].strip())
-    return [sentence for sentence in sentences if sentence]
 
 
 def names(sentence: str) -> list[str]:

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
 from skr_core.errors import DataError, InputError
-from skr_core.ports import ReferenceStore
+from skr_core.ports import OnProgress, ReferenceStore
 from skr_core.types import Reference
-
-OnProgress = Callable[[int, int | None], None]
-"""Called with the passages done, and how many there are; None while files are still being read."""
 
 BATCH_SIZE = 1000
 PROBLEMS_KEPT = 20

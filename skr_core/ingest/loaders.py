@@ -10,11 +10,9 @@
 
 from __future__ import annotations
 
-import gzip
 import os
 import re
 import warnings
-import zlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,6 +21,7 @@ from typing import Any
 import orjson
 
 from skr_core.errors import DataError, InputError
+from skr_core.files import read_lines
 from skr_core.store.folder import LOCK_NAME
 from skr_core.types import Metadata
 
@@ -56,6 +55,14 @@ def find_files(paths: Sequence[str | Path]) -> list[Path]:
 
     Raises:
         InputError: A path does not exist, or a named file is of an unknown suffix.
+
+    Example:
+        >>> import tempfile
+        >>> folder = Path(tempfile.mkdtemp())
+        >>> for name in ("b.md", "a.txt", ".hidden.txt", "c.png"):
+        ...     (folder / name).touch()
+        >>> [path.name for path in find_files([folder])]
+        ['a.txt', 'b.md']
     """
     files: list[Path] = []
     for path in map(Path, paths):
@@ -76,6 +83,16 @@ def load_file(path: Path, on_bad: OnBad) -> Iterator[Document]:
     Args:
         path: Of a known suffix.
         on_bad: What to do with broken lines; a broken file is one of them.
+
+    Raises:
+        InputError: The file is of an unknown suffix.
+
+    Example:
+        >>> import tempfile
+        >>> path = Path(tempfile.mkdtemp(), "note.md")
+        >>> size = path.write_text("# Paris\\n\\nIt is in France.")
+        >>> [(each.title, each.text) for each in load_file(path, print)]
+        [('Paris', 'It is in France.')]
     """
     loader = _loader(path)
     if loader is None:
@@ -84,7 +101,7 @@ def load_file(path: Path, on_bad: OnBad) -> Iterator[Document]:
         yield from loader(path, on_bad)
     except DataError as error:
         on_bad(error)
-    except (OSError, EOFError, zlib.error) as error:  # unreadable, or a truncated archive
+    except OSError as error:
         on_bad(DataError(path, None, f"cannot be read: {error}"))
 
 
@@ -156,14 +173,13 @@ def _load_pdf(path: Path, on_bad: OnBad) -> Iterator[Document]:
 
 
 def _load_jsonl(path: Path, on_bad: OnBad) -> Iterator[Document]:
-    with gzip.open(path) if path.suffix.lower() == ".gz" else path.open("rb") as lines:
-        for number, line in enumerate(lines, start=1):
-            if not line.strip():
-                continue
-            try:
-                yield _document_of_line(line.removeprefix(b"\xef\xbb\xbf"), path, number)
-            except DataError as error:
-                on_bad(error)
+    for number, line in read_lines(path):
+        try:
+            document = _document_of_line(line, path, number)
+        except DataError as error:
+            on_bad(error)
+        else:
+            yield document
 
 
 def _document_of_line(line: bytes, path: Path, number: int) -> Document:

@@ -135,5 +135,5 @@ def draft_features(question: str, answer: str, reasoning: str = "") -> list[floa
         >>> dict(zip(DRAFT_FEATURES, features))["answer_refuses"]
         1.0
     """
-    seen = _Draft(question, answer, reasoning)
-    return [float(measure(seen)) for measure in DRAFT_FEATURES.values()]
+    parsed = _Draft(question, answer, reasoning)
+    return [float(measure(parsed)) for measure in DRAFT_FEATURES.values()]

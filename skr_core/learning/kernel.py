@@ -1,118 +1,148 @@
-"""How alike two questions are in all that is known of them before retrieval."""
+"""How similar two questions are in all that is known of them before retrieval."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from skr_core.learning.rows import Floats, Rows
+from skr_core.learning.rows import Floats
 from skr_core.learning.signals import Signals
 
-FEATURE_WEIGHT = 2.0
-"""Two for the features and one for each text were best on recorded answers; 1 to 4 are close."""
-LIMIT = 4.0
-"""Standard deviations after which a feature is cut off: a question of 200 words is just long."""
+PARTS = ("question", "draft", "features", "confidence")
+"""The kernels that are added, in the order of their weights."""
+FEATURES = PARTS.index("features")
+CLIP = 4.0
+"""Standard deviations after which a feature is clipped: a question of 200 words is just long."""
 UNSTATED = 2.0
-"""How far, in standard deviations, a confidence that is not stated lies from the mean one."""
+"""Standard deviations between the mean confidence and one that is not stated."""
 CONSTANT = 1e-9
 """A feature that varies less than this says nothing about a question."""
 
 
 @dataclass(frozen=True)
 class Kernel:
-    """A sum of bell curves: over both texts, over the features and over the confidence.
+    """A weighted sum of Gaussian kernels: over both texts, the features and the confidence.
 
-    Adding kernels lets each signal speak for itself: a question is like another in what it asks,
-    in what was answered or in its form, without having to be like it in all three.
+    In a sum each signal contributes by itself: a question is similar to another in what it asks, in
+    what was answered or in its form, without having to be similar in all three. The weights are
+    prior variances in units of the noise; `skr_core.learning.likelihood` learns them.
 
     Attributes:
         columns: Which features vary, shape (p,).
         mean: Of these, shape (p,).
         scale: Their standard deviations, shape (p,).
         confidence: Mean and standard deviation; None where none was stated, or always the same.
+        weights: Of the parts, shape (4,); 0 for a part that the signals lack.
+        relevance: Weights of the squared distances of the features, shape (p,).
 
     Example:
-        >>> from skr_core.models.ngrams import NgramEmbedder
+        >>> from skr_core.models.embedders import HashingEmbedder
         >>> from skr_core.learning import Observed
-        >>> seen = Signals.of([Observed("Who?", "Ada"), Observed("When?", "1815")], NgramEmbedder())
-        >>> Kernel.fit(seen).between(seen, seen).diagonal().round(6).tolist()
-        [4.0, 4.0]
+        >>> signals = Signals.of(
+        ...     [Observed("Who?", "Ada"), Observed("When?", "1815")], HashingEmbedder()
+        ... )
+        >>> kernel = Kernel.fit(signals)
+        >>> bool(np.allclose(kernel.between(signals, signals).diagonal(), kernel.weights.sum()))
+        True
     """
 
     columns: NDArray[np.int64]
     mean: Floats
     scale: Floats
     confidence: tuple[float, float] | None
+    weights: Floats
+    relevance: Floats
 
     @classmethod
     def fit(cls, signals: Signals) -> Kernel:
-        """Take the scales from the signals."""
+        """Take the scales from the signals, with the weights that the prior expects."""
         spread = signals.features.std(axis=0)
         columns = np.flatnonzero(spread > CONSTANT)
         stated = signals.confidence
         stated = None if stated is None else stated[np.isfinite(stated)]
+        confidence = (
+            (float(stated.mean()), float(stated.std()))
+            if stated is not None and stated.size and stated.std() > CONSTANT
+            else None
+        )
+        present = np.array(
+            [True, signals.draft is not None, len(columns) > 0, confidence is not None]
+        )
         return cls(
             columns,
             signals.features[:, columns].mean(axis=0),
             spread[columns],
-            (float(stated.mean()), float(stated.std()))
-            if stated is not None and stated.size and stated.std() > CONSTANT
-            else None,
+            confidence,
+            np.where(present, 1 / present.sum(), 0.0),
+            np.ones(len(columns)),
         )
 
     def between(self, these: Signals, those: Signals) -> Floats:
-        """The likeness of each of these to each of those, shape (these, those)."""
-        alike = _texts_alike(these.question, those.question)
-        if these.draft is not None and those.draft is not None:
-            alike += _texts_alike(these.draft, those.draft)
-        distances = _distances(self._form(these), self._form(those))
-        distances *= -1 / max(1, len(self.columns))
-        alike += FEATURE_WEIGHT * np.exp(distances, out=distances)
-        if self.confidence is None or these.confidence is None or those.confidence is None:
-            return alike
-        stated = self._stated(these.confidence), self._stated(those.confidence)
-        return alike + np.exp(-0.5 * _distances(*stated))
+        """The kernel of each of n signals with each of m, shape (n, m)."""
+        total = np.zeros((len(these), len(those)))
+        for weight, distance in zip(self.weights, self.distances(these, those), strict=True):
+            if distance is not None:
+                distance *= -1
+                total += weight * np.exp(distance, out=distance)
+        return total
+
+    def distances(self, these: Signals, those: Signals) -> Sequence[Floats | None]:
+        """Squared distances of each part, shape (n, m) each; None for a part of no weight."""
+        draft = features = confidence = None
+        if self.weights[1] and these.draft is not None and those.draft is not None:
+            draft = 2 - 2 * these.draft.dot(those.draft)
+        if self.weights[2]:
+            root = np.sqrt(self.relevance / max(1, len(self.columns)))
+            features = squared_distances(
+                self.standardised(these) * root, self.standardised(those) * root
+            )
+        if self.weights[3] and these.confidence is not None and those.confidence is not None:
+            confidence = 0.5 * squared_distances(
+                self._stated(these.confidence), self._stated(those.confidence)
+            )
+        return 2 - 2 * these.question.dot(those.question), draft, features, confidence
+
+    def standardised(self, signals: Signals) -> Floats:
+        """The features that vary, in standard deviations, shape (n, p)."""
+        form = (signals.features[:, self.columns] - self.mean) / self.scale
+        return np.clip(form, -CLIP, CLIP)
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """As plain arrays, for a file."""
+        """The kernel as plain arrays, for a file."""
         found = {"columns": self.columns, "mean": self.mean, "scale": self.scale}
+        found |= {"part_weights": self.weights, "relevance": self.relevance}
         return found | {"confidence_scale": np.array(self.confidence or ())}
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> Kernel:
-        """What `arrays` was made of."""
+        """A kernel from what `arrays` returned."""
         stated = arrays["confidence_scale"].tolist()
         return cls(
             arrays["columns"],
             arrays["mean"],
             arrays["scale"],
             (stated[0], stated[1]) if stated else None,
+            arrays["part_weights"],
+            arrays["relevance"],
         )
-
-    def _form(self, signals: Signals) -> Floats:
-        form = (signals.features[:, self.columns] - self.mean) / self.scale
-        return np.clip(form, -LIMIT, LIMIT)
 
     def _stated(self, confidence: Floats) -> Floats:
         mean, scale = self.confidence or (0.0, 1.0)
-        place = np.clip(np.nan_to_num((confidence - mean) / scale), -LIMIT, LIMIT)
+        place = np.clip(np.nan_to_num((confidence - mean) / scale), -CLIP, CLIP)
         return np.column_stack([place, np.isnan(confidence) * UNSTATED])
 
 
-def _texts_alike(these: Rows, those: Rows) -> Floats:
-    # exp(-|u - v|²) of rows of length one, whose squared distance is 2 - 2 u·v.
-    cosines = these.dot(those)
-    cosines *= 2
-    cosines -= 2
-    alike: Floats = np.exp(cosines, out=cosines)
-    return alike
+def squared_distances(these: Floats, those: Floats) -> Floats:
+    """Squared Euclidean distances of n rows to m rows, shape (n, m).
 
-
-def _distances(these: Floats, those: Floats) -> Floats:
+    Example:
+        >>> squared_distances(np.array([[0.0], [3.0]]), np.array([[1.0]])).tolist()
+        [[1.0], [4.0]]
+    """
     squared = (these**2).sum(axis=1)[:, None] + (those**2).sum(axis=1)[None, :]
     squared -= 2 * these @ those.T
     distances: Floats = np.maximum(squared, 0, out=squared)

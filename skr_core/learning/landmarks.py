@@ -1,4 +1,4 @@
-"""LandmarkRidge: kernel ridge regression for many records, seen through a thousand of them."""
+"""LandmarkRidge: kernel ridge regression for many records, on a thousand inducing points."""
 
 from __future__ import annotations
 
@@ -10,29 +10,28 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skr_core.learning.kernel import Kernel
-from skr_core.learning.ridge import NOISE, repeated
+from skr_core.learning.ridge import repeated
 from skr_core.learning.rows import Floats
 from skr_core.learning.signals import Signals
 
 LANDMARKS = 1000
-"""Enough for what a few hundred thousand noisy labels can tell; memory and time are linear in the
-number of records."""
+"""Inducing points; memory and time are linear in the number of records."""
 BLOCK = 4096
-"""Records looked at together: 32 MB of likenesses."""
+"""Records computed together: 32 MB of kernel values."""
 JITTER = 1e-8
 """Keeps the landmarks' matrix invertible where two of them are the same."""
 
 
 class LandmarkRidge:
-    """Predicts targets as a weighted sum of likenesses to the landmarks alone.
+    """Predicts targets as a weighted sum of kernel values between a question and the landmarks.
 
-    Every record counts (the "subset of regressors" of sparse Gaussian processes); what it adds is a
-    sum, so that more records can be added at any time, and none need be kept.
+    Every record counts (the "subset of regressors" of sparse Gaussian processes). What it adds is a
+    sum, so more records can be added at any time, and none of them has to be kept.
 
     Args:
-        kernel: How alike two questions are.
+        kernel: How similar two questions are.
         landmarks: Some of the records, m of them.
-        targets: What happened at the landmarks, shape (m, t): evidence, not used to predict.
+        targets: Measured at the landmarks, shape (m, t): evidence, not used to predict.
         sums: Σφφ' (m, m), Σφ (m, 1), Σφy' (m, t), Σy (t,) and n over the records, by name.
     """
 
@@ -44,18 +43,18 @@ class LandmarkRidge:
 
     @classmethod
     def fit(cls, kernel: Kernel, signals: Signals, targets: Floats) -> LandmarkRidge:
-        """Choose the landmarks by lot and add up all records."""
+        """Draw the landmarks at random and add up all records."""
         n, t = targets.shape
         chosen = landmarks_of(n)
         m = len(chosen)
-        nothing = {
+        zeros = {
             "products": np.zeros((m, m)),
-            "places": np.zeros((m, 1)),
+            "features": np.zeros((m, 1)),
             "moments": np.zeros((m, t)),
             "total": np.zeros(t),
             "count": np.zeros(()),
         }
-        model = cls(kernel, signals[chosen], targets[chosen], nothing)
+        model = cls(kernel, signals[chosen], targets[chosen], zeros)
         return model.extended(signals, targets)
 
     def predict(self, signals: Signals) -> Floats:
@@ -64,10 +63,10 @@ class LandmarkRidge:
             self.kernel.between(signals[b], self.signals) @ self._weights
             for b in _blocks(len(signals))
         ]
-        return np.concatenate(parts or [np.zeros((0, self.targets.shape[1]))]) + self._mean
+        return np.concatenate(parts or [np.zeros((0, self.targets.shape[1]))]) + self.mean
 
     def held_out(self, signals: Signals, targets: Floats, groups: NDArray[np.int64]) -> Floats:
-        """What each record would have been predicted without it, the landmarks staying as they are.
+        """Exact leave-one-out predictions, the landmarks staying as they are.
 
         Args:
             signals: Of the records that were added, n of them.
@@ -79,43 +78,45 @@ class LandmarkRidge:
         factor = cho_factor(self._ridge)
         found = np.empty_like(targets)
         for block in _blocks(len(signals)):
-            seen = self._seen(signals[block])
-            residual = targets[block] - self._mean - seen @ self._solved
-            own = np.einsum("nm,mn->n", seen, cho_solve(factor, seen.T))
+            features = self._features(signals[block])
+            residual = targets[block] - self.mean - features @ self._solved
+            own = np.einsum("nm,mn->n", features, cho_solve(factor, features.T))
             found[block] = targets[block] - residual / (1 - own)[:, None]
         for group in repeated(groups):
-            seen = self._seen(signals[group])
-            residual = targets[group] - self._mean - seen @ self._solved
+            features = self._features(signals[group])
+            residual = targets[group] - self.mean - features @ self._solved
             # (1 - H)⁻¹ r by whichever of both sides is smaller.
             if len(group) <= len(self.signals):
-                rest = np.eye(len(group)) - seen @ cho_solve(factor, seen.T)
+                rest = np.eye(len(group)) - features @ cho_solve(factor, features.T)
                 error = np.linalg.solve(rest, residual)
             else:
-                without = np.linalg.solve(self._ridge - seen.T @ seen, seen.T @ residual)
-                error = residual + seen @ without
+                without = np.linalg.solve(
+                    self._ridge - features.T @ features, features.T @ residual
+                )
+                error = residual + features @ without
             found[group] = targets[group] - error
         return found
 
     def extended(self, signals: Signals, targets: Floats) -> LandmarkRidge:
-        """With more records; costs the same for each, however many there are."""
+        """A model of more records; each costs the same, however many there are."""
         sums = {name: np.array(value) for name, value in self._sums.items()}
         for block in _blocks(len(signals)):
-            seen, wanted = self._seen(signals[block]), targets[block]
-            sums["products"] += seen.T @ seen
-            sums["places"] += seen.sum(axis=0)[:, None]
-            sums["moments"] += seen.T @ wanted
+            features, wanted = self._features(signals[block]), targets[block]
+            sums["products"] += features.T @ features
+            sums["features"] += features.sum(axis=0)[:, None]
+            sums["moments"] += features.T @ wanted
             sums["total"] += wanted.sum(axis=0)
             sums["count"] += len(wanted)
         return LandmarkRidge(self.kernel, self.signals, self.targets, sums)
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """As plain arrays, for a file."""
+        """The model as plain arrays, for a file."""
         own = {f"sum_{name}": value for name, value in self._sums.items()}
         return own | {"targets": self.targets} | self.kernel.arrays() | self.signals.arrays()
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> LandmarkRidge:
-        """What `arrays` was made of."""
+        """A model from what `arrays` returned."""
         return cls(
             Kernel.from_arrays(arrays),
             Signals.from_arrays(arrays),
@@ -123,13 +124,13 @@ class LandmarkRidge:
             {name.removeprefix("sum_"): arrays[name] for name in arrays if name.startswith("sum_")},
         )
 
-    def _seen(self, signals: Signals) -> Floats:
-        """Coordinates in which the landmarks' own likeness is the identity, shape (n, m)."""
+    def _features(self, signals: Signals) -> Floats:
+        """Coordinates in which the landmarks' own kernel matrix is the identity, shape (n, m)."""
         from scipy.linalg import solve_triangular
 
-        likeness = self.kernel.between(signals, self.signals)
-        seen: Floats = solve_triangular(self._lower, likeness.T, lower=True).T
-        return seen
+        between = self.kernel.between(signals, self.signals)
+        features: Floats = solve_triangular(self._lower, between.T, lower=True).T
+        return features
 
     @cached_property
     def _lower(self) -> Floats:
@@ -139,17 +140,18 @@ class LandmarkRidge:
         return lower
 
     @cached_property
-    def _mean(self) -> Floats:
+    def mean(self) -> Floats:
+        """Of each target over the records, shape (t,)."""
         mean: Floats = self._sums["total"] / self._sums["count"]
         return mean
 
     @cached_property
     def _ridge(self) -> Floats:
-        return self._sums["products"] + NOISE * np.eye(len(self.signals))
+        return self._sums["products"] + np.eye(len(self.signals))
 
     @cached_property
     def _solved(self) -> Floats:
-        centred = self._sums["moments"] - self._sums["places"] * self._mean
+        centred = self._sums["moments"] - self._sums["features"] * self.mean
         solved: Floats = np.asarray(np.linalg.solve(self._ridge, centred), dtype=np.float64)
         return solved
 
@@ -162,7 +164,7 @@ class LandmarkRidge:
 
 
 def landmarks_of(n: int) -> NDArray[np.int64]:
-    """Which of n records are the landmarks: as many as there are to be, by lot.
+    """Indices of the landmarks among n records, drawn at random.
 
     Example:
         >>> len(landmarks_of(50_000))

@@ -1,7 +1,7 @@
 """What a question shows by itself, as numbers.
 
-Nothing here is fitted, and nothing needs a model: counts of words, names, dates and of the forms
-that make a question easy or hard to answer from memory.
+Nothing here is fitted, and nothing needs a model: counts of words, names and dates, and the
+grammatical forms of questions. No list names a topic.
 """
 
 from __future__ import annotations
@@ -30,14 +30,6 @@ _SUPERLATIVE = re.compile(r"\b\w{3,}est\b")
 _RECENT = any_of(
     "current|currently|latest|now|today|this (?:week|month|year)|recent|recently|"
     "last (?:week|month|year)|new|newest|20[2-9][0-9]"
-)
-_FAMILY = any_of(
-    "mother|father|spouse|wife|husband|son|daughter|child|children|sibling|brother|sister|"
-    r"grand\w+|in-law|parent|married"
-)
-_MADE_BY = any_of(
-    "director|directed|performer|composer|author|wrote|written|producer|founder|creator|"
-    "publisher|played by|starring|singer"
 )
 _POSSESSIVE = re.compile(r"['’] ?s\b")
 _NESTED = re.compile(r"\bthe \w+ of the (?:\w+ )?(?:of|that|who|which|in)\b")
@@ -75,7 +67,7 @@ class _Question:
 
     def names(self) -> int:
         found = NAME.findall(self.text)
-        # A single word at the beginning is written large in any question.
+        # A single word at the beginning is capitalised in any question.
         return sum(not (self.text.startswith(each) and " " not in each) for each in found)
 
 
@@ -120,10 +112,8 @@ QUESTION_FEATURES: dict[str, Callable[[_Question], float]] = {
     "relative_clauses": lambda q: sum(word in _RELATIVE for word in q.low_words[1:]),
     "nested": _count(_NESTED),
     "recent": _count(_RECENT),
-    "family": _count(_FAMILY),
-    "made_by": _count(_MADE_BY),
 }
-"""Name and measure of each feature; 34 of them."""
+"""Name and measure of each feature; 32 of them."""
 
 
 def question_features(question: str) -> list[float]:
@@ -134,5 +124,5 @@ def question_features(question: str) -> list[float]:
         >>> dict(zip(QUESTION_FEATURES, features))["recent"]
         1.0
     """
-    seen = _Question(question)
-    return [float(measure(seen)) for measure in QUESTION_FEATURES.values()]
+    parsed = _Question(question)
+    return [float(measure(parsed)) for measure in QUESTION_FEATURES.values()]

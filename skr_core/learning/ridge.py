@@ -10,32 +10,32 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skr_core.learning.kernel import Kernel
+from skr_core.learning.likelihood import inverse_and_log_determinant
 from skr_core.learning.rows import Floats
 from skr_core.learning.signals import Signals
 
-NOISE = 10.0
-"""The label noise, in units of one kernel's prior variance. Whether retrieval helps a question is
-mostly chance, so much smoothing is right; 3 to 30 are close on recorded answers."""
-
 
 class ExactRidge:
-    """Predicts targets as a weighted sum of likenesses to all records.
+    """Predicts targets as a weighted sum of kernel values between a question and all records.
 
-    It is the mean of a Gaussian process, whose inverse also gives what each record's prediction
-    would have been without it. Time grows with n³ and memory with n².
+    It is the mean of a Gaussian process, whose noise has variance 1 because the kernel's weights
+    are in its units. Its inverse also gives what each record's prediction would have been without
+    it. Time grows with n³ and memory with n².
 
     Args:
-        kernel: How alike two questions are.
+        kernel: How similar two questions are.
         signals: Of the records, n of them.
         targets: What is predicted, shape (n, t).
-        inverse: Of the kernel matrix plus noise, where it is there already.
+        inverse: Of the kernel matrix plus noise, where it has been computed already.
 
     Example:
-        >>> from skr_core.models.ngrams import NgramEmbedder
+        >>> from skr_core.models.embedders import HashingEmbedder
         >>> from skr_core.learning import Observed
-        >>> seen = Signals.of([Observed("Who?", "Ada"), Observed("When?", "1815")], NgramEmbedder())
-        >>> model = ExactRidge(Kernel.fit(seen), seen, np.array([[1.0], [0.0]]))
-        >>> bool(model.predict(seen)[0, 0] > model.predict(seen)[1, 0])
+        >>> signals = Signals.of(
+        ...     [Observed("Who?", "Ada"), Observed("When?", "1815")], HashingEmbedder()
+        ... )
+        >>> model = ExactRidge(Kernel.fit(signals), signals, np.array([[1.0], [0.0]]))
+        >>> bool(model.predict(signals)[0, 0] > model.predict(signals)[1, 0])
         True
     """
 
@@ -52,10 +52,10 @@ class ExactRidge:
 
     def predict(self, signals: Signals) -> Floats:
         """Predict the targets, shape (n, t)."""
-        return self.kernel.between(signals, self.signals) @ self._weights + self._mean
+        return self.kernel.between(signals, self.signals) @ self._weights + self.mean
 
     def held_out(self, groups: NDArray[np.int64]) -> Floats:
-        """What each record would have been predicted without it, shape (n, t).
+        """Exact leave-one-out predictions of the records, shape (n, t).
 
         Args:
             groups: Records of equal numbers are left out together, shape (n,).
@@ -67,29 +67,29 @@ class ExactRidge:
         return found
 
     def extended(self, signals: Signals, targets: Floats) -> ExactRidge:
-        """With more records, by the block inverse: n² operations for each instead of n³ for all."""
+        """A model of more records, by the block inverse: n² operations for each instead of n³."""
         between = self.kernel.between(self.signals, signals)
         among = self.kernel.between(signals, signals)
-        among.flat[:: len(signals) + 1] += NOISE
-        reached = self._inverse @ between
-        corner = np.linalg.inv(among - between.T @ reached)
-        side = -reached @ corner
-        inverse = np.block([[self._inverse - side @ reached.T, side], [side.T, corner]])
+        among.flat[:: len(signals) + 1] += 1.0
+        projected = self._inverse @ between
+        corner = np.linalg.inv(among - between.T @ projected)
+        side = -projected @ corner
+        inverse = np.block([[self._inverse - side @ projected.T, side], [side.T, corner]])
         return ExactRidge(
             self.kernel,
-            self.signals.and_also(signals),
+            self.signals.concatenated(signals),
             np.concatenate([self.targets, targets]),
             inverse,
         )
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """As plain arrays; the inverse is made again when it is wanted."""
+        """The model as plain arrays; the inverse is computed again when it is needed."""
         own = {"targets": self.targets, "weights": self._weights}
         return own | self.kernel.arrays() | self.signals.arrays()
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> ExactRidge:
-        """What `arrays` was made of."""
+        """A model from what `arrays` returned."""
         model = cls(
             Kernel.from_arrays(arrays), Signals.from_arrays(arrays), np.array(arrays["targets"])
         )
@@ -97,30 +97,25 @@ class ExactRidge:
         return model
 
     @cached_property
-    def _mean(self) -> Floats:
+    def mean(self) -> Floats:
+        """Of each target over the records, shape (t,)."""
         mean: Floats = self.targets.mean(axis=0)
         return mean
 
     @cached_property
     def _weights(self) -> Floats:
-        weights: Floats = self._inverse @ (self.targets - self._mean)
+        weights: Floats = self._inverse @ (self.targets - self.mean)
         return weights
 
     @cached_property
     def _inverse(self) -> Floats:
-        from scipy.linalg.lapack import dpotrf, dpotri
-
         matrix = self.kernel.between(self.signals, self.signals)
-        matrix.flat[:: len(self.signals) + 1] += NOISE
-        # Half the work of solving for the identity; LAPACK fills the upper triangle alone.
-        upper, _ = dpotrf(matrix, lower=False, overwrite_a=True)
-        inverse, _ = dpotri(upper, lower=False, overwrite_c=True)
-        whole: Floats = np.triu(inverse) + np.triu(inverse, 1).T
-        return whole
+        matrix.flat[:: len(self.signals) + 1] += 1.0
+        return inverse_and_log_determinant(matrix)[0]
 
 
 def repeated(groups: NDArray[np.int64]) -> list[NDArray[np.int64]]:
-    """The places of each number that occurs more than once.
+    """The indices of each number that occurs more than once.
 
     Example:
         >>> [group.tolist() for group in repeated(np.array([3, 1, 3]))]

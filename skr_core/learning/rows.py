@@ -1,10 +1,11 @@
-"""Rows of vectors, dense or sparse, behind one face."""
+"""Rows of vectors, dense or sparse, with one interface."""
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,23 +13,31 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
+    from skr_core.ports import Embedder
+
     Matrix: TypeAlias = NDArray[np.float32] | csr_matrix[np.float32]
 
 Floats = NDArray[np.float64]
 
 
-class TextEmbedder(Protocol):
-    """What routers compare texts with: an `Embedder`, or one whose vectors are sparse."""
+def embed_texts(embedder: Embedder, texts: Sequence[str]) -> Matrix:
+    """Embed texts for comparing them: in the sparse form of an embedder that has one.
 
-    @property
-    def name(self) -> str:
-        """What identifies it in a saved router."""
+    Example:
+        >>> from skr_core.models.embedders import HashingEmbedder
+        >>> embed_texts(HashingEmbedder(), ["Who wrote Emma?"]).shape
+        (1, 262144)
+    """
+    embed_sparse = getattr(embedder, "embed_sparse", None)
+    matrix: Matrix = (embed_sparse or embedder.embed)(texts)
+    return matrix
 
-    def embed(self, texts: Sequence[str]) -> Matrix:
-        """One row of length 1 for each text."""
 
-    async def aembed(self, texts: Sequence[str]) -> Matrix:
-        """The same, awaited."""
+async def aembed_texts(embedder: Embedder, texts: Sequence[str]) -> Matrix:
+    """The same, awaited; the sparse form is computed in a thread."""
+    if hasattr(embedder, "embed_sparse"):
+        return await asyncio.to_thread(embed_texts, embedder, texts)
+    return await embedder.aembed(texts)
 
 
 class Rows:
@@ -53,23 +62,23 @@ class Rows:
         return Rows(self.matrix[chosen])
 
     def dot(self, other: Rows) -> Floats:
-        """All products of my rows with those of the other, shape (mine, theirs): cosines."""
-        products: Any = self.matrix @ other._turned
+        """The dot products of these rows with the other ones, shape (n, m): cosines."""
+        products: Any = self.matrix @ other._transposed
         found = products if isinstance(products, np.ndarray) else products.toarray()
         return found.astype(np.float64)
 
     def times(self, weights: Floats) -> Floats:
-        """My rows times a vector of d weights, shape (n,)."""
+        """The rows times a vector of d weights, shape (n,)."""
         product: Floats = np.asarray(self.matrix @ weights, dtype=np.float64)
         return product
 
-    def turned_times(self, values: Floats) -> Floats:
-        """The sum of my rows, each times its value, shape (d,)."""
-        product: Floats = np.asarray(self._turned @ values, dtype=np.float64)
+    def transposed_times(self, values: Floats) -> Floats:
+        """The sum of the rows, each times its value, shape (d,)."""
+        product: Floats = np.asarray(self._transposed @ values, dtype=np.float64)
         return product
 
     def squares_times(self, values: Floats) -> Floats:
-        """The sum of my rows with squared entries, each times its value, shape (d,)."""
+        """The sum of the rows with squared entries, each times its value, shape (d,)."""
         squared: Any = (
             np.square(self.matrix)
             if isinstance(self.matrix, np.ndarray)
@@ -85,11 +94,11 @@ class Rows:
         return np.unique(self.matrix.indices).astype(np.int64)
 
     def columns(self, chosen: NDArray[np.int64]) -> Rows:
-        """My rows in these columns alone."""
+        """The rows restricted to these columns."""
         return Rows(self.matrix[:, chosen])
 
-    def and_also(self, more: Rows) -> Rows:
-        """My rows followed by more."""
+    def concatenated(self, more: Rows) -> Rows:
+        """These rows stacked on top of more."""
         if isinstance(self.matrix, np.ndarray) and isinstance(more.matrix, np.ndarray):
             return Rows(np.concatenate([self.matrix, more.matrix]))
         from scipy import sparse
@@ -98,7 +107,7 @@ class Rows:
         return Rows(sparse.csr_matrix(sparse.vstack(both)))
 
     def arrays(self, name: str) -> dict[str, NDArray[Any]]:
-        """As plain arrays, for a file."""
+        """The rows as plain arrays, for a file."""
         if isinstance(self.matrix, np.ndarray):
             return {name: self.matrix}
         return {
@@ -110,10 +119,10 @@ class Rows:
 
     @classmethod
     def from_arrays(cls, name: str, arrays: Mapping[str, NDArray[Any]]) -> Rows:
-        """What `arrays` was made of.
+        """Rows from what `arrays` returned.
 
         Raises:
-            KeyError: They hold no such rows.
+            KeyError: The arrays hold no rows of this name.
         """
         if name in arrays:
             return cls(arrays[name])
@@ -124,8 +133,8 @@ class Rows:
         return cls(sparse.csr_matrix(parts, shape=(rows, columns)))
 
     @cached_property
-    def _turned(self) -> Any:
-        # Turned once: the product of a single question is then a sum over a few rows.
+    def _transposed(self) -> Any:
+        # Transposed once: the product with a single question is then a sum over a few rows.
         if isinstance(self.matrix, np.ndarray):
             return self.matrix.T
         return self.matrix.T.tocsr()

@@ -1,10 +1,10 @@
-"""Signals and Training: what is known before retrieval, and what happened then, as arrays."""
+"""Signals and Training: what is known before retrieval, and what was measured, as arrays."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,19 +13,22 @@ from numpy.typing import NDArray
 from skr_core.errors import InputError
 from skr_core.learning.answer_features import DRAFT_FEATURES, draft_features
 from skr_core.learning.observed import Observed
+from skr_core.learning.outcomes import ActionTable
 from skr_core.learning.question_features import QUESTION_FEATURES, question_features
-from skr_core.learning.rows import Floats, Rows, TextEmbedder
-from skr_core.self_knowledge.records import SelfKnowledge, Stamp
+from skr_core.learning.rows import Floats, Rows, embed_texts
+from skr_core.self_knowledge.records import SelfKnowledge
+from skr_core.types import Stamp
 
 if TYPE_CHECKING:
     from skr_core.learning.rows import Matrix
+    from skr_core.ports import Embedder
 
 NO_DRAFT = "none"
-"""Embedded in the place of an empty answer, so that all of them are alike."""
+"""Embedded in place of an empty answer, so that all of them are alike."""
 
 
 def texts_of(observed: Sequence[Observed], drafts: bool) -> list[str]:
-    """What has to be embedded: the questions, followed by the drafts where they are looked at."""
+    """The texts to embed: the questions, followed by the drafts where a router looks at them."""
     questions = [each.question for each in observed]
     return questions + [each.draft or NO_DRAFT for each in observed] if drafts else questions
 
@@ -36,7 +39,7 @@ class Signals:
 
     Attributes:
         question: Embeddings, shape (n, d).
-        features: Shape (n, 34), or (n, 62) with the drafts'.
+        features: Shape (n, 32), or (n, 60) with the drafts'.
         draft: Embeddings of the direct answers; None where the questions alone are looked at.
         confidence: In the direct answers, shape (n,), NaN where not stated; None as above.
     """
@@ -48,7 +51,7 @@ class Signals:
 
     @classmethod
     def of(
-        cls, observed: Sequence[Observed], embedder: TextEmbedder, *, drafts: bool = True
+        cls, observed: Sequence[Observed], embedder: Embedder, *, drafts: bool = True
     ) -> Signals:
         """Embed and measure.
 
@@ -58,15 +61,16 @@ class Signals:
             drafts: Look at the direct answers too.
 
         Example:
-            >>> from skr_core.models.ngrams import NgramEmbedder
-            >>> Signals.of([Observed("Who?", "Ada")], NgramEmbedder()).features.shape
-            (1, 62)
+            >>> from skr_core.models.embedders import HashingEmbedder
+            >>> Signals.of([Observed("Who?", "Ada")], HashingEmbedder()).features.shape
+            (1, 60)
         """
-        return cls.of_vectors(observed, embedder.embed(texts_of(observed, drafts)), drafts=drafts)
+        vectors = embed_texts(embedder, texts_of(observed, drafts))
+        return cls.of_vectors(observed, vectors, drafts=drafts)
 
     @classmethod
     def of_vectors(cls, observed: Sequence[Observed], vectors: Matrix, *, drafts: bool) -> Signals:
-        """Measure, when the vectors of `texts_of` are there already."""
+        """Signals from observations and the vectors of their `texts_of`."""
         n, rows = len(observed), Rows(vectors)
         asked = np.array([question_features(each.question) for each in observed])
         asked = asked.reshape(n, len(QUESTION_FEATURES))
@@ -96,22 +100,22 @@ class Signals:
 
     @property
     def without_drafts(self) -> Signals:
-        """The same questions, looked at alone."""
+        """The signals of the questions alone."""
         return Signals(self.question, self.features[:, : len(QUESTION_FEATURES)])
 
-    def and_also(self, more: Signals) -> Signals:
-        """These followed by more of the same kind."""
+    def concatenated(self, more: Signals) -> Signals:
+        """These signals followed by more of the same kind."""
         return Signals(
-            self.question.and_also(more.question),
+            self.question.concatenated(more.question),
             np.concatenate([self.features, more.features]),
-            self.draft.and_also(more.draft) if self.draft and more.draft else None,
+            self.draft.concatenated(more.draft) if self.draft and more.draft else None,
             None
             if self.confidence is None or more.confidence is None
             else np.concatenate([self.confidence, more.confidence]),
         )
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """As plain arrays, for a file."""
+        """The signals as plain arrays, for a file."""
         found = self.question.arrays("question") | {"features": self.features}
         if self.draft is not None and self.confidence is not None:
             found |= self.draft.arrays("draft") | {"confidence": self.confidence}
@@ -119,7 +123,7 @@ class Signals:
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> Signals:
-        """What `arrays` was made of."""
+        """Signals from what `arrays` returned."""
         question = Rows.from_arrays("question", arrays)
         if "confidence" not in arrays:
             return cls(question, arrays["features"])
@@ -133,26 +137,35 @@ class Training:
 
     Attributes:
         signals: What was known before retrieval.
-        direct: Scores of the direct answers, shape (n,).
-        augmented: Scores of the augmented answers, shape (n,).
-        questions: Their texts.
-        groups: Equal numbers for equal questions, shape (n,): they are never parted, because a
-            question judged by a router that saw it elsewhere is not unseen.
+        table: Score and cost of each action.
+        records: Themselves, as an array of objects, shape (n,).
+        groups: Equal numbers for equal questions, shape (n,): they stay on the same side of every
+            split, because a router that was fitted on a question cannot be judged by it.
         stamp: What all records share; a field in which they differ is empty.
     """
 
     signals: Signals
-    direct: Floats
-    augmented: Floats
-    questions: NDArray[np.object_]
+    table: ActionTable
+    records: NDArray[np.object_]
     groups: NDArray[np.int64]
     stamp: Stamp
 
     @classmethod
     def of(
-        cls, records: Sequence[SelfKnowledge], embedder: TextEmbedder, *, drafts: bool = True
+        cls,
+        records: Sequence[SelfKnowledge],
+        embedder: Embedder,
+        *,
+        drafts: bool = True,
+        table: ActionTable | None = None,
     ) -> Training:
         """Embed and measure what the records' questions and direct answers show.
+
+        Args:
+            records: Of self-knowledge.
+            embedder: For questions and answers.
+            drafts: Look at the direct answers too.
+            table: Their outcomes; by default those of the actions that every record holds.
 
         Raises:
             InputError: There is no record.
@@ -160,63 +173,72 @@ class Training:
         if not records:
             raise InputError("a router is fitted on records of self-knowledge; none were given")
         observed = [Observed.in_record(record) for record in records]
-        texts = [record.question for record in records]
+        kept = np.empty(len(records), dtype=object)
+        kept[:] = records
+        words = [_words(record.question) for record in records]
         return cls(
             Signals.of(observed, embedder, drafts=drafts),
-            np.array([record.direct_score for record in records]),
-            np.array([record.augmented_score for record in records]),
-            np.array(texts, dtype=object),
-            np.unique([_words(text) for text in texts], return_inverse=True)[1],
+            ActionTable.of(records) if table is None else table,
+            kept,
+            np.unique(words, return_inverse=True)[1],
             shared_stamp(records),
         )
 
     def __len__(self) -> int:
-        return len(self.direct)
+        return len(self.records)
 
     def __getitem__(self, chosen: Any) -> Training:
-        return Training(
-            self.signals[chosen],
-            self.direct[chosen],
-            self.augmented[chosen],
-            self.questions[chosen],
-            self.groups[chosen],
-            self.stamp,
+        return replace(
+            self,
+            signals=self.signals[chosen],
+            table=self.table[chosen],
+            records=self.records[chosen],
+            groups=self.groups[chosen],
         )
+
+    @property
+    def questions(self) -> NDArray[np.object_]:
+        """Their texts, shape (n,)."""
+        return np.array([record.question for record in self.records], dtype=object)
+
+    @property
+    def direct(self) -> Floats:
+        """Scores of the direct answers, shape (n,)."""
+        return self.table.scores[:, 0]
+
+    @property
+    def retrieved(self) -> Floats:
+        """Scores of the best retrieving action, shape (n,)."""
+        return self.table.scores[:, self.table.retrieving]
 
     @property
     def benefit(self) -> Floats:
-        """Augmented minus direct score, shape (n,)."""
-        return self.augmented - self.direct
+        """Score of the best retrieving action minus that of the direct answer, shape (n,)."""
+        return self.retrieved - self.direct
 
     @property
     def without_drafts(self) -> Training:
-        """The same records, their questions looked at alone."""
-        return Training(
-            self.signals.without_drafts,
-            self.direct,
-            self.augmented,
-            self.questions,
-            self.groups,
-            self.stamp,
-        )
+        """The same records with the signals of their questions alone."""
+        return replace(self, signals=self.signals.without_drafts)
 
     @property
-    def telling(self) -> Training:
-        """Without the records that neither answer got right (SKR §3.1)."""
-        return self[np.flatnonzero((self.direct > 0) | (self.augmented > 0))]
+    def informative(self) -> Training:
+        """Without the records that no answer got right (SKR §3.1)."""
+        return self[np.flatnonzero((self.direct > 0) | (self.retrieved > 0))]
 
     @property
     def unknown(self) -> NDArray[np.bool_]:
-        """Which direct answers are worse than the augmented ones (SKR equation 4)."""
-        return self.direct < self.augmented
+        """Which direct answers are worse than the ones with retrieval (SKR equation 4)."""
+        return self.direct < self.retrieved
 
 
 def shared_stamp(records: Sequence[SelfKnowledge]) -> Stamp:
     """What all records were made with; a field in which they differ is empty.
 
     Example:
-        >>> a = SelfKnowledge("a?", (), "", "", 0, 0, Stamp(model="m", retriever="r"))
-        >>> b = SelfKnowledge("b?", (), "", "", 0, 0, Stamp(model="m", retriever="s"))
+        >>> answers = {"direct": ("", 0), "single": ("", 0)}
+        >>> a = SelfKnowledge.of("a?", stamp=Stamp(model="m", retriever="r"), **answers)
+        >>> b = SelfKnowledge.of("b?", stamp=Stamp(model="m", retriever="s"), **answers)
         >>> shared_stamp([a, b]).model, shared_stamp([a, b]).retriever
         ('m', '')
     """

@@ -2,15 +2,16 @@ from .certainty import CertaintyScores as CertaintyScores
 from .claims import KeyFactScores as KeyFactScores
 from .claims import consistency_pairs as consistency_pairs
 from .claims import harmonic_mean as harmonic_mean
-from .claims import judge_key_facts as judge_key_facts
 from .claims import key_fact_pairs as key_fact_pairs
 from .claims import key_fact_scores as key_fact_scores
 from .claims import self_consistency as self_consistency
+from .claims import verdicts_of as verdicts_of
 from .cost import Price as Price
 from .cost import cost as cost
 from .cost import read_prices as read_prices
 from .match import contains_gold as contains_gold
 from .match import exact_match as exact_match
+from .match import is_right as is_right
 from .match import token_f1 as token_f1
 from .references import all_titles as all_titles
 from .references import citation_precision as citation_precision

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 
 from skr_core.flow import Flow, call
 from skr_core.ports import Entailment, EntailmentModel
-from skr_core.references.citations import split_sentences, without_markers
+from skr_core.references.citations import without_markers
+from skr_core.texts import split_sentences
 from skr_core.types import Answer
 
 Pair = tuple[str, str]
@@ -32,7 +33,7 @@ def harmonic_mean(precision: float, recall: float) -> float:
 
 @dataclass(frozen=True, slots=True)
 class KeyFactScores:
-    """Of one answer, each 0 to 1.
+    """How well one answer says the key-facts, each from 0 to 1.
 
     Attributes:
         recall: Share of the key-facts that the whole answer entails.
@@ -101,24 +102,17 @@ def key_fact_scores(
     return KeyFactScores(sum(whole) / width, sum(map(any, sentences)) / len(sentences))
 
 
-def judge_key_facts(
-    model: EntailmentModel, answer: str, key_facts: Sequence[str]
-) -> Flow[KeyFactScores | None]:
-    """Judge one answer; None where the judge failed.
+def verdicts_of(model: EntailmentModel, pairs: Sequence[Pair]) -> Flow[list[Entailment | None]]:
+    """Ask for the verdicts of pairs, each pair once; asks nothing for no pair.
 
     Example:
         >>> from skr_core.entailment import LexicalEntailment
         >>> from skr_core.flow import run
-        >>> facts = ["Paris is a capital."]
-        >>> run(judge_key_facts(LexicalEntailment(), "Paris is the capital [1].", facts)).f1
-        1.0
+        >>> facts = ["Paris is a capital.", "Paris is in France."]
+        >>> pairs = key_fact_pairs("Paris is the capital [1].", facts)
+        >>> key_fact_scores(run(verdicts_of(LexicalEntailment(), pairs)), facts).recall
+        0.5
     """
-    verdicts = yield from verdicts_of(model, key_fact_pairs(answer, key_facts))
-    return key_fact_scores(verdicts, key_facts)
-
-
-def verdicts_of(model: EntailmentModel, pairs: Sequence[Pair]) -> Flow[list[Entailment | None]]:
-    """Ask for the verdicts of pairs, each pair once; asks nothing for no pair."""
     different = list(dict.fromkeys(pairs))
     if not different:
         return []
@@ -131,6 +125,16 @@ def consistency_pairs(answer: Answer) -> list[Pair]:
     """(Concat(C_i), s_i) for each sentence s_i with citations C_i.
 
     Sentences that cite nothing are not among them; nor are those that are nothing but markers.
+
+    Example:
+        >>> from skr_core.references.citations import resolve_citations
+        >>> from skr_core.types import Decision, Reference
+        >>> paris = Reference.of("Paris is the capital of France.")
+        >>> cited = resolve_citations("It is Paris [1].", [paris])
+        >>> decision = Decision(True)
+        >>> answer = Answer("?", cited.text, cited.citations, (paris,), decision, (), "known", {})
+        >>> consistency_pairs(answer)
+        [('Paris is the capital of France.', 'It is Paris.')]
     """
     text_of = {reference.id: reference.text for reference in answer.references}
     cited: dict[str, dict[str, None]] = {}
@@ -162,8 +166,3 @@ def self_consistency(verdicts: Sequence[Entailment | None]) -> float | None:
     if None in verdicts:
         return None
     return sum(each == "entailment" for each in verdicts) / len(verdicts) if verdicts else 0.0
-
-
-def judge_consistency(model: EntailmentModel, answer: Answer) -> Flow[float | None]:
-    """Judge one answer; None where the judge failed."""
-    return self_consistency((yield from verdicts_of(model, consistency_pairs(answer))))

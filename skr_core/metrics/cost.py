@@ -28,8 +28,8 @@ class Price:
     """US dollars for a million tokens.
 
     Attributes:
-        prompt: Sent.
-        completion: Received.
+        prompt: For tokens sent.
+        completion: For tokens received.
     """
 
     prompt: float
@@ -53,6 +53,13 @@ def read_prices(path: str | Path) -> dict[str, Price]:
     Raises:
         InputError: There is no such file.
         DataError: It is not such a table; the message names the model and the field.
+
+    Example:
+        >>> import tempfile
+        >>> path = Path(tempfile.mkdtemp(), "prices.json")
+        >>> size = path.write_text('{"small": {"prompt": 1, "completion": 2}}')
+        >>> read_prices(path)
+        {'small': Price(prompt=1.0, completion=2.0)}
     """
     path = Path(path)
     if not path.is_file():

@@ -1,4 +1,4 @@
-"""Metrics of an answer's text against its gold answers.
+"""Metrics of an answer against its gold answers, as text or as a choice.
 
 Texts are compared as SQuAD does: lower case, no punctuation, no articles, single spaces.
 """
@@ -10,15 +10,35 @@ import string
 from collections import Counter
 from collections.abc import Sequence
 
-from skr_core.texts import normalise
+from skr_core.questions import Question
+from skr_core.replies.choice import choice_match
+from skr_core.texts import MARKER, normalise, straight_quotes
 
 _SPACES = str.maketrans(dict.fromkeys(string.punctuation, " "))
-_MARKERS = re.compile(r"\[\d+\]")
+_MARKERS = re.compile(MARKER)
 
 
 def _split_at_punctuation(text: str) -> str:
     """As `normalise`, but punctuation parts words instead of vanishing."""
-    return normalise(_MARKERS.sub(" ", text).translate(_SPACES))
+    return normalise(_MARKERS.sub(" ", straight_quotes(text)).translate(_SPACES))
+
+
+def is_right(question: Question, answer: str) -> bool:
+    """Whether an answer is right: the right option, or a gold answer within it (W2R §3).
+
+    Args:
+        question: With its gold answers, and its options where it has any.
+        answer: What was answered.
+
+    Example:
+        >>> is_right(Question("1", "Is it?", ("no",), choices=("yes", "no")), "Yes, with no doubt.")
+        False
+        >>> is_right(Question("1", "Who?", ("Ada Lovelace",)), "It was Ada Lovelace [1].")
+        True
+    """
+    if question.choices:
+        return choice_match(answer, question.gold, question.choices)
+    return contains_gold(answer, question.gold)
 
 
 def exact_match(answer: str, gold: Sequence[str]) -> bool:

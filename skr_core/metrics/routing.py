@@ -83,9 +83,22 @@ def mean_of_ties(scores: Floats, values: Floats) -> Floats:
         >>> mean_of_ties(np.array([1.0, 1.0, 0.0]), np.array([0.0, 1.0, 5.0])).tolist()
         [0.5, 0.5, 5.0]
     """
-    _, place, count = np.unique(scores, return_inverse=True, return_counts=True)
-    means: Floats = (np.bincount(place, values) / count)[place]
+    _, inverse, count = np.unique(scores, return_inverse=True, return_counts=True)
+    means: Floats = (np.bincount(inverse, values) / count)[inverse]
     return means
+
+
+def guidance(retrieved: NDArray[np.bool_], benefit: Floats) -> Floats:
+    """What each decision adds to the gain over the random line, shape (n,): their mean is the gain.
+
+    Example:
+        >>> float(guidance(np.array([True, False]), np.array([1.0, 0.0])).mean())
+        0.25
+    """
+    if not len(benefit):
+        return np.zeros(0)
+    added: Floats = (retrieved - retrieved.mean()) * (benefit - benefit.mean())
+    return added
 
 
 def beneficial_guidance(benefit: Floats, retrieve: Sequence[bool] | NDArray[np.bool_]) -> float:

@@ -1,1 +1,14 @@
-"""Every word that is sent to a language model: one module for each occasion."""
+"""Every word that is sent to a language model: one module for each occasion.
+
+=============  ====================================================================
+`templates`    answers, and the next queries: the words that a run may replace
+`papers`       the papers' own words for the same
+`routing`      what does the model know? (SKR, W2R)
+`judging`      verdicts: sufficient, right, entailed
+`baselines`    the papers' prompt baselines
+`key_facts`    the making of key-facts (RaLLM §3)
+`parts`        what the others share: references on numbered lines, a version
+=============  ====================================================================
+
+Each set of words has a version, a short hash that belongs into the stamp of what is made with it.
+"""

@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from skr_core.prompts.templates import number_references
+from skr_core.prompts.parts import (
+    PASSAGES,
+    demonstrate,
+    number_references,
+    one_line,
+    version_of,
+)
 from skr_core.types import Demonstration, Prompt, Reference, Task
 
 STEP_BY_STEP = "Let's think step by step."
 """Zero-shot-CoT (Kojima et al. 2022), as SKR §4.2 uses it."""
-
-PASSAGES = "Here are some passages:"
-"""What stands before passages (SKR §3.3)."""
 
 ANSWER_LEAD = "So the answer is"
 """How a chain of thought ends (Wei et al. 2022), and what is asked for where it did not."""
@@ -44,6 +47,14 @@ Passage:"""
 """Recite-and-Answer, first step (Sun et al. 2022, §3.1): the model is its own retriever."""
 
 
+BASELINES_VERSION = version_of(
+    *(STEP_BY_STEP, PASSAGES, ANSWER_LEAD),
+    *(FOLLOW_UPS_NEEDED, FOLLOW_UP, INTERMEDIATE, FINAL, SELF_ASK_EXAMPLE),
+    RECITE,
+)
+"""Changes with the wording of any baseline, so that its answers are told apart."""
+
+
 def ask(
     question: str,
     demonstrations: Sequence[Demonstration] = (),
@@ -51,6 +62,14 @@ def ask(
     lead: str = "",
 ) -> Prompt:
     """Demonstrations, the question, passages where there are any, and the answer's beginning.
+
+    The demonstrations show their passages where the question has some, and none where it has none.
+
+    Args:
+        question: The user's question.
+        demonstrations: Worked examples.
+        references: The passages that were retrieved.
+        lead: How the answer begins.
 
     Example:
         >>> print(ask("Who?", [Demonstration("Where?", "There.")], lead="Let's think.").text)
@@ -60,11 +79,42 @@ def ask(
         Question: Who?
         Answer: Let's think.
     """
-    shown = "".join(
-        f"Question: {each.question}\nAnswer: {each.answer}\n\n" for each in demonstrations
-    )
+    shown = tuple(each if references else replace(each, references=()) for each in demonstrations)
     passages = f"{PASSAGES}\n{number_references(references)}\n" if references else ""
-    text = f"{shown}Question: {question}\n{passages}Answer:{' ' if lead else ''}{lead}"
+    text = f"{_joined(shown)}Question: {question}\n{passages}Answer:{' ' if lead else ''}{lead}"
     task: Task = "answer_with_references" if references else "answer_directly"
-    bare = tuple(replace(each, references=()) for each in demonstrations)
-    return Prompt(task, text, question, tuple(references), bare)
+    return Prompt(task, text, question, tuple(references), shown)
+
+
+def ask_recitation(question: str, demonstrations: Sequence[Demonstration] = ()) -> Prompt:
+    """Ask for a passage from memory, after the passages of the demonstrations that have some.
+
+    Example:
+        >>> shown = Demonstration("Where?", "There.", ("It is there.",))
+        >>> ask_recitation("Who?", [shown]).text.splitlines()[:2]
+        ['Question: Where?', 'Passage: It is there.']
+    """
+    shown = tuple(each for each in demonstrations if each.references)
+    recited = "".join(
+        f"Question: {each.question}\nPassage: {one_line(' '.join(each.references))}\n\n"
+        for each in shown
+    )
+    text = RECITE.format(demonstrations=recited, question=question)
+    return Prompt("answer_directly", text, question, demonstrations=shown)
+
+
+def ask_after_reciting(
+    question: str, passage: str, demonstrations: Sequence[Demonstration] = ()
+) -> Prompt:
+    """Ask for the answer after a passage that the model recited.
+
+    Example:
+        >>> ask_after_reciting("Who?", "She wrote it.").text.splitlines()[0]
+        'Question: She wrote it.'
+    """
+    asked = ask(f"{one_line(passage)}\n{question}", demonstrations)
+    return replace(asked, question=question)
+
+
+def _joined(demonstrations: Sequence[Demonstration]) -> str:
+    return "".join(map(demonstrate, demonstrations))

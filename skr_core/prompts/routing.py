@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
 
+from skr_core.prompts.parts import one_line, version_of
 from skr_core.types import Demonstration, Prompt
 
 Strategy = Literal[
@@ -115,15 +115,6 @@ CERTAINTY_ALONE = (
 ANSWER_ALONE = "Give your best answer to the question with one or few words, and nothing else."
 """Asked once when a reply lacks one part; W2R does so without printing the words."""
 
-IS_RIGHT = """\
-Question: {question}
-Right answers: {gold}
-Given answer: {answer}
-
-Does the given answer say the same as any of the right answers? Reply with one word: "right" or \
-"wrong"."""
-"""For the metric of SKR equation 4 where words differ: a model compares. The wording is ours."""
-
 _FIRST_TURN: dict[Strategy, str] = {
     "vanilla": VANILLA,
     "punish": PUNISH,
@@ -160,7 +151,7 @@ def ask_certainty(question: str, strategy: Strategy) -> Prompt:
         >>> "You will be punished" in ask_certainty("Who wrote Emma?", "punish_explain").text
         True
     """
-    text = _FIRST_TURN[strategy].format(question=_one_line(question))
+    text = _FIRST_TURN[strategy].format(question=one_line(question))
     return Prompt("ask_certainty", text, question)
 
 
@@ -176,38 +167,14 @@ def ask_further(asked: Prompt, reply: str, text: str) -> Prompt:
     return Prompt("ask_certainty", text, asked.question, history=history)
 
 
-def ask_is_right(question: str, gold: Sequence[str], answer: str) -> Prompt:
-    """Ask whether an answer says the same as a right one (in place of SKR's metric E).
-
-    Example:
-        >>> ask_is_right("Who wrote Emma?", ["Jane Austen"], "Miss Austen").task
-        'judge'
-    """
-    text = IS_RIGHT.format(
-        question=_one_line(question),
-        gold="; ".join(map(_one_line, gold)),
-        answer=_one_line(answer),
-    )
-    return Prompt("judge", text, question)
-
-
 def _need(question: str, template: NeedTemplate) -> str:
-    return NEED.format(question=_one_line(question), need=template.text)
+    return NEED.format(question=one_line(question), need=template.text)
 
 
-def _one_line(text: str) -> str:
-    return " ".join(text.split())
-
-
-ROUTING_PROMPT_VERSION = hashlib.blake2b(
-    "\x00".join(
-        (
-            *(template.text for template in NEED_TEMPLATES),
-            *(NEED, NEEDS_NOTHING, NEEDS_MORE),
-            *_FIRST_TURN.values(),
-            *(CHALLENGE, CERTAINTY_ALONE, ANSWER_ALONE),
-        )
-    ).encode(),
-    digest_size=4,
-).hexdigest()
+ROUTING_VERSION = version_of(
+    *(template.text for template in NEED_TEMPLATES),
+    *(NEED, NEEDS_NOTHING, NEEDS_MORE),
+    *_FIRST_TURN.values(),
+    *(CHALLENGE, CERTAINTY_ALONE, ANSWER_ALONE),
+)
 """Changes with the wording of any prompt that routes, so that saved routers are told apart."""

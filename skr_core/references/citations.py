@@ -13,6 +13,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from skr_core.texts import sentence_spans
 from skr_core.types import Citation, Reference
 
 # Markers stand on one line, so that a line break is a token of its own.
@@ -26,16 +27,6 @@ _NUMBER = re.compile(r"(?<![0-9])-?[0-9]+")
 _RANGE = re.compile(r"^([0-9]+)\s*[–-]\s*([0-9]+)$")
 LONGEST_NUMBER = 6
 """Digits; a longer number names no reference, and Python refuses to convert a hostile one."""
-_SENTENCE_END = re.compile(
-    # A full stop, its closing quotation marks and the markers that follow it, then space.
-    r"(?<=[.!?。！？])[\"'”’)]*(?:\s*\[[0-9]+\])*(?:\s+|$)"
-)
-# A sentence does not end behind these: titles, initials, and what stands before a number.
-_ABBREVIATION = re.compile(
-    r"(?:\b(?:Mr|Mrs|Ms|Dr|St|Prof|Jr|Sr|vs|etc|No|Vol|Fig|Inc|Ltd|Co|Corp|e\.g|i\.e|[A-Z]))\.$"
-)
-LONGEST_ABBREVIATION = 8
-"""Characters, the one before it and its full stop included."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +145,7 @@ def resolve_citations(text: str, references: Sequence[Reference]) -> CitedText:
             sentence,
             (start + marker.start(), start + marker.end()),
         )
-        for start, sentence in _spans(clean)
+        for start, sentence in sentence_spans(clean)
         for marker in re.finditer(r"\[([0-9]+)\]", sentence)
     )
     return CitedText(clean, citations, resolver.removed)
@@ -165,34 +156,6 @@ def without_markers(text: str) -> str:
     resolver = MarkerResolver(0)
     resolver.write(text)
     return " ".join(resolver.text.split())
-
-
-def split_sentences(text: str) -> list[str]:
-    """The sentences of an answer; markers behind a full stop stay with their sentence.
-
-    Example:
-        >>> split_sentences("It was Dr. No. [1] He left.")
-        ['It was Dr. No. [1]', 'He left.']
-    """
-    return [sentence for _, sentence in _spans(text)]
-
-
-def _spans(text: str) -> Iterator[tuple[int, str]]:
-    """Each sentence with the place where it starts."""
-    start = 0
-    for end in _SENTENCE_END.finditer(text):
-        before = text[max(start, end.start() - LONGEST_ABBREVIATION) : end.start()]
-        is_abbreviation = _ABBREVIATION.search(before) and not end.group().strip()
-        if is_abbreviation and end.end() < len(text):
-            continue
-        yield from _stripped(start, text[start : end.end()])
-        start = end.end()
-    yield from _stripped(start, text[start:])
-
-
-def _stripped(start: int, piece: str) -> Iterator[tuple[int, str]]:
-    if sentence := piece.strip():
-        yield start + len(piece) - len(piece.lstrip()), sentence
 
 
 def _numbers(inside: str) -> Iterator[int]:

@@ -1,32 +1,30 @@
 """Rank fusion: joining lists whose scores are not comparable.
 
 Only ranks are read: the score that one query gives a passage says nothing beside another query's.
-Both functions are pure and know neither the retriever nor the model.
+Rankings hold ids, best first; both functions are pure and know neither retriever nor model.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from skr_core.types import Reference
-
 RANK_CONSTANT = 60
 """The usual k of reciprocal rank fusion (Cormack et al., SIGIR 2009)."""
 
 
 def reciprocal_rank_fusion(
-    rankings: Sequence[Sequence[Reference]],
+    rankings: Sequence[Sequence[str]],
     *,
     weights: Sequence[float] | None = None,
     k: int = RANK_CONSTANT,
-) -> list[Reference]:
+) -> list[str]:
     """Fuse rankings of the *same* query: the sum of weight / (k + rank), best first.
 
     It favours what several rankings agree on, so it suits two retrievers that were asked the same
-    thing, and not queries that ask for different things: those go to `merge_references`.
+    thing, and not queries that ask for different things: those go to `merge_rankings`.
 
     Args:
-        rankings: Each best first. Within one ranking the first place of a reference counts.
+        rankings: Each best first. Within one ranking the first occurrence of an id counts.
         weights: One for each ranking; all 1 where not given.
         k: How flat the top is; greater is flatter.
 
@@ -34,74 +32,59 @@ def reciprocal_rank_fusion(
         ValueError: There are not as many weights as rankings.
 
     Example:
-        >>> a, b, c = (Reference.of(text) for text in "abc")
-        >>> [each.text for each in reciprocal_rank_fusion([[a, b], [b, c]])]
+        >>> reciprocal_rank_fusion(["ab", "bc"])
         ['b', 'a', 'c']
     """
     scores: dict[str, float] = {}
-    pool: dict[str, Reference] = {}
     given = [1.0] * len(rankings) if weights is None else weights
     for ranking, weight in zip(rankings, given, strict=True):
-        for rank, reference in enumerate(_distinct(ranking), start=1):
-            pool.setdefault(reference.id, reference)
-            scores[reference.id] = scores.get(reference.id, 0.0) + weight / (k + rank)
-    return sorted(pool.values(), key=lambda each: -scores[each.id])
+        for rank, key in enumerate(dict.fromkeys(ranking), start=1):
+            scores[key] = scores.get(key, 0.0) + weight / (k + rank)
+    return sorted(scores, key=lambda key: -scores[key])
 
 
-def merge_references(
-    rounds: Sequence[Sequence[Sequence[Reference]]], *, limit: int
-) -> list[Reference]:
+def merge_rankings(rounds: Sequence[Sequence[Sequence[str]]], *, limit: int) -> list[str]:
     """Merge what every round's queries found under a cap, so that no round pushes out another.
 
-    The first round keeps half of the places, because the question itself stays the best query for
-    its own words. Each later round then has one place for the best that only it brings, and the
+    The first round keeps half of the slots, because the question itself stays the best query for
+    its own words. Each later round then has one slot for the best that only it brings, and the
     rest is dealt out by rank, round by round and query by query, since each query asks for
     something else. What is left over goes back to the first round.
 
     Args:
-        rounds: For each round, for each of its queries, what it found, best first.
-        limit: How many references are kept at most.
+        rounds: For each round, for each of its queries, the ids it found, best first.
+        limit: How many ids are kept at most.
 
     Returns:
-        At most `limit` references, none twice. Every round that found something which no other
-        round's place already holds keeps one at least, as long as there are places.
+        At most `limit` ids, none twice. Every round that found something which no other round's
+        slot already holds keeps one at least, as long as there are slots.
 
     Example:
-        >>> a, b, c, d, e = (Reference.of(text) for text in "abcde")
-        >>> merged = merge_references([[[a, b, c]], [[d], [b, e]]], limit=4)
-        >>> [each.text for each in merged]
+        >>> merge_rankings([["abc"], ["d", "be"]], limit=4)
         ['a', 'b', 'd', 'e']
     """
-    first, *later = ([_by_rank(round_) for round_ in rounds if any(round_)]) or [[]]
-    kept: dict[str, Reference] = {}
+    first, *later = ([list(_in_turn(round_)) for round_ in rounds if any(round_)]) or [[]]
+    kept: dict[str, None] = {}
     if not later:
-        return _distinct(first)[: max(0, limit)]
-    # At least one place each, even under a cap of 1 or with more rounds than places.
+        return list(dict.fromkeys(first))[: max(0, limit)]
+    # At least one slot each, even under a cap of 1 or with more rounds than slots.
     _take(kept, first, min(limit, max(1, min(limit // 2, limit - len(later)))))
     for round_ in later:
         _take(kept, round_, min(limit, len(kept) + 1))
     _take(kept, _in_turn(later), limit)
     _take(kept, first, limit)
-    return list(kept.values())
+    return list(kept)
 
 
-def _by_rank(rankings: Sequence[Sequence[Reference]]) -> list[Reference]:
+def _in_turn(rankings: Sequence[Sequence[str]]) -> Iterator[str]:
     """The first of every ranking, then the second of every ranking, and so on."""
-    return list(_in_turn(rankings))
+    for rank in range(max(map(len, rankings), default=0)):
+        yield from (each[rank] for each in rankings if rank < len(each))
 
 
-def _in_turn(lists: Sequence[Sequence[Reference]]) -> Iterator[Reference]:
-    for place in range(max(map(len, lists), default=0)):
-        yield from (each[place] for each in lists if place < len(each))
-
-
-def _distinct(references: Iterable[Reference]) -> list[Reference]:
-    return list({each.id: each for each in reversed(list(references))}.values())[::-1]
-
-
-def _take(kept: dict[str, Reference], source: Iterable[Reference], until: int) -> None:
+def _take(kept: dict[str, None], source: Iterable[str], until: int) -> None:
     """Take what is new from a source until so many are kept."""
-    for reference in source:
+    for key in source:
         if len(kept) >= until:
             return
-        kept.setdefault(reference.id, reference)
+        kept.setdefault(key)

@@ -2,28 +2,27 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 
 from skr_core.errors import InputError
 from skr_core.texts import encodable
-from skr_core.types import Reference
+from skr_core.types import Reference, flat_metadata
 
 
 def storable_reference(reference: Reference) -> Reference:
     """The same reference in text that UTF-8 holds; its id stays, so adding it twice is no change.
 
+    Example:
+        >>> odd = Reference("1", "Paris" + chr(0xD800))
+        >>> storable_reference(odd).text == "Paris" + chr(0xFFFD)
+        True
+
     Raises:
         InputError: A value of the metadata is not a string, a bool, a finite float or a 64-bit int.
     """
+    kept = flat_metadata(reference.metadata)
     for key, value in reference.metadata.items():
-        if isinstance(value, int) and not isinstance(value, bool):
-            flat = -(2**63) <= value < 2**63
-        elif isinstance(value, float):
-            flat = math.isfinite(value)
-        else:
-            flat = isinstance(value, str | bool)
-        if not flat:
+        if key not in kept:
             raise InputError(
                 f"metadata {key!r} of reference {reference.title or reference.id!r} is "
                 f"{value!r:.60}, but must be a string, a bool, a finite float or a 64-bit int"
@@ -34,7 +33,7 @@ def storable_reference(reference: Reference) -> Reference:
         title=encodable(reference.title),
         metadata={
             encodable(key): encodable(value) if isinstance(value, str) else value
-            for key, value in reference.metadata.items()
+            for key, value in kept.items()
         },
     )
 

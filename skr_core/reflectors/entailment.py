@@ -6,19 +6,24 @@ from collections.abc import Sequence
 
 from skr_core.flow import Flow, arun, call, run
 from skr_core.ports import Entailment, EntailmentModel
-from skr_core.references.citations import resolve_citations, split_sentences, without_markers
-from skr_core.replies.answer import is_refusal
+from skr_core.references.citations import resolve_citations, without_markers
+from skr_core.replies.refusal import is_refusal
+from skr_core.texts import split_sentences
 from skr_core.types import Reference, Reflection
 
 
 class EntailmentReflector:
     """Holds a draft insufficient when a sentence does not follow from its citations (RaLLM §4.2).
 
-    A sentence without a citation follows from nothing.
+    A sentence without a citation follows from nothing, but for one that only announces what comes
+    next, such as "These are:".
 
     Args:
         model: Decides entailment.
         threshold: Share of the draft's sentences that must be entailed, 0 to 1.
+
+    Attributes:
+        name: With the model's, for the stamp of what is made with it.
 
     Example:
         >>> class Never:
@@ -32,6 +37,8 @@ class EntailmentReflector:
     def __init__(self, model: EntailmentModel, *, threshold: float = 1.0) -> None:
         self._model = model
         self._threshold = threshold
+        judge = getattr(model, "name", type(model).__name__)
+        self.name = f"entailment:{judge}:{threshold:g}"
 
     def reflect(self, question: str, references: Sequence[Reference], draft: str) -> Reflection:
         """Judge with blocking calls."""
@@ -52,7 +59,9 @@ class EntailmentReflector:
         for citation in cited.citations:
             premises[citation.sentence].append(text_of[citation.reference_id])
         pairs = [
-            (" ".join(premise), without_markers(sentence)) for sentence, premise in premises.items()
+            (" ".join(premise), without_markers(sentence))
+            for sentence, premise in premises.items()
+            if premise or not sentence.endswith(":")
         ]
         if not pairs:
             return Reflection(False, "the draft says nothing beside its markers")

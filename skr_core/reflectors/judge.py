@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from skr_core.answering import generate
 from skr_core.flow import Flow, arun, run
 from skr_core.ports import LanguageModel
-from skr_core.prompts import templates as prompts
-from skr_core.replies.answer import is_refusal, parse_verdict
+from skr_core.prompts.judging import ask_is_sufficient, judge_name
+from skr_core.replies.refusal import is_refusal
+from skr_core.replies.verdict import parse_sufficient
 from skr_core.types import Reference, Reflection
 
 
@@ -21,6 +22,9 @@ class JudgeReflector:
     Args:
         model: The judge.
 
+    Attributes:
+        name: Of the model and the wording, for the stamp of what is made with it.
+
     Example:
         >>> from skr_core.testing import ScriptedModel
         >>> judge = JudgeReflector(ScriptedModel(["insufficient: the birthplace"]))
@@ -30,6 +34,7 @@ class JudgeReflector:
 
     def __init__(self, model: LanguageModel) -> None:
         self._model = model
+        self.name = judge_name(model.name)
 
     def reflect(self, question: str, references: Sequence[Reference], draft: str) -> Reflection:
         """Judge with a blocking call."""
@@ -46,8 +51,8 @@ class JudgeReflector:
     ) -> Flow[Reflection]:
         if is_refusal(draft):
             return Reflection(False, "the model finds the references insufficient")
-        reply = yield from generate(self._model, prompts.judge(question, references, draft))
-        verdict = parse_verdict(reply.text)
+        reply = yield from generate(self._model, ask_is_sufficient(question, references, draft))
+        verdict = parse_sufficient(reply.text)
         if verdict is None:
             return Reflection(True, "the judge gave no verdict", usage=reply.usage)
         sufficient, missing = verdict

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from skr_core.replies.answer import is_refusal
+from skr_core.replies.refusal import is_refusal
 from skr_core.types import Reference, Reflection
 
 
@@ -15,6 +15,8 @@ class RefusalReflector:
         >>> RefusalReflector().reflect("Who?", [], "Ada Lovelace [1].").sufficient
         True
     """
+
+    name = "refusal"
 
     def reflect(self, question: str, references: Sequence[Reference], draft: str) -> Reflection:
         """Insufficient exactly when the draft is a refusal."""

@@ -11,6 +11,9 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from skr_core.replies.conclusion import CONCLUSION
+from skr_core.texts import straight_quotes
+
 
 @dataclass(frozen=True, slots=True)
 class Certainty:
@@ -52,7 +55,7 @@ def parse_certainty(text: str) -> Certainty:
 
 def _straighten(text: str) -> str:
     """Typewriter's quotes and single spaces, and without the prompt's own words quoted back."""
-    single = _SPACES.sub(" ", _LINES.sub("\n", text.translate(_QUOTES)))
+    single = _SPACES.sub(" ", _LINES.sub("\n", straight_quotes(text)))
     return _ECHO.sub(" ", single)
 
 
@@ -75,7 +78,6 @@ def _strip(part: str) -> str:
     return _LEADING.sub("", part.rstrip(_MARKS))
 
 
-_QUOTES = str.maketrans("’‘`“”", "'''\"\"")
 _SPACES = re.compile(r"[^\S\n]+")
 _LINES = re.compile(r"\s*\n\s*")
 _MARKS = " \t\r\n\f\v.,;:!?-–—*_\"'()[]"
@@ -105,6 +107,11 @@ _STANDALONE = re.compile(
     rf"|{_BEFORE}(?:(?P<unsure_alone>{_UNSURE})|\b{_DEGREE}(?:certain|confident)\b){_AFTER}",
     re.IGNORECASE,
 )
+DOES_NOT_KNOW = (
+    r"\bI (?:really |honestly )?(?:do not|don't|cannot|can't) (?:really |actually )?"
+    r"(?:know|tell|say)\b|\bI have no (?:idea|clue)\b|(?:^|(?<=[.!?,] ))no (?:idea|clue)\b"
+)
+"""How a model says that it does not know, in a text with straight quotes."""
 _CLAUSE = (
     r"(?: (?:about|of|in|on|whether|if|who|what|when|where|which|why|how|as to)\b[^.,;!?\n]*)?"
 )
@@ -114,7 +121,7 @@ _PROSE = re.compile(
     rf"{_SELF}(?:(?P<unsure_self>{_UNSURE})|{_DEGREE}(?:certain|sure|confident)\b)"
     rf"{_CLAUSE}(?: that\b)?"
     # Not to know is not to be certain: "I do not know for certain".
-    rf"|(?P<unknown>\bI (?:do not|don't|cannot|can't) (?:really )?(?:know|tell|say))\b"
+    rf"|(?P<unknown>{DOES_NOT_KNOW})"
     rf"(?: for (?:certain|sure)\b)?{_CLAUSE}"
     # The same without "I am": "Not sure who".
     rf"|{_BEFORE}(?P<unsure_bare>{_UNSURE}){_CLAUSE}",
@@ -133,14 +140,17 @@ _APOLOGY = re.compile(
     re.IGNORECASE,
 )
 _LABEL = re.compile(
-    r"\banswer(?: to [^.\n]{0,80}?)? is\b ?:?"
-    r"|(?:^|(?<=\n))[ *_]*(?:(?:final |my )?answer|A)[ *_]*[:=-]",
+    # W2R's prompts end in "A:", which models repeat.
+    rf"{CONCLUSION.pattern}|(?:^|(?<=\n))[ *_]*A[ *_]*[:=-]",
     re.IGNORECASE,
 )
 _LAST_NUMBER = re.compile(r"\n\(?\d{1,2}[.)]\s*$")
 _FIRST_NUMBER = re.compile(r"^\s*\(?\d{1,2}[.)]\s(?=\S)")
+# In capitals they begin titles and names, but for those that go on after a comma or with "I".
 _CONJUNCTION = re.compile(
-    r"^(?:but|and|however|though|yet|sure(?=[,!]))\b|\W(?:but|and|though)$", re.IGNORECASE
+    r"^(?:(?-i:but|and|however|though|yet)\b|(?:but|and|however|though|yet)(?=,| I\b| it\b)"
+    r"|sure(?=[,!]))|(?:(?<=[.,;!?\n]) ?|^)(?:but|and|though)$|\W(?-i:but|and|though)$",
+    re.IGNORECASE,
 )
 _LEAD = re.compile(
     r"^I (?:think|believe|guess)\b(?: that\b)?(?: it(?:'s| is| was)\b)? ?", re.IGNORECASE

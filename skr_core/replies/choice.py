@@ -1,4 +1,4 @@
-"""Multiple choice: which option an answer chooses, and whether it is right (SKR Table 4)."""
+"""The option that an answer to a multiple choice chooses, and whether it is right (SKR Table 4)."""
 
 from __future__ import annotations
 
@@ -6,78 +6,194 @@ import re
 import string
 from collections.abc import Sequence
 
-from skr_core.texts import normalise
+from skr_core.replies.conclusion import conclusion
+from skr_core.texts import MARKER, normalise, split_sentences, straight_quotes, words
 
 LABELS = string.ascii_lowercase
-_CONCLUSION = re.compile(r"\b(?:final\s+)?answer\b[^.\n:]{0,60}?(?:\bis\b|:)", re.IGNORECASE)
-_MARKED = re.compile(r"\(([A-Za-z])\)")
-_LEADING = re.compile(r"\W*([A-Za-z])(?:[).:]|\W*$)")
-_VERDICTS = {"yes", "no", "true", "false"}
+_YES_NO, _TRUE_FALSE = ("yes", "no"), ("true", "false")
+_VERDICTS = {*_YES_NO, *_TRUE_FALSE}
+MOST_IMPLIED = 8
+"""Options, (a) to (h), where a gold answer is a label and no options are given."""
+
+_MARKERS = re.compile(MARKER)
+_ECHO = re.compile(r"\b(?:true or false|yes or no|true/false|yes/no)\b\W*", re.IGNORECASE)
+# "(b)", or a letter that something says is an option's: "option b.", "I choose B".
+_MARKED = re.compile(
+    r"\((?P<bracketed>[A-Za-z])\)"
+    r"|\b(?i:option|choice|letter|choose|pick|select|go with)\s+"
+    r"(?P<named>[A-Z]\b(?!')|[a-z](?=\W*(?:$|[).:,;\n])))"
+)
+# A letter at the beginning: "b.", "B: a shop", "B - a shop", "B because".
+_LEADING = re.compile(
+    r"\W*(?:(?P<any>[A-Za-z])(?:[).:,](?=\W|$)|\W*(?:$|\n)|\s+[–—-]\s)"
+    r"|(?P<capital>[B-HJ-Z])\s+(?:because|since|as)\b)"
+)
+_SEVERAL = re.compile(r"\W*[A-Za-z]\W{0,3}\s*(?:,|/|&|\bor\b|\band\b)\s*\W?[A-Za-z]\b(?!')")
+_DENIED_BEFORE = re.compile(r"\b(?:not|neither|nor|than)\s+(?:option\s+)?$", re.IGNORECASE)
+_DENIED_BEHIND = re.compile(
+    r"[\s*_]*(?:(?:is|are|was|seems?|looks?|can|could|does|would)\s*(?:n't|not)|cannot"
+    r"|(?:is|seems|looks)\s+(?:\w+\s+)?(?:wrong|incorrect|false|out)|,?\s*which is wrong)\b",
+    re.IGNORECASE,
+)
+# "The statement is not true": a true or a false is said of something, or stands first.
+_TRUTH = re.compile(
+    r"(?:^\W*|\b(?:statement|claim|sentence|it|this|that|which)\b[^.!?\n]{0,30}?\b(?:is|was)\s*)"
+    r"(?P<denied>n't |not )?(?:also |indeed |actually |in fact )?(?P<word>true|false)\b",
+    re.IGNORECASE,
+)
+_GOLD_LABEL = re.compile(r"\W*([A-Ha-h])\W*|\(?([A-H])[).:]\s.*", re.DOTALL)
 
 
-def choice_match(answer: str, gold: Sequence[str], choices: Sequence[str]) -> bool:
-    """1 where the option that the answer chooses is a right one, else 0 (accuracy, SKR §4.1).
+def choice_match(answer: str, gold: Sequence[str], choices: Sequence[str] = ()) -> bool:
+    """Whether the option that an answer chooses is a right one (accuracy, SKR §4.1).
 
     Args:
         answer: What the system said.
         gold: Right options, as their text or their label.
-        choices: The options, in the order of their labels (a), (b), ...
+        choices: The options, in the order of their labels (a), (b), ...; where none are given, the
+            gold answers imply them: yes and no, true and false, or labels alone.
 
     Example:
         >>> choice_match("A street? No, the answer is (b).", ["a shop"], ["a street", "a shop"])
         True
         >>> choice_match("No [1].", ["yes"], ["yes", "no"])
         False
+        >>> choice_match("It is not true of 1735. So the answer is false.", ["False"])
+        True
     """
-    right = {
-        place
-        for place, choice in enumerate(choices)
-        for each in gold
-        if normalise(choice) == normalise(each) or each.strip(" ().").lower() == LABELS[place]
-    }
-    return chosen(answer, choices) in right
+    options = choices or implied_choices(gold)
+    right = {place for each in gold for place in _places(each, options)}
+    return chosen(answer, options) in right
+
+
+def implied_choices(gold: Sequence[str]) -> tuple[str, ...]:
+    """The options that gold answers imply: empty texts are options known by their label alone.
+
+    Example:
+        >>> implied_choices(["yes"]), len(implied_choices(["(B)"])), implied_choices(["Paris"])
+        (('yes', 'no'), 8, ())
+    """
+    bare = {normalise(each) for each in gold}
+    for pair in (_YES_NO, _TRUE_FALSE):
+        if bare & set(pair):
+            return pair
+    labelled = any(_GOLD_LABEL.fullmatch(each.strip()) for each in gold)
+    return ("",) * MOST_IMPLIED if labelled else ()
 
 
 def chosen(answer: str, choices: Sequence[str]) -> int | None:
     """The place of the option that an answer chooses; None where it chooses none, or several.
 
-    What follows the last "answer is" counts; without such words the answer has to begin with the
-    option or its label, or to name exactly one. A yes or no in the middle of a text says nothing.
+    What follows the last "the answer is" counts. Without such words, the answer begins with the
+    option or its label, names exactly one, or names one label in its last sentence. A yes or no in
+    the middle of a text says nothing.
+
+    Args:
+        answer: What the system said.
+        choices: The options, in the order of their labels (a), (b), ...
 
     Example:
         >>> chosen("(b)", ["street", "shop"]), chosen("The street or the shop.", ["street", "shop"])
         (1, None)
     """
-    *before, said = _CONCLUSION.split(answer)
-    by_label = _labelled(said, len(choices))
-    if by_label is not None:
-        return by_label
+    text = _MARKERS.sub(" ", _ECHO.sub("", straight_quotes(answer))).replace("**", "")
+    concluded = conclusion(text)
+    said = text if concluded is None else concluded
+    texts = [_bare(choice) for choice in choices]
+    is_label = re.fullmatch(r"\W*\([A-Za-z]\)\W*", said)
+    if not is_label and said.strip() and texts.count(_bare(said)) == 1:
+        return texts.index(_bare(said))
+    for read in (_by_label, _by_truth, _by_text):
+        place = read(said, texts, concluded is not None)
+        if place is not None:
+            return place
+    return None
+
+
+def _places(gold: str, choices: Sequence[str]) -> set[int]:
+    """The options that a gold answer names; one of its text outweighs one of its label."""
+    texts = {place for place, each in enumerate(choices) if _bare(each) == _bare(gold)}
+    label = _GOLD_LABEL.fullmatch(gold.strip())
+    if texts or label is None:
+        return texts
+    return {LABELS.index((label.group(1) or label.group(2)).lower())} & set(range(len(choices)))
+
+
+def _by_label(said: str, texts: Sequence[str], concluded: bool) -> int | None:
+    """The label that a text begins with, or the only one it names or ends with."""
+    count = len(texts)
+    leading = _LEADING.match(said)
+    if _SEVERAL.match(said):
+        return None
+    if leading and not _DENIED_BEHIND.match(said, leading.end()):
+        place = _index(leading.group("any") or leading.group("capital"), count)
+        if place is not None:
+            return place
+    begins = re.match(r"\W*\(([A-Za-z])\)", said)
+    named = _named_labels(said, count)
+    if begins and (place := _index(begins.group(1), count)) in named and len(named) > 1:
+        return place if not re.match(r"\W*(?:or|and)\b", said[begins.end() :]) else None
+    if len(named) == 1:
+        return next(iter(named))
+    if named and not concluded:
+        *_, last = split_sentences(said)
+        if last.strip() != said.strip() and len(ending := _named_labels(last, count)) == 1:
+            return next(iter(ending))
+    return None
+
+
+def _named_labels(said: str, count: int) -> set[int]:
+    """The labels in a text that are not denied."""
+    places = {
+        _index(each.group("bracketed") or each.group("named"), count)
+        for each in _MARKED.finditer(said)
+        if not _DENIED_BEHIND.match(said, each.end())
+        and not _DENIED_BEFORE.search(said[max(0, each.start() - 20) : each.start()])
+    }
+    return {place for place in places if place is not None}
+
+
+def _by_truth(said: str, texts: Sequence[str], concluded: bool) -> int | None:
+    """True or false, where these are the options and something is said to be either."""
+    if set(texts) != set(_TRUE_FALSE):
+        return None
+    stated = [*_TRUTH.finditer(said)]
+    if not stated:
+        return None
+    word, denied = stated[-1].group("word").lower(), stated[-1].group("denied")
+    return texts.index(word if not denied else {"true": "false", "false": "true"}[word])
+
+
+def _by_text(said: str, texts: Sequence[str], concluded: bool) -> int | None:
+    """The option whose text a conclusion begins with, or the only one that is named."""
     text = f" {normalise(said)} "
-    bare = [normalise(choice) for choice in choices]
+    first = words(said)[:1]
     opening = [
         place
-        for place, each in enumerate(bare)
-        if each and text.startswith(f" {each} ") and (before or each in _VERDICTS)
+        for place, each in enumerate(texts)
+        if each and text.startswith(f" {each} ") and (concluded or each in _VERDICTS & {*first})
     ]
     if opening:
-        return max(opening, key=lambda place: len(bare[place]))
+        return max(opening, key=lambda place: len(texts[place]))
     named = [
         place
-        for place, each in enumerate(bare)
-        if each and f" {each} " in text and (before or each not in _VERDICTS)
+        for place, each in enumerate(texts)
+        if each and f" {each} " in text and (concluded or each not in _VERDICTS)
     ]
     # An option that is a part of another one named is not named by itself.
     named = [
         place
         for place in named
-        if not any(other != place and bare[place] in bare[other] for other in named)
+        if not any(other != place and texts[place] in texts[other] for other in named)
     ]
     return named[0] if len(named) == 1 else None
 
 
-def _labelled(said: str, count: int) -> int | None:
-    marked = {letter.lower() for letter in _MARKED.findall(said)}
-    if not marked and (leading := _LEADING.match(said)):
-        marked = {leading.group(1).lower()}
-    places = [LABELS.index(letter) for letter in marked]
-    return places[0] if len(places) == 1 and places[0] < count else None
+def _index(label: str, count: int) -> int | None:
+    place = LABELS.find(label.lower())
+    return place if 0 <= place < count else None
+
+
+def _bare(text: str) -> str:
+    """A text to compare; the article rule would leave nothing of the option "A"."""
+    return normalise(text) or text.strip(" \t\n().:").lower()

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import re
 
+from skr_core.replies.certainty import DOES_NOT_KNOW
+from skr_core.replies.conclusion import CONCLUSION, conclusion
+from skr_core.texts import straight_quotes
+
 
 def parse_need(text: str, *, yes_means_unknown: bool) -> bool | None:
     """Whether a reply says that the model needs retrieval; None where it says neither.
@@ -26,17 +30,17 @@ def parse_need(text: str, *, yes_means_unknown: bool) -> bool | None:
         >>> parse_need("Perhaps.", yes_means_unknown=True) is None
         True
     """
-    said = " ".join(text.translate(_APOSTROPHES).split())
-    opening = _OPENING.match(said)
+    said = " ".join(straight_quotes(text).split())
+    opening = _OPENING.match(conclusion(said) or "") or _OPENING.match(said)
     if opening:
         return (opening.group("no") is None) == yes_means_unknown
     return next((need for pattern, need in _PHRASES if pattern.search(said)), None)
 
 
-_APOSTROPHES = str.maketrans({"’": "'", "‘": "'", "`": "'"})
 _OPENING = re.compile(
     r"(?:\W|A:|Answer:)*"
-    r"(?:(?P<no>no|nope|nah|not (?:really|necessarily|at all))"
+    r"(?:(?P<no>no(?! idea| clue)|nope|nah|not (?:really|necessarily|at all)"
+    r"|(?:of course|certainly|definitely|absolutely) not)"
     r"|yes|yeah|yep|sure|of course|certainly|definitely|absolutely)\b"
     # "Yes or no", "yes/no": the question's own words.
     r"(?! ?(?:/|\bor\b|\band\b) ?(?:yes|no)\b)",
@@ -49,7 +53,7 @@ _PHRASES = (
         re.compile(
             r"\b(?:cannot|can't|can not|could not|couldn't|unable to|not able to) (?:\w+ )?"
             r"(?:answer|solve)\b|\bnot (?:\w+ )?(?:answerable|solvable)\b"
-            r"|\bI (?:do not|don't) know\b",
+            rf"|{DOES_NOT_KNOW}",
             re.IGNORECASE,
         ),
         True,
@@ -74,7 +78,7 @@ _PHRASES = (
     ),
     (
         re.compile(
-            r"\bI (?:can|am able to) (?:\w+ )?(?:answer|solve)\b|\banswer (?:to .{0,80})?is\b",
+            rf"\bI (?:can|am able to) (?:\w+ )?(?:answer|solve)\b|{CONCLUSION.pattern}",
             re.IGNORECASE,
         ),
         False,

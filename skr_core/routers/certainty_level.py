@@ -59,6 +59,7 @@ class CertaintyLevelRouter(ModelRouter):
             reason=f"certainty level {level} of {HIGHEST}: "
             f"{quoted(vanilla.said)}, {quoted(prudent.said)}",
             usage=vanilla.usage + prudent.usage,
+            draft=prudent.answer or vanilla.answer or "",
         )
 
     def _parameters(self) -> dict[str, Any]:

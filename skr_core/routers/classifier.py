@@ -9,13 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skr_core.errors import InputError
-from skr_core.learning.rows import Floats, Rows, TextEmbedder
+from skr_core.learning.rows import Floats, Rows
 from skr_core.learning.signals import Signals, Training
-from skr_core.models.ngrams import NgramEmbedder
-from skr_core.ports import LanguageModel
-from skr_core.routers.fitted import FittedRouter
-from skr_core.self_knowledge.records import SelfKnowledge, Stamp
-from skr_core.types import Decision, Usage
+from skr_core.models.embedders import HashingEmbedder
+from skr_core.ports import Embedder
+from skr_core.routers.fitted import FittedRouter, scored
+from skr_core.self_knowledge.records import SelfKnowledge
+from skr_core.types import Action
 
 PRECISION = 0.1
 """Of the prior on each weight: weak, because embeddings of length one need large weights."""
@@ -28,30 +28,28 @@ STEPS = 50
 class ClassifierRouter(FittedRouter):
     """A logistic head on a fixed encoder; make one with `fit`.
 
-    It learns which records needed references, leaving out those that neither answer got right. The
+    It learns which records needed references, leaving out those that no answer got right. The
     score is the probability that a question is unknown. It keeps no question: what it knows is a
     weight and a precision for each dimension, which more records sharpen. The paper fine-tunes the
     encoder too: see `skr_core.routers.encoder.EncoderRouter`.
 
     Example:
-        >>> known = [SelfKnowledge(f"What is {n} plus 1?", (), "", "", 1.0, 0.0) for n in range(4)]
-        >>> unknown = [SelfKnowledge(f"Who is CEO of {x} Inc?", (), "", "", 0.0, 1.0) for x in "AB"]
+        >>> known = [
+        ...     SelfKnowledge.of(f"What is {n} plus 1?", direct=("", 1), single=("", 0))
+        ...     for n in range(4)
+        ... ]
+        >>> unknown = [
+        ...     SelfKnowledge.of(f"Who is CEO of {x} Inc?", direct=("", 0), single=("", 1))
+        ...     for x in "AB"
+        ... ]
         >>> ClassifierRouter.fit(known + unknown).decide("Who is CEO of C Inc?").retrieve
         True
     """
 
     kind: ClassVar[str] = "classifier"
 
-    def __init__(
-        self,
-        weights: Floats,
-        precision: Floats,
-        *,
-        threshold: float,
-        embedder: TextEmbedder,
-        stamp: Stamp,
-    ) -> None:
-        super().__init__(embedder, stamp, threshold)
+    def __init__(self, weights: Floats, precision: Floats, **parts: Any) -> None:
+        super().__init__(**parts)
         self._weights, self._precision = weights, precision
 
     @classmethod
@@ -59,67 +57,62 @@ class ClassifierRouter(FittedRouter):
         cls,
         records: Sequence[SelfKnowledge],
         *,
-        embedder: TextEmbedder | None = None,
+        embedder: Embedder | None = None,
         threshold: float = 0.5,
     ) -> Self:
         """Learn from records.
 
         Args:
             records: Of self-knowledge.
-            embedder: For the questions; an `NgramEmbedder` by default.
+            embedder: For the questions; a `HashingEmbedder` by default.
             threshold: Retrieval happens where the probability of unknown is above it.
 
         Raises:
-            InputError: Neither answer is right on any record.
+            InputError: No answer is right on any record.
         """
-        embedder = embedder or NgramEmbedder()
+        embedder = embedder or HashingEmbedder()
         training = Training.of(records, embedder, drafts=False)
         return cls.of_training(training, embedder, threshold=threshold)
 
     @classmethod
-    def of_training(
-        cls, training: Training, embedder: TextEmbedder, *, threshold: float = 0.5
-    ) -> Self:
+    def of_training(cls, training: Training, embedder: Embedder, *, threshold: float = 0.5) -> Self:
         """The same as `fit`, when the records have been embedded already."""
-        if not len(training.telling):
-            raise InputError("neither answer is right on any record, so nothing is known")
+        if not len(training.informative):
+            raise InputError("no answer is right on any record, so nothing is known")
         d = int(training.signals.question.matrix.shape[1])
         precision = np.full(d + 1, PRECISION)
         precision[-1] = FREE
         router = cls(
             np.zeros(d + 1),
             precision,
-            threshold=threshold,
             embedder=embedder,
             stamp=training.stamp,
+            actions=training.table.pair.actions,
+            price=threshold,
+            unit=training.table.unit,
         )
         router._learn(training)
         return router
 
-    def scores(self, signals: Signals) -> Floats:
-        """The probability of unknown for each question, shape (n,)."""
-        return _sigmoid(signals.question.times(self._weights[:-1]) + self._weights[-1])
+    def expected(self, signals: Signals) -> tuple[Floats, Floats]:
+        """The probability of unknown as the score of retrieval, at a cost of 1."""
+        return scored(_sigmoid(signals.question.times(self._weights[:-1]) + self._weights[-1]))
 
-    def _decide_seen(self, signals: Signals, usage: Usage) -> Decision:
-        score = float(self.scores(signals)[0])
-        return Decision(
-            retrieve=score > self.threshold,
-            score=score,
-            threshold=self.threshold,
-            reason=f"needs references with a probability of {score:.0%}, "
-            f"and retrieval begins above {self.threshold:.0%}",
-            usage=usage,
+    def _reason(self, signals: Signals, score: float, threshold: float, action: Action) -> str:
+        return (
+            f"needs references with a probability of {score:.0%}, "
+            f"and retrieval begins above {threshold:.0%}"
         )
 
     def _learn(self, training: Training) -> None:
-        # Fitting is learning from a prior that knows nothing; updating from one that knows.
-        training = training.telling
+        # Fitting starts from a flat prior, updating from the posterior of the earlier records.
+        training = training[np.flatnonzero(np.isfinite(training.benefit))].informative
         if len(training):
             rows, labels = training.signals.question, training.unknown.astype(np.float64)
-            # Where no question has an entry, nothing is learnt: of 262,144 columns most are empty.
-            told = np.append(rows.used, len(self._weights) - 1)
-            self._weights[told], self._precision[told] = posterior(
-                rows.columns(rows.used), labels, self._weights[told], self._precision[told]
+            # Columns in which no question has an entry, most of 262,144, keep their prior.
+            used = np.append(rows.used, len(self._weights) - 1)
+            self._weights[used], self._precision[used] = posterior(
+                rows.columns(rows.used), labels, self._weights[used], self._precision[used]
             )
 
     def _saved(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
@@ -130,19 +123,10 @@ class ClassifierRouter(FittedRouter):
 
     @classmethod
     def _restored(
-        cls,
-        parameters: Mapping[str, Any],
-        arrays: Mapping[str, NDArray[Any]],
-        embedder: TextEmbedder,
-        stamp: Stamp,
-        model: LanguageModel | None,
+        cls, parameters: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], **parts: Any
     ) -> Self:
         return cls(
-            arrays["weights"].astype(np.float64),
-            arrays["precision"].astype(np.float64),
-            threshold=parameters["threshold"],
-            embedder=embedder,
-            stamp=stamp,
+            arrays["weights"].astype(np.float64), arrays["precision"].astype(np.float64), **parts
         )
 
 
@@ -158,6 +142,8 @@ def posterior(rows: Rows, labels: Floats, mean: Floats, precision: Floats) -> tu
     Returns:
         Mean and precision of the posterior.
     """
+    # scikit-learn's LogisticRegression shrinks towards zero with one strength for all weights. An
+    # update without the old records needs a prior with a mean and a precision of each weight.
     from scipy.optimize import minimize
 
     def loss(weights: Floats) -> tuple[float, Floats]:
@@ -165,14 +151,14 @@ def posterior(rows: Rows, labels: Floats, mean: Floats, precision: Floats) -> tu
         away = weights - mean
         error = _sigmoid(logits) - labels
         value = np.logaddexp(0, logits).sum() - labels @ logits + 0.5 * precision @ away**2
-        slope = np.append(rows.turned_times(error), error.sum()) + precision * away
+        slope = np.append(rows.transposed_times(error), error.sum()) + precision * away
         return float(value), slope
 
     found = minimize(loss, mean, jac=True, method="L-BFGS-B", options={"maxiter": STEPS})
     weights = np.asarray(found.x, dtype=np.float64)
     chance = _sigmoid(rows.times(weights[:-1]) + weights[-1])
-    told = chance * (1 - chance)
-    gained = np.append(rows.squares_times(told), told.sum())
+    variance = chance * (1 - chance)
+    gained = np.append(rows.squares_times(variance), variance.sum())
     return weights, precision + gained
 
 

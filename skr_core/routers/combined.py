@@ -1,4 +1,4 @@
-"""CombinedRouter: the expected benefit of retrieval, learnt from every signal at once."""
+"""CombinedRouter: what each action is worth and costs, learnt from every signal at once."""
 
 from __future__ import annotations
 
@@ -8,40 +8,53 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from skr_core.learning.kernel import Kernel
 from skr_core.learning.landmarks import LandmarkRidge, landmarks_of
+from skr_core.learning.likelihood import learn_kernel
+from skr_core.learning.novelty import Novelty
+from skr_core.learning.outcomes import ActionTable
+from skr_core.learning.pricing import LIMIT_PRICE
 from skr_core.learning.ridge import ExactRidge
-from skr_core.learning.rows import Floats, TextEmbedder
+from skr_core.learning.rows import Floats
+from skr_core.learning.rule import Expected, parity_rule
 from skr_core.learning.signals import Signals, Training
-from skr_core.learning.threshold import parity_threshold
-from skr_core.models.ngrams import NgramEmbedder
-from skr_core.ports import LanguageModel
+from skr_core.models.embedders import HashingEmbedder
+from skr_core.ports import Embedder, LanguageModel
 from skr_core.routers.fitted import FittedRouter, pack_texts, unpack_texts
-from skr_core.routers.knn import neighbour, rows_dot
-from skr_core.self_knowledge.records import SelfKnowledge, Stamp
-from skr_core.types import Decision, Usage
+from skr_core.routers.knn import cosines, neighbour
+from skr_core.self_knowledge.records import SelfKnowledge
+from skr_core.types import Action, Neighbour
 
 EXACT = 5_000
 """Records up to which every one is compared with every other: about ten seconds and 1 GB."""
 EVIDENCE = 5
 """Nearest records that a decision names."""
+_ROUNDS: dict[Action, str] = {"single": "one round of retrieval", "loop": "retrieval"}
 
 
 class CombinedRouter(FittedRouter):
-    """Predicts what retrieval would add, from the question and the model's direct answer.
+    """Expects the score and the cost of each action, and takes the best one at a price.
 
-    A kernel ridge regression on the measured benefit: records count by how like they are in what is
-    asked, in what is answered, in the form of both and in the stated confidence. It learns from all
-    records, also those that neither answer got right, because they show where retrieval is in vain.
-    Make one with `fit`.
+    A Gaussian process on the recorded scores and costs: records count by how similar they are in
+    what is asked, in what is answered, in the form of both and in the stated confidence. How much
+    each of these counts is learnt from the records too. All records count, also those that no
+    answer got right, because they show where retrieval is in vain. Make one with `fit`.
+
+    A question that is unlike all records is treated as the average one: see
+    `skr_core.learning.novelty`.
 
     With drafts it asks the model for its direct answer first, one call, which is in the decision's
     usage; without, it looks at the question alone.
 
     Example:
-        >>> known = [SelfKnowledge(f"What is {n} plus 1?", (), "", "", 1.0, 0.0) for n in range(9)]
-        >>> unknown = [SelfKnowledge(f"Who is CEO of {x}?", (), "", "", 0.0, 1.0) for x in "ABCDE"]
-        >>> router = CombinedRouter.fit(known + unknown, drafts=False, threshold=0.0)
+        >>> known = [
+        ...     SelfKnowledge.of(f"What is {n} plus 1?", direct=("", 1), single=("", 0))
+        ...     for n in range(9)
+        ... ]
+        >>> unknown = [
+        ...     SelfKnowledge.of(f"Who is CEO of {x}?", direct=("", 0), single=("", 1))
+        ...     for x in "ABCDE"
+        ... ]
+        >>> router = CombinedRouter.fit(known + unknown, drafts=False, price=0.0)
         >>> router.decide("Who is CEO of F?").retrieve, router.decide("What is 9 plus 1?").retrieve
         (True, False)
     """
@@ -52,164 +65,170 @@ class CombinedRouter(FittedRouter):
         self,
         ridge: ExactRidge | LandmarkRidge,
         questions: NDArray[np.object_],
-        *,
-        threshold: float,
-        drafts: bool,
-        embedder: TextEmbedder,
-        stamp: Stamp,
-        model: LanguageModel | None = None,
+        cost_range: Floats,
+        **parts: Any,
     ) -> None:
-        super().__init__(embedder, stamp, threshold, drafts=drafts, model=model)
-        self._ridge, self._questions = ridge, questions
+        super().__init__(**parts)
+        self._ridge, self._questions, self._cost_range = ridge, questions, cost_range
+        self._novelty = Novelty.fit(ridge.kernel, ridge.signals)
 
     @classmethod
     def fit(
         cls,
         records: Sequence[SelfKnowledge],
         *,
-        embedder: TextEmbedder | None = None,
+        embedder: Embedder | None = None,
         model: LanguageModel | None = None,
         drafts: bool = True,
-        threshold: float | None = None,
+        price: float | None = None,
     ) -> Self:
         """Learn from records.
 
         Args:
             records: Of self-knowledge.
-            embedder: For questions and answers; an `NgramEmbedder` by default.
+            embedder: For questions and answers; a `HashingEmbedder` by default.
             model: The one the records are about; needed to decide with drafts.
             drafts: Look at the model's direct answer too.
-            threshold: Retrieval happens where the expected benefit is above it. By default it is
-                chosen on leave-one-out predictions, and is -2 or 2 (always, never) where these do
+            price: Accuracy that a unit of cost is worth. By default it is chosen on leave-one-out
+                expectations as `skr_core.calibrate` chooses it, and decides alone where these do
                 not tell one question from another.
 
         Raises:
             InputError: There is no record.
         """
-        embedder = embedder or NgramEmbedder()
+        embedder = embedder or HashingEmbedder()
         training = Training.of(records, embedder, drafts=drafts)
-        router = cls.of_training(training, embedder, drafts=drafts, threshold=0.0)
-        router._model = model
-        if threshold is None:
-            held_out = router.held_out(training)
-            threshold = parity_threshold(held_out, training.direct, training.augmented)
-        router.threshold = threshold
+        router = cls.of_training(training, embedder, drafts=drafts)
+        router.use_model(model)
+        if price is None:
+            rule = parity_rule(router.held_out(training))
+            always = rule.constant not in (None, "direct")
+            price = -LIMIT_PRICE if always else rule.price
+            price = LIMIT_PRICE if rule.constant == "direct" else price
+        router.price = price
         return router
 
     @classmethod
-    def of_training(
-        cls,
-        training: Training,
-        embedder: TextEmbedder,
-        *,
-        drafts: bool = True,
-        threshold: float = 0.0,
-    ) -> Self:
-        """The same as `fit`, when the records have been embedded already."""
+    def of_training(cls, training: Training, embedder: Embedder, *, drafts: bool = True) -> Self:
+        """The same as `fit`, when the records have been embedded already; its price is 0."""
         if not drafts:
             training = training.without_drafts
-        ridge, places = fit_ridge(training.signals, training.benefit[:, None])
+        table = _paid(training.table, drafts)
+        kernel = learn_kernel(training.signals, table.scores)
+        targets = np.hstack([table.scores, table.costs])
+        ridge, kept = fit_ridge(training.signals, targets, kernel)
         return cls(
             ridge,
-            training.questions[places],
-            threshold=threshold,
-            drafts=drafts,
+            training.questions[kept],
+            np.stack([table.costs.min(axis=0), table.costs.max(axis=0)]),
             embedder=embedder,
             stamp=training.stamp,
+            actions=table.actions,
+            price=0.0,
+            unit=table.unit,
+            drafts=drafts,
         )
 
-    def held_out(self, training: Training) -> Floats:
-        """What each record that it was fitted on would have scored without it, shape (n,)."""
-        if not self.drafts:
-            training = training.without_drafts
-        return held_out(self._ridge, training.signals, training.benefit[:, None], training.groups)[
-            :, 0
-        ]
-
-    def scores(self, signals: Signals) -> Floats:
-        """The expected benefit of retrieval for each question, shape (n,)."""
+    def expected(self, signals: Signals) -> tuple[Floats, Floats]:
+        """Expect what each action is worth and costs, the direct answer before it included."""
         if not self.drafts:
             signals = signals.without_drafts
-        return np.clip(self._ridge.predict(signals)[:, 0], -1.0, 1.0)
+        return self._split(self._averaged(self._ridge.predict(signals), signals))
 
-    def _decide_seen(self, signals: Signals, usage: Usage) -> Decision:
-        score = float(self.scores(signals)[0])
-        kept = self._ridge.signals.question
-        likeness = rows_dot(signals.question, kept)[0]
-        nearest = np.argsort(-likeness, kind="stable")[:EVIDENCE]
-        seen = "question and direct answer" if self.drafts else "question"
-        return Decision(
-            retrieve=score > self.threshold,
-            score=score,
-            threshold=self.threshold,
-            reason=f"judging by the {seen}, retrieval changes accuracy by {score:+.3f}, "
-            f"and pays above {self.threshold:+.3f}",
-            neighbours=tuple(
-                neighbour(self._questions[place], likeness[place], self._ridge.targets[place, 0])
-                for place in nearest
-            ),
-            usage=usage,
+    def held_out(self, training: Training) -> Expected:
+        """What was expected of each record it was fitted on without that record."""
+        signals = training.signals if self.drafts else training.signals.without_drafts
+        table = _paid(training.table, self.drafts)
+        if isinstance(self._ridge, ExactRidge):
+            predicted = self._ridge.held_out(training.groups)
+        else:
+            targets = np.hstack([table.scores, table.costs])
+            predicted = self._ridge.held_out(signals, targets, training.groups)
+        return Expected(*self._split(self._averaged(predicted, signals)), table, training.table)
+
+    def expected_of(self, training: Training) -> Expected:
+        """What it expects of other records."""
+        table = _paid(training.table, self.drafts)
+        return Expected(*self.expected(training.signals), table, training.table)
+
+    def _averaged(self, predicted: Floats, signals: Signals) -> Floats:
+        """With the average of all records where a question is unlike each of them."""
+        novel = self._novelty.novel(signals)[:, None]
+        return np.where(novel, self._ridge.mean, predicted)
+
+    def _split(self, predicted: Floats) -> tuple[Floats, Floats]:
+        scores, costs = np.hsplit(predicted, 2)
+        # An expectation may leave the range of what was measured: no loop takes half a round.
+        return scores, np.clip(costs, *self._cost_range)
+
+    def _reason(self, signals: Signals, score: float, threshold: float, action: Action) -> str:
+        looked_at = "question and direct answer" if self.drafts else "question"
+        if self._novelty.novel(signals)[0]:
+            looked_at = "average of all records, for it is unlike each of them"
+        return (
+            f"judging by the {looked_at}, {_ROUNDS[action]} changes accuracy by {score:+.3f}, "
+            f"and its cost is worth {threshold:+.3f}"
         )
 
+    def _neighbours(self, signals: Signals) -> tuple[Neighbour, ...]:
+        similarity = cosines(signals.question, self._ridge.signals.question)[0]
+        scores = self._ridge.targets[:, : len(self.actions)]
+        benefit = scores[:, 1 + int(np.argmax(scores[:, 1:].mean(axis=0)))] - scores[:, 0]
+        nearest = np.argsort(-similarity, kind="stable")[:EVIDENCE]
+        return tuple(neighbour(self._questions[i], similarity[i], benefit[i]) for i in nearest)
+
     def _learn(self, training: Training) -> None:
-        signals, targets = training.signals, training.benefit[:, None]
+        signals = training.signals
+        # What was not measured is taken to be as it is expected, which changes no expectation.
+        targets = self._ridge.predict(signals)
+        table = _paid(training.table, self.drafts)
+        measured = np.hstack([table.scores, table.costs])
+        targets = np.where(np.isnan(measured), targets, measured)
         ridge = self._ridge
         if isinstance(ridge, ExactRidge):
             self._questions = np.concatenate([self._questions, training.questions])
             if len(self._questions) > EXACT:
                 all_targets = np.concatenate([ridge.targets, targets])
-                self._ridge, places = fit_ridge(ridge.signals.and_also(signals), all_targets)
-                self._questions = self._questions[places]
-                return
-        self._ridge = ridge.extended(signals, targets)
+                all_signals = ridge.signals.concatenated(signals)
+                self._ridge, kept = fit_ridge(all_signals, all_targets, ridge.kernel)
+                self._questions = self._questions[kept]
+            else:
+                self._ridge = ridge.extended(signals, targets)
+        else:
+            self._ridge = ridge.extended(signals, targets)
+        self._novelty = Novelty.fit(self._ridge.kernel, self._ridge.signals)
 
     def _saved(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         exact = isinstance(self._ridge, ExactRidge)
         arrays = self._ridge.arrays() | {"questions": pack_texts(self._questions)}
+        arrays |= {"cost_range": self._cost_range}
         return {"drafts": self.drafts, "exact": exact}, arrays
 
     @classmethod
     def _restored(
-        cls,
-        parameters: Mapping[str, Any],
-        arrays: Mapping[str, NDArray[Any]],
-        embedder: TextEmbedder,
-        stamp: Stamp,
-        model: LanguageModel | None,
+        cls, parameters: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], **parts: Any
     ) -> Self:
-        ridge: type[ExactRidge] | type[LandmarkRidge] = (
+        made: type[ExactRidge] | type[LandmarkRidge] = (
             ExactRidge if parameters["exact"] else LandmarkRidge
         )
         return cls(
-            ridge.from_arrays(arrays),
+            made.from_arrays(arrays),
             unpack_texts(arrays["questions"]),
-            threshold=parameters["threshold"],
+            arrays["cost_range"],
             drafts=parameters["drafts"],
-            embedder=embedder,
-            stamp=stamp,
-            model=model,
+            **parts,
         )
 
 
 def fit_ridge(
-    signals: Signals, targets: Floats
+    signals: Signals, targets: Floats, kernel: Any
 ) -> tuple[ExactRidge | LandmarkRidge, NDArray[np.int64]]:
-    """The regression for as many records, and the places of those that it keeps."""
+    """The regression for as many records, and the indices of those that it keeps."""
     n = len(signals)
-    kernel = Kernel.fit(signals)
     if n <= EXACT:
         return ExactRidge(kernel, signals, targets), np.arange(n)
-    model = LandmarkRidge.fit(kernel, signals, targets)
-    return model, landmarks_of(n)
+    return LandmarkRidge.fit(kernel, signals, targets), landmarks_of(n)
 
 
-def held_out(
-    ridge: ExactRidge | LandmarkRidge,
-    signals: Signals,
-    targets: Floats,
-    groups: NDArray[np.int64],
-) -> Floats:
-    """Leave-one-out predictions of the records a regression was fitted on, shape (n, t)."""
-    if isinstance(ridge, ExactRidge):
-        return ridge.held_out(groups)
-    return ridge.held_out(signals, targets, groups)
+def _paid(table: ActionTable, drafts: bool) -> ActionTable:
+    return table.after_draft() if drafts else table

@@ -45,7 +45,8 @@ class ConfidenceRouter(ModelRouter):
     """Retrieves where the model is not certain of its own answer.
 
     A certainty that the reply lacks is asked for once more; where the second reply lacks it too,
-    retrieving is the safe side.
+    retrieving is the safe side. The answer whose certainty was stated is the decision's draft,
+    which is served where the model is certain.
 
     Args:
         model: The one that would answer.
@@ -89,7 +90,10 @@ class ConfidenceRouter(ModelRouter):
         found = yield from assessment(self._model, question, self._strategy, answer_needed=False)
         claim = {True: "is certain", False: "is uncertain", None: "states no certainty"}
         reason = f"the model {claim[found.certain]}: {quoted(found.said)}"
-        return Decision(not found.certain, reason=reason, usage=found.usage)
+        # W2R serves the answer whose certainty was stated: a known question costs no further call.
+        return Decision(
+            not found.certain, reason=reason, usage=found.usage, draft=found.answer or ""
+        )
 
     def _parameters(self) -> dict[str, Any]:
         return {"strategy": self._strategy}

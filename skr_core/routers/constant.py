@@ -5,17 +5,26 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
-from skr_core.errors import InputError
-from skr_core.routers.saving import SavedRouter, read_router
-from skr_core.types import Decision
+from skr_core.errors import DataError, InputError
+from skr_core.types import Action, Decision
 
 
 class _ConstantRouter:
     kind: ClassVar[str]
 
+    def decide(self, question: str) -> Decision:
+        """The same decision for every question."""
+        raise NotImplementedError
+
+    async def adecide(self, question: str) -> Decision:
+        """The same; there is nothing to await."""
+        return self.decide(question)
+
     def save(self, path: str | Path) -> None:
         """Write the router to a folder: calibration recommends one where routing does not pay."""
-        SavedRouter(self.kind, {}, {}).write(path)
+        from skr_core.routers.saving import SavedRouter
+
+        SavedRouter(self.kind, {}, self._parameters()).write(path)
 
     @classmethod
     def load(cls, path: str | Path, **_: Any) -> Self:
@@ -23,15 +32,27 @@ class _ConstantRouter:
 
         Raises:
             InputError: There is no such router.
+            DataError: Its file is broken.
         """
-        kind = read_router(path).kind
-        if kind != cls.kind:
-            raise InputError(f"{path} holds a {kind} router, not a {cls.kind} router")
-        return cls()
+        from skr_core.routers.saving import ROUTER_FILE, read_router
+
+        saved = read_router(path)
+        if saved.kind != cls.kind:
+            raise InputError(f"{path} holds a {saved.kind} router, not a {cls.kind} router")
+        try:
+            return cls(**saved.parameters)
+        except TypeError as error:
+            raise DataError(Path(path) / ROUTER_FILE, None, str(error)) from error
+
+    def _parameters(self) -> dict[str, Any]:
+        return {}
 
 
 class AlwaysRetrieve(_ConstantRouter):
     """Retrieve for every question.
+
+    Args:
+        max_rounds: Rounds of retrieval allowed: 1 is single shot, None is what the budget says.
 
     Example:
         >>> AlwaysRetrieve().decide("What is the capital of France?").retrieve
@@ -40,13 +61,17 @@ class AlwaysRetrieve(_ConstantRouter):
 
     kind: ClassVar[str] = "always"
 
+    def __init__(self, *, max_rounds: int | None = None) -> None:
+        self._max_rounds = max_rounds
+
     def decide(self, question: str) -> Decision:
         """Retrieve."""
-        return Decision(True, reason="every question is retrieved for")
+        once = " once" if self._max_rounds == 1 else ""
+        reason = f"every question is retrieved for{once}"
+        return Decision(True, max_rounds=self._max_rounds, reason=reason)
 
-    async def adecide(self, question: str) -> Decision:
-        """The same; there is nothing to await."""
-        return self.decide(question)
+    def _parameters(self) -> dict[str, Any]:
+        return {} if self._max_rounds is None else {"max_rounds": self._max_rounds}
 
 
 class NeverRetrieve(_ConstantRouter):
@@ -63,13 +88,21 @@ class NeverRetrieve(_ConstantRouter):
         """Do not retrieve."""
         return Decision(False, reason="no question is retrieved for")
 
-    async def adecide(self, question: str) -> Decision:
-        """The same; there is nothing to await."""
-        return self.decide(question)
+
+def constant_router(action: Action) -> AlwaysRetrieve | NeverRetrieve:
+    """The policy that takes one action for every question.
+
+    Example:
+        >>> constant_router("single").decide("Who wrote Emma?").max_rounds
+        1
+    """
+    if action == "direct":
+        return NeverRetrieve()
+    return AlwaysRetrieve(max_rounds=1 if action == "single" else None)
 
 
 class FixedDecision:
-    """Decides as was decided before: for a run whose router was asked already.
+    """Repeats a decision: for a run whose router was asked already.
 
     Args:
         decision: What every question gets.

@@ -10,13 +10,15 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
-from skr_core.errors import InputError
+from skr_core.errors import DataError, InputError
+from skr_core.learning.outcomes import ActionTable
+from skr_core.learning.rows import Floats
 from skr_core.learning.signals import shared_stamp
 from skr_core.ports import LanguageModel, Retriever
 from skr_core.prompts.templates import checked_question
-from skr_core.routers.saving import SavedRouter, read_router
-from skr_core.self_knowledge.records import SelfKnowledge, Stamp
-from skr_core.types import Decision
+from skr_core.routers.saving import ROUTER_FILE, SavedRouter, read_router
+from skr_core.self_knowledge.records import SelfKnowledge
+from skr_core.types import Action, Decision, Stamp
 
 if TYPE_CHECKING:
     from skr_core.models.sequence_classifier import SequenceClassifier
@@ -35,8 +37,16 @@ class EncoderRouter:
 
     kind: ClassVar[str] = "encoder"
 
-    def __init__(self, classifier: SequenceClassifier, *, threshold: float, stamp: Stamp) -> None:
+    def __init__(
+        self,
+        classifier: SequenceClassifier,
+        *,
+        threshold: float,
+        stamp: Stamp,
+        action: Action = "loop",
+    ) -> None:
         self._classifier, self.threshold, self.stamp = classifier, threshold, stamp
+        self.action = action
 
     @classmethod
     def fit(
@@ -46,7 +56,7 @@ class EncoderRouter:
         encoder: str | Path = "bert-base-uncased",
         threshold: float = 0.5,
     ) -> Self:
-        """Fine-tune an encoder, leaving out the records that neither answer got right.
+        """Fine-tune an encoder, leaving out the records that no answer got right.
 
         Args:
             records: Of self-knowledge.
@@ -54,17 +64,22 @@ class EncoderRouter:
             threshold: Retrieval happens where the probability of unknown is above it.
 
         Raises:
-            InputError: Neither answer is right on any record.
+            InputError: No answer is right on any record.
             MissingDependency: The extra is not installed.
         """
         from skr_core.models.sequence_classifier import SequenceClassifier
 
-        texts, labels = _examples(records)
+        if not records:
+            raise InputError("a router is fitted on records of self-knowledge; none were given")
+        table = ActionTable.of(records)
+        action = table.actions[table.retrieving]
+        texts, labels = _examples(records, action)
         if not texts:
-            raise InputError("neither answer is right on any record, so nothing is known")
+            raise InputError("no answer is right on any record, so nothing is known")
         classifier = SequenceClassifier(encoder)
         classifier.fit(texts, labels)
-        return cls(classifier, threshold=threshold, stamp=shared_stamp(records))
+        stamp = shared_stamp(records)
+        return cls(classifier, threshold=threshold, stamp=stamp, action=action)
 
     def decide(self, question: str) -> Decision:
         """Decide by the fine-tuned encoder.
@@ -72,9 +87,11 @@ class EncoderRouter:
         Raises:
             InputError: The question is empty.
         """
-        score = float(self._classifier.predict([checked_question(question)])[0])
+        score = float(self.predict([checked_question(question)])[0])
+        retrieve = score > self.threshold
         return Decision(
-            retrieve=score > self.threshold,
+            retrieve=retrieve,
+            max_rounds=1 if retrieve and self.action == "single" else None,
             score=score,
             threshold=self.threshold,
             reason=f"needs references with a probability of {score:.0%}, "
@@ -85,15 +102,21 @@ class EncoderRouter:
         """The same in a thread: a local model computes, so there is no reply to await."""
         return await asyncio.to_thread(self.decide, question)
 
+    def predict(self, questions: Sequence[str]) -> Floats:
+        """The probability of unknown for many questions at once, shape (n,)."""
+        return np.asarray(self._classifier.predict(list(questions)), dtype=np.float64)
+
     def update(self, records: Sequence[SelfKnowledge]) -> None:
         """Go on training from the weights there are, on the new records alone."""
-        texts, labels = _examples(records)
+        held = [each for each in records if self.action in each.outcomes]
+        texts, labels = _examples(held, self.action)
         if texts:
             self._classifier.fit(texts, labels, epochs=UPDATE_EPOCHS)
 
     def save(self, path: str | Path) -> None:
         """Write the router to a folder, with the encoder's weights."""
-        SavedRouter(self.kind, asdict(self.stamp), {"threshold": self.threshold}).write(path)
+        parameters = {"threshold": self.threshold, "action": self.action}
+        SavedRouter(self.kind, asdict(self.stamp), parameters).write(path)
         self._classifier.save(Path(path) / ENCODER_FOLDER)
 
     @classmethod
@@ -117,10 +140,14 @@ class EncoderRouter:
         saved.check(force=force, **current)
         stamp = Stamp(**{key: saved.stamp.get(key, "") for key in asdict(Stamp())})
         classifier = SequenceClassifier(Path(path) / ENCODER_FOLDER)
-        return cls(classifier, threshold=float(saved.parameters["threshold"]), stamp=stamp)
+        try:
+            return cls(classifier, stamp=stamp, **saved.parameters)
+        except TypeError as error:
+            raise DataError(Path(path) / ROUTER_FILE, None, str(error)) from error
 
 
-def _examples(records: Sequence[SelfKnowledge]) -> tuple[list[str], Any]:
-    telling = [record for record in records if not record.both_wrong]
-    labels = np.array([not record.known for record in telling], dtype=np.int64)
-    return [record.question for record in telling], labels
+def _examples(records: Sequence[SelfKnowledge], action: Action) -> tuple[list[str], Any]:
+    scores = [(each.direct.score, each.outcomes[action].score) for each in records]
+    kept = [index for index, pair in enumerate(scores) if any(pair)]
+    labels = np.array([scores[index][0] < scores[index][1] for index in kept], dtype=np.int64)
+    return [records[index].question for index in kept], labels

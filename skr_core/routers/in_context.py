@@ -65,7 +65,7 @@ class InContextRouter(ModelRouter):
     ) -> Self:
         """Show questions from records of self-knowledge, as many known as unknown.
 
-        They are taken at even distances from all of each kind. Records that neither answer got
+        They are taken at even distances from all of each kind. Records that no answer got
         right are left out, as SKR §3.1 does.
 
         Args:
@@ -78,15 +78,15 @@ class InContextRouter(ModelRouter):
 
         Example:
             >>> from skr_core.testing import ScriptedModel
-            >>> known = SelfKnowledge("Who wrote Emma?", ("Jane",), "Jane", "Bob", 1.0, 0.0)
-            >>> unknown = SelfKnowledge("Who is our CFO?", ("Ada",), "Bob", "Ada", 0.0, 1.0)
+            >>> known = SelfKnowledge.of("Who wrote Emma?", direct=("Jane", 1), loop=("Bob", 0))
+            >>> unknown = SelfKnowledge.of("Who is our CFO?", direct=("Bob", 0), loop=("Ada", 1))
             >>> router = InContextRouter.from_records(ScriptedModel(["No."]), [known, unknown])
             >>> router.decide("Who wrote Persuasion?").retrieve
             False
         """
         if n < 2:
             raise InputError(f"n must be at least 2, one known and one unknown, not {n}")
-        judged = [record for record in records if not record.both_wrong]
+        judged = [record for record in records if not record.all_wrong]
         known = [record.question for record in judged if record.known]
         unknown = [record.question for record in judged if not record.known]
         return cls(model, known=_spread(known, n - n // 2), unknown=_spread(unknown, n // 2))

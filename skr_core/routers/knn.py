@@ -9,13 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skr_core.errors import InputError
-from skr_core.learning.rows import Floats, Rows, TextEmbedder
+from skr_core.learning.rows import Floats, Rows
 from skr_core.learning.signals import Signals, Training
-from skr_core.models.ngrams import NgramEmbedder
-from skr_core.ports import LanguageModel
-from skr_core.routers.fitted import FittedRouter, pack_texts, unpack_texts
-from skr_core.self_knowledge.records import SelfKnowledge, Stamp
-from skr_core.types import Decision, Effect, Neighbour, Usage
+from skr_core.models.embedders import HashingEmbedder
+from skr_core.ports import Embedder
+from skr_core.routers.fitted import FittedRouter, pack_texts, scored, unpack_texts
+from skr_core.self_knowledge.records import SelfKnowledge
+from skr_core.types import Action, Effect, Neighbour
 
 Rule = Literal["paper", "benefit"]
 
@@ -35,15 +35,23 @@ class KNNRouter(FittedRouter):
     """Compares a question with those on record; make one with `fit`.
 
     Rule ``paper``: with l known among the k nearest, a question is known iff l/(k-l) >= m/n, where
-    m and n are the numbers of known and unknown questions on record; records that neither answer
+    m and n are the numbers of known and unknown questions on record; records that no answer
     got right do not count. The score is the share of unknown neighbours minus that of all records.
 
     Rule ``benefit``: the mean measured benefit of retrieval over the k nearest, weighted by
     similarity, against a threshold. All records count.
 
+    Retrieving is the best retrieving action of the records, ``single`` or ``loop``.
+
     Example:
-        >>> known = [SelfKnowledge(f"What is {n} plus 1?", (), "", "", 1.0, 0.0) for n in range(4)]
-        >>> unknown = [SelfKnowledge(f"Who is CEO of {x} Inc?", (), "", "", 0.0, 1.0) for x in "AB"]
+        >>> known = [
+        ...     SelfKnowledge.of(f"What is {n} plus 1?", direct=("", 1), single=("", 0))
+        ...     for n in range(4)
+        ... ]
+        >>> unknown = [
+        ...     SelfKnowledge.of(f"Who is CEO of {x} Inc?", direct=("", 0), single=("", 1))
+        ...     for x in "AB"
+        ... ]
         >>> router = KNNRouter.fit(known + unknown, k=2)
         >>> decision = router.decide("Who is CEO of C Inc?")
         >>> decision.retrieve, decision.neighbours[0].effect
@@ -60,11 +68,9 @@ class KNNRouter(FittedRouter):
         *,
         rule: Rule,
         k: int,
-        threshold: float,
-        embedder: TextEmbedder,
-        stamp: Stamp,
+        **parts: Any,
     ) -> None:
-        super().__init__(embedder, stamp, threshold)
+        super().__init__(**parts)
         self.rule, self.k = rule, k
         self._rows, self._benefit, self._questions = rows, benefit, questions
 
@@ -73,7 +79,7 @@ class KNNRouter(FittedRouter):
         cls,
         records: Sequence[SelfKnowledge],
         *,
-        embedder: TextEmbedder | None = None,
+        embedder: Embedder | None = None,
         rule: Rule = "paper",
         k: int | None = None,
         threshold: float = 0.0,
@@ -82,7 +88,7 @@ class KNNRouter(FittedRouter):
 
         Args:
             records: Of self-knowledge.
-            embedder: For the questions; an `NgramEmbedder` by default.
+            embedder: For the questions; a `HashingEmbedder` by default.
             rule: See above.
             k: Neighbours that are asked, fewer where there are not as many. Chosen by leave-one-out
                 from 3 to 10 for the paper's rule, by the number of records for the other.
@@ -95,7 +101,7 @@ class KNNRouter(FittedRouter):
             raise InputError(f"no rule {rule!r}: give one of {', '.join(get_args(Rule))}")
         if k is not None and k < 1:
             raise InputError(f"k must be at least 1, not {k}")
-        embedder = embedder or NgramEmbedder()
+        embedder = embedder or HashingEmbedder()
         training = Training.of(records, embedder, drafts=False)
         return cls.of_training(training, embedder, rule=rule, k=k, threshold=threshold)
 
@@ -103,7 +109,7 @@ class KNNRouter(FittedRouter):
     def of_training(
         cls,
         training: Training,
-        embedder: TextEmbedder,
+        embedder: Embedder,
         *,
         rule: Rule = "paper",
         k: int | None = None,
@@ -111,9 +117,9 @@ class KNNRouter(FittedRouter):
     ) -> Self:
         """The same as `fit`, when the records have been embedded already."""
         if rule == "paper":
-            training = training.telling
+            training = training.informative
             if not len(training):
-                raise InputError("neither answer is right on any record, so nothing is known")
+                raise InputError("no answer is right on any record, so nothing is known")
             chosen = k or paper_k(training)
         else:
             chosen = k or min(max(len(training) // 4, BENEFIT_K.start), BENEFIT_K.stop - 1)
@@ -123,18 +129,20 @@ class KNNRouter(FittedRouter):
             training.questions,
             rule=rule,
             k=chosen,
-            threshold=threshold,
             embedder=embedder,
             stamp=training.stamp,
+            actions=training.table.pair.actions,
+            price=threshold,
+            unit=training.table.unit,
         )
 
-    def scores(self, signals: Signals) -> Floats:
-        """Score many questions at once, shape (n,)."""
+    def expected(self, signals: Signals) -> tuple[Floats, Floats]:
+        """The score of the rule for retrieval, at a cost of 1."""
         parts = [
             self._score(nearest, similarity)
             for nearest, similarity in _nearest(self._rows, signals.question, self.k)
         ]
-        return np.concatenate([np.zeros(0), *parts])
+        return scored(np.concatenate([np.zeros(0), *parts]))
 
     def _score(self, nearest: NDArray[np.int64], similarity: Floats) -> Floats:
         benefit = self._benefit[nearest]
@@ -144,39 +152,31 @@ class KNNRouter(FittedRouter):
             return weighted
         return paper_score((benefit > 0).sum(axis=1), benefit.shape[1], self._benefit > 0)
 
-    def _decide_seen(self, signals: Signals, usage: Usage) -> Decision:
-        ((nearest, similarity),) = _nearest(self._rows, signals.question, self.k)
-        score = float(self._score(nearest, similarity)[0])
+    def _reason(self, signals: Signals, score: float, threshold: float, action: Action) -> str:
+        ((nearest, _),) = _nearest(self._rows, signals.question, self.k)
         benefit = self._benefit[nearest[0]]
         if self.rule == "paper":
-            unknown = int((benefit > 0).sum())
-            share = float((self._benefit > 0).mean())
-            reason = (
-                f"{unknown} of the {len(benefit)} nearest questions needed references, "
-                f"where {share:.0%} of all did"
+            return (
+                f"{int((benefit > 0).sum())} of the {len(benefit)} nearest questions needed "
+                f"references, where {float((self._benefit > 0).mean()):.0%} of all did"
             )
-        else:
-            reason = (
-                f"retrieval changed the accuracy of the {len(benefit)} nearest questions "
-                f"by {score:+.3f}, and pays above {self.threshold:+.3f}"
-            )
-        neighbours = (
-            neighbour(self._questions[place], like, self._benefit[place])
-            for place, like in zip(nearest[0][:SHOWN], similarity[0], strict=False)
+        return (
+            f"retrieval changed the accuracy of the {len(benefit)} nearest questions "
+            f"by {score:+.3f}, and pays above {threshold:+.3f}"
         )
-        return Decision(
-            retrieve=score > self.threshold,
-            score=score,
-            threshold=self.threshold,
-            reason=reason,
-            neighbours=tuple(neighbours),
-            usage=usage,
+
+    def _neighbours(self, signals: Signals) -> tuple[Neighbour, ...]:
+        ((nearest, similarity),) = _nearest(self._rows, signals.question, self.k)
+        return tuple(
+            neighbour(self._questions[index], cosine, self._benefit[index])
+            for index, cosine in zip(nearest[0][:SHOWN], similarity[0], strict=False)
         )
 
     def _learn(self, training: Training) -> None:
+        training = training[np.flatnonzero(np.isfinite(training.benefit))]
         if self.rule == "paper":
-            training = training.telling
-        self._rows = self._rows.and_also(training.signals.question)
+            training = training.informative
+        self._rows = self._rows.concatenated(training.signals.question)
         self._benefit = np.concatenate([self._benefit, training.benefit])
         self._questions = np.concatenate([self._questions, training.questions])
 
@@ -189,12 +189,7 @@ class KNNRouter(FittedRouter):
 
     @classmethod
     def _restored(
-        cls,
-        parameters: Mapping[str, Any],
-        arrays: Mapping[str, NDArray[Any]],
-        embedder: TextEmbedder,
-        stamp: Stamp,
-        model: LanguageModel | None,
+        cls, parameters: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], **parts: Any
     ) -> Self:
         return cls(
             Rows.from_arrays("question", arrays),
@@ -202,9 +197,7 @@ class KNNRouter(FittedRouter):
             unpack_texts(arrays["questions"]),
             rule=parameters["rule"],
             k=parameters["k"],
-            threshold=parameters["threshold"],
-            embedder=embedder,
-            stamp=stamp,
+            **parts,
         )
 
 
@@ -236,7 +229,7 @@ def paper_k(training: Training) -> int:
     rows, most = training.signals.question, PAPER_K.stop - 1
     unknown = training.unknown
     right = dict.fromkeys(PAPER_K, 0.0)
-    # Equal questions come first and are passed over: as many more are looked at.
+    # Equal questions are nearest and do not count, so as many more are searched.
     spare = int(np.bincount(training.groups).max())
     start = 0
     for nearest, _ in _nearest(rows, rows[some], most + spare):
@@ -248,7 +241,7 @@ def paper_k(training: Training) -> int:
         for k in PAPER_K:
             chosen = others[:, :k]
             retrieve = paper_score(unknown[chosen].sum(axis=1), chosen.shape[1], unknown) > 0
-            right[k] += np.where(retrieve, training.augmented[asked], training.direct[asked]).sum()
+            right[k] += np.where(retrieve, training.retrieved[asked], training.direct[asked]).sum()
     return max(PAPER_K, key=lambda k: right[k])
 
 
@@ -264,18 +257,18 @@ def neighbour(question: str, similarity: float, benefit: float) -> Neighbour:
 
 
 def _nearest(rows: Rows, asked: Rows, k: int) -> Iterator[tuple[NDArray[np.int64], Floats]]:
-    """Places and cosines of the k most similar rows, best first, a block of questions at a time."""
+    """Indices and cosines of the k most similar rows, best first, in blocks of questions."""
     k = min(k, len(rows))
     block = max(1, CELLS // len(rows))
     for start in range(0, len(asked), block):
-        likeness = rows_dot(asked[start : start + block], rows)
-        nearest = np.argpartition(-likeness, k - 1, axis=1)[:, :k]
-        found = np.take_along_axis(likeness, nearest, axis=1)
+        similarity = cosines(asked[start : start + block], rows)
+        nearest = np.argpartition(-similarity, k - 1, axis=1)[:, :k]
+        found = np.take_along_axis(similarity, nearest, axis=1)
         # Of equals the earlier record comes first, so that the order is always the same.
         order = np.lexsort((nearest, -found), axis=1)
         yield np.take_along_axis(nearest, order, axis=1), np.take_along_axis(found, order, axis=1)
 
 
-def rows_dot(these: Rows, those: Rows) -> Floats:
+def cosines(these: Rows, those: Rows) -> Floats:
     """Cosines, shape (these, those), never beyond ±1 by a rounding error."""
     return np.clip(these.dot(those), -1.0, 1.0)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
 from skr_core.errors import DataError, InputError
 from skr_core.flow import Flow, arun, run
-from skr_core.learning.rows import TextEmbedder
-from skr_core.ports import LanguageModel, Retriever
-from skr_core.prompts.routing import ROUTING_PROMPT_VERSION
+from skr_core.ports import Embedder, LanguageModel, Retriever
+from skr_core.prompts.routing import ROUTING_VERSION
 from skr_core.prompts.templates import checked_question
 from skr_core.routers.saving import ROUTER_FILE, SavedRouter, read_router
 from skr_core.types import Decision
@@ -27,6 +27,9 @@ class ModelRouter(ABC):
     Args:
         model: The one that would answer; what another model knows says nothing about it.
 
+    Attributes:
+        max_rounds: Rounds of retrieval where it decides to retrieve; None is what the budget says.
+
     Example:
         >>> from skr_core.testing import ScriptedModel
         >>> class Polite(ModelRouter):
@@ -41,6 +44,7 @@ class ModelRouter(ABC):
     """
 
     kind: ClassVar[str]
+    max_rounds: int | None = None
 
     def __init__(self, model: LanguageModel) -> None:
         self._model = model
@@ -52,16 +56,17 @@ class ModelRouter(ABC):
             InputError: The question is empty.
             ModelError: The model failed.
         """
-        return run(self._decision(checked_question(question)))
+        return run(self._limited(checked_question(question)))
 
     async def adecide(self, question: str) -> Decision:
         """Decide with awaited calls."""
-        return await arun(self._decision(checked_question(question)))
+        return await arun(self._limited(checked_question(question)))
 
     def save(self, path: str | Path) -> None:
         """Write the router to a folder, without its model."""
-        stamp = {"model": self._model.name, "prompt_version": ROUTING_PROMPT_VERSION}
-        SavedRouter(self.kind, stamp, self._parameters()).write(path)
+        stamp = {"model": self._model.name, "wording": ROUTING_VERSION}
+        limit = {} if self.max_rounds is None else {"max_rounds": self.max_rounds}
+        SavedRouter(self.kind, stamp, self._parameters() | limit).write(path)
 
     @classmethod
     def load(
@@ -69,7 +74,7 @@ class ModelRouter(ABC):
         path: str | Path,
         *,
         model: LanguageModel | None = None,
-        embedder: TextEmbedder | None = None,
+        embedder: Embedder | None = None,
         retriever: Retriever | None = None,
         force: bool = False,
     ) -> Self:
@@ -92,11 +97,21 @@ class ModelRouter(ABC):
             raise InputError(f"{path} holds a {saved.kind} router, not a {cls.kind} router")
         if model is None:
             raise InputError(f"a {cls.kind} router asks a model: give model=")
-        saved.check(force=force, model=model.name, prompt_version=ROUTING_PROMPT_VERSION)
+        saved.check(force=force, model=model.name, wording=ROUTING_VERSION)
+        parameters = dict(saved.parameters)
+        limit = parameters.pop("max_rounds", None)
         try:
-            return cls(model, **saved.parameters)
+            router = cls(model, **parameters)
+            router.max_rounds = limit
+            return router
         except TypeError as error:
             raise DataError(Path(path) / ROUTER_FILE, None, str(error)) from error
+
+    def _limited(self, question: str) -> Flow[Decision]:
+        decision = yield from self._decision(question)
+        if decision.retrieve and self.max_rounds is not None:
+            return replace(decision, max_rounds=self.max_rounds)
+        return decision
 
     @abstractmethod
     def _decision(self, question: str) -> Flow[Decision]:

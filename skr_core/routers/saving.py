@@ -16,31 +16,17 @@ import numpy as np
 import orjson
 
 from skr_core.errors import DataError, InputError, StampMismatch
+from skr_core.models.embedders import HASHING_NAME, SENTENCE_TRANSFORMERS, make_embedder
+from skr_core.routers.registry import KINDS
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from skr_core.learning.rows import TextEmbedder
-    from skr_core.ports import LanguageModel, Retriever, Router
+    from skr_core.ports import Embedder, LanguageModel, Retriever, Router
 
 ROUTER_FILE = "router.json"
 ARRAYS_FILE = "arrays.npz"
-FORMAT = 1
-
-# A file names its kind; only what stands here is ever imported for it.
-KINDS = {
-    "prompt": "skr_core.routers.prompt:PromptRouter",
-    "in_context": "skr_core.routers.in_context:InContextRouter",
-    "confidence": "skr_core.routers.confidence:ConfidenceRouter",
-    "certainty_level": "skr_core.routers.certainty_level:CertaintyLevelRouter",
-    "uncertainty": "skr_core.routers.uncertainty:UncertaintyRouter",
-    "always": "skr_core.routers.constant:AlwaysRetrieve",
-    "never": "skr_core.routers.constant:NeverRetrieve",
-    "knn": "skr_core.routers.knn:KNNRouter",
-    "classifier": "skr_core.routers.classifier:ClassifierRouter",
-    "encoder": "skr_core.routers.encoder:EncoderRouter",
-    "combined": "skr_core.routers.combined:CombinedRouter",
-}
+FORMAT = 2
 
 
 @dataclass(frozen=True)
@@ -49,7 +35,8 @@ class SavedRouter:
 
     Attributes:
         kind: Which router, a key of `KINDS`.
-        stamp: Names of what the router was made with: model, retriever, embedder, prompt_version.
+        stamp: Names of what the router was made with: model, retriever, embedder, wording;
+            for the embedder also its source and the version of its sparse form.
         parameters: Plain values.
         arrays: What a fitted router has learnt.
     """
@@ -77,6 +64,32 @@ class SavedRouter:
             folder / ROUTER_FILE,
             orjson.dumps(row, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE),
         )
+
+    def embedder(self, given: Embedder | None = None, *, force: bool = False) -> Embedder:
+        """The embedder by which the router compares questions: the one given, or made again.
+
+        Args:
+            given: The user's own, needed where the router was fitted with one.
+            force: Take the one given although the router was fitted with another.
+
+        Raises:
+            InputError: It is an embedder that only the user can make.
+            StampMismatch: The one given is another.
+
+        Example:
+            >>> SavedRouter("knn", {"embedder": "hashing-1024-v1"}, {}).embedder().name
+            'hashing-1024-v1'
+        """
+        name, source = self.stamp.get("embedder", ""), self.stamp.get("embedder_source", "")
+        if given is None:
+            if not source and name != HASHING_NAME:
+                raise InputError(
+                    f"this {self.kind} router compares questions by {name!r}, which cannot be "
+                    "made here: give embedder="
+                )
+            given = make_embedder(source or name)
+        self.check(force=force, embedder=given.name, embedder_form=form_of(given))
+        return given
 
     def check(self, *, force: bool = False, **current: str) -> None:
         """Refuse to work with other things than the router was made with.
@@ -124,7 +137,12 @@ def read_router(path: str | Path) -> SavedRouter:
     try:
         row = orjson.loads(file.read_bytes())
         if row["version"] != FORMAT:
-            raise DataError(file, None, f"format {row['version']} is not known here, only {FORMAT}")
+            raise DataError(
+                file,
+                None,
+                f"this router has format {row['version']} and only {FORMAT} can be read: "
+                "make it anew with skr calibrate",
+            )
         return SavedRouter(
             kind=str(row["kind"]),
             stamp={str(key): str(value) for key, value in row["stamp"].items()},
@@ -141,8 +159,8 @@ def load_router(
     path: str | Path,
     *,
     model: LanguageModel | None = None,
-    embedder: TextEmbedder | None = None,
     retriever: Retriever | None = None,
+    embedder: Embedder | None = None,
     force: bool = False,
 ) -> Router:
     """Load any router that was saved.
@@ -150,7 +168,8 @@ def load_router(
     Args:
         path: The folder.
         model: For routers that ask a model.
-        embedder: For routers that compare questions; an `NgramEmbedder` may be left out.
+        embedder: For routers that were fitted with an embedder of the user's own; others make
+            theirs again.
         retriever: The one that will search; compared with what a fitted router was made with.
         force: Load it although it was made with another model, retriever, embedder or wording.
 
@@ -177,6 +196,27 @@ def load_router(
         path, model=model, embedder=embedder, retriever=retriever, force=force
     )
     return router
+
+
+def embedder_stamp(embedder: Embedder) -> dict[str, str]:
+    """What a saved router has to know of its embedder.
+
+    Example:
+        >>> from skr_core.models.embedders import HashingEmbedder
+        >>> embedder_stamp(HashingEmbedder())
+        {'embedder': 'hashing-1024-v1', 'embedder_form': 'ngrams-17-v1'}
+    """
+    stamp = {"embedder": embedder.name, "embedder_form": form_of(embedder)}
+    if embedder.name.startswith(SENTENCE_TRANSFORMERS):
+        source = str(getattr(embedder, "source", ""))
+        # A folder is kept by its full path, because the next process may start elsewhere.
+        stamp["embedder_source"] = str(Path(source).resolve()) if Path(source).is_dir() else source
+    return {key: value for key, value in stamp.items() if value}
+
+
+def form_of(embedder: Embedder) -> str:
+    """The version of an embedder's sparse form; empty for one that has none."""
+    return str(getattr(embedder, "sparse_name", ""))
 
 
 def _read_arrays(path: Path, digest: str) -> dict[str, NDArray[Any]]:

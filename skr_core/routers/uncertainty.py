@@ -9,11 +9,11 @@ from typing import Any, ClassVar
 
 from skr_core.answering import answer_directly
 from skr_core.errors import InputError
-from skr_core.flow import Flow, gather
+from skr_core.flow import Flow, arun, gather, run
 from skr_core.metrics.match import token_f1
 from skr_core.ports import LanguageModel
-from skr_core.replies.answer import is_refusal
-from skr_core.replies.certainty import parse_certainty
+from skr_core.prompts.templates import checked_question
+from skr_core.replies.refusal import says_unknown
 from skr_core.routers.model_router import ModelRouter, quoted
 from skr_core.types import NO_USAGE, Decision, Generation
 
@@ -43,6 +43,7 @@ class UncertaintyRouter(ModelRouter):
     """
 
     kind: ClassVar[str] = "uncertainty"
+    drafts = True
 
     def __init__(self, model: LanguageModel, *, threshold: float = 0.5, samples: int = 5) -> None:
         super().__init__(model)
@@ -52,11 +53,22 @@ class UncertaintyRouter(ModelRouter):
             raise InputError(f"samples must be at least 2, not {samples}: one agrees with itself")
         self._threshold, self._samples = threshold, samples
 
+    def decide_on(self, question: str, direct: Generation) -> Decision:
+        """Decide when the direct answer is there already, with blocking calls."""
+        return run(self._decision_on(checked_question(question), direct))
+
+    async def adecide_on(self, question: str, direct: Generation) -> Decision:
+        """The same, with awaited calls."""
+        return await arun(self._decision_on(checked_question(question), direct))
+
     def _decision(self, question: str) -> Flow[Decision]:
-        first = yield from answer_directly(self._model, question)
-        answers = [first]
-        likely = token_probability(first)
-        if says_unknown(first.text):
+        direct = yield from answer_directly(self._model, question)
+        return (yield from self._decision_on(question, direct))
+
+    def _decision_on(self, question: str, direct: Generation) -> Flow[Decision]:
+        answers = [direct]
+        likely = token_probability(direct)
+        if says_unknown(direct.text):
             score, ground = 1.0, "the model says that it does not know"
         elif likely is not None:
             score, ground = 1 - likely, f"an average token has probability {likely:.2f}"
@@ -70,8 +82,9 @@ class UncertaintyRouter(ModelRouter):
             retrieve=score > self._threshold,
             score=score,
             threshold=self._threshold,
-            reason=f"{ground}: {quoted(first.text)}",
+            reason=f"{ground}: {quoted(direct.text)}",
             usage=sum((answer.usage for answer in answers), NO_USAGE),
+            draft=direct.text,
         )
 
     def _parameters(self) -> dict[str, Any]:
@@ -85,9 +98,8 @@ def token_probability(answer: Generation) -> float | None:
         >>> token_probability(Generation("Paris", logprobs=(0.0, 0.0)))
         1.0
     """
-    if not answer.logprobs or any(map(math.isnan, answer.logprobs)):
-        return None
-    return math.exp(min(0.0, math.fsum(answer.logprobs) / len(answer.logprobs)))
+    mean = answer.mean_logprob
+    return None if mean is None else math.exp(min(0.0, mean))
 
 
 def agreement(answers: Sequence[str]) -> float:
@@ -102,13 +114,3 @@ def agreement(answers: Sequence[str]) -> float:
         for one, other in combinations(answers, 2)
     ]
     return math.fsum(pairs) / len(pairs)
-
-
-def says_unknown(answer: str) -> bool:
-    """Whether an answer says that the model does not know.
-
-    Example:
-        >>> says_unknown("I don't know.")
-        True
-    """
-    return is_refusal(answer) or parse_certainty(answer).certain is False

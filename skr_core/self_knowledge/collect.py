@@ -1,64 +1,65 @@
-"""Collecting self-knowledge (SKR §3.1): each question answered without and with references.
+"""Collecting self-knowledge (SKR §3.1): each question answered by every action, and scored.
 
-The answers come from the flows that the graph serves, so that the records tell how the user's own
-system behaves.
+The answers come from the system that is served, through the port `ActionAnswerer`, so that the
+records tell how the user's own system behaves.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-import math
-from collections.abc import Iterable, Sequence
-from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
-from hashlib import blake2b
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
-from skr_core import answering
-from skr_core.budget import MAX_REFERENCES
 from skr_core.errors import ModelError, RetrieverError
+from skr_core.files import KeyedLog
 from skr_core.flow import Flow, arun, call, gather, run
-from skr_core.plain import to_plain
-from skr_core.ports import LanguageModel, Retriever
-from skr_core.prompts.templates import PROMPT_VERSION
+from skr_core.ports import ActionAnswerer, Router
 from skr_core.questions import Question
-from skr_core.replies.answer import is_refusal
-from skr_core.self_knowledge.log import Ledger, question_key
-from skr_core.self_knowledge.progress import OnProgress, Progress, Tally
-from skr_core.self_knowledge.records import SelfKnowledge, Stamp
+from skr_core.self_knowledge.importers import record_of
+from skr_core.self_knowledge.progress import OnCollected, Progress, Tally
+from skr_core.self_knowledge.records import (
+    Outcome,
+    SelfKnowledge,
+    Statement,
+    check_same_stamp,
+    question_key,
+    row_of,
+)
 from skr_core.self_knowledge.scoring import Judge, Metric, TextMetric
-from skr_core.types import Demonstration, Generation, Reference
+from skr_core.types import NO_USAGE, Action, Answer, Stamp
 
 log = logging.getLogger(__name__)
+
+Asked = Router | Callable[[Sequence[SelfKnowledge]], Router]
+"""A router that asks the model, or what makes one of the records that it may show to the model."""
 
 
 def collect(
     questions: Iterable[Question],
+    answerer: ActionAnswerer,
     *,
-    model: LanguageModel,
-    retriever: Retriever,
     out: str | Path | None = None,
-    metric: Metric | Judge = "contains",
-    demonstrations: Sequence[Demonstration] = (),
+    metric: Metric | TextMetric | Judge = "accuracy",
+    ask: Mapping[str, Asked] | None = None,
     concurrency: int = 8,
     corpus: str = "",
-    on_progress: OnProgress | None = None,
+    on_progress: OnCollected | None = None,
 ) -> list[SelfKnowledge]:
-    """Answer each question directly and with references, and record both scores.
+    """Answer each question by every action, and record the outcomes with their scores.
 
     Run it again with the same file and it goes on where it was: what is on record is not asked
     again, what failed is. A question that occurs twice is asked once; one without a gold answer is
-    left out. Where the retriever finds nothing there is nothing to add to the direct answer.
+    left out. A question is put as `Question.asked` puts it, options included.
 
     Args:
         questions: With their gold answers.
-        model: The one to be known.
-        retriever: Finds the references.
+        answerer: The system; `skr_graphs.GraphAnswerer` is one.
         out: File the records are appended to.
         metric: How answers are scored.
-        demonstrations: Worked examples for both prompts.
+        ask: Routers that ask the model itself, by the name of their statements: each is asked once
+            a question. What they are made of leaves out the question that they are asked.
         concurrency: Questions under way at a time.
         corpus: A name for what is searched, for the stamp.
         on_progress: Told how far it is.
@@ -70,174 +71,177 @@ def collect(
         InputError: There is no such metric, or the file cannot be appended to.
         DataError: The file holds something else than records.
         StampMismatch: The file holds records made with something else.
-
-    Example:
-        >>> from skr_core.testing import MappingRetriever, ScriptedModel
-        >>> model = ScriptedModel(
-        ...     {"answer_directly": ["Bob."], "answer_with_references": ["Ada Lovelace [1]."]}
-        ... )
-        >>> retriever = MappingRetriever({"Who?": ["It was Ada Lovelace."]})
-        >>> collect([Question("1", "Who?", ("Ada",))], model=model, retriever=retriever)[0].effect
-        'helps'
     """
-    work = _collection(model, retriever, metric, demonstrations, corpus, on_progress)
-    with _open(out, work.stamp) as ledger:
-        return run(work.flow(questions, ledger, concurrency))
+    work = _collection(answerer, metric, ask, corpus, on_progress)
+    with KeyedLog(out) as file:
+        return run(work.flow(questions, file, concurrency))
 
 
 async def acollect(
     questions: Iterable[Question],
+    answerer: ActionAnswerer,
     *,
-    model: LanguageModel,
-    retriever: Retriever,
     out: str | Path | None = None,
-    metric: Metric | Judge = "contains",
-    demonstrations: Sequence[Demonstration] = (),
+    metric: Metric | TextMetric | Judge = "accuracy",
+    ask: Mapping[str, Asked] | None = None,
     concurrency: int = 8,
     corpus: str = "",
-    on_progress: OnProgress | None = None,
+    on_progress: OnCollected | None = None,
 ) -> list[SelfKnowledge]:
-    """The same as `collect`, with awaited calls.
+    """The same as `collect`, with awaited calls."""
+    work = _collection(answerer, metric, ask, corpus, on_progress)
+    opened = await asyncio.to_thread(KeyedLog, out)
+    with opened as file:
+        return await arun(work.flow(questions, file, concurrency))
 
-    Example:
-        >>> from skr_core.testing import MappingRetriever, ScriptedModel
-        >>> asyncio.run(acollect([], model=ScriptedModel(), retriever=MappingRetriever({})))
-        []
-    """
-    work = _collection(model, retriever, metric, demonstrations, corpus, on_progress)
-    opened = await asyncio.to_thread(_open, out, work.stamp)
-    with opened as ledger:
-        return await arun(work.flow(questions, ledger, concurrency))
+
+def _collection(
+    answerer: ActionAnswerer,
+    metric: Metric | TextMetric | Judge,
+    ask: Mapping[str, Asked] | None,
+    corpus: str,
+    on_progress: OnCollected | None,
+) -> _Collection:
+    scorer = TextMetric(metric) if isinstance(metric, str) else metric
+    stamp = answerer.settings.stamp(corpus=corpus, metric=scorer.name)
+    return _Collection(answerer, scorer, dict(ask or {}), stamp, on_progress)
 
 
 @dataclass(frozen=True)
 class _Collection:
-    model: LanguageModel
-    retriever: Retriever
+    answerer: ActionAnswerer
     scorer: TextMetric | Judge
-    demonstrations: Sequence[Demonstration]
+    ask: Mapping[str, Asked]
     stamp: Stamp
-    on_progress: OnProgress | None
+    on_progress: OnCollected | None
 
     def flow(
-        self, questions: Iterable[Question], ledger: Ledger | None, concurrency: int
+        self, questions: Iterable[Question], file: KeyedLog, concurrency: int
     ) -> Flow[list[SelfKnowledge]]:
         wanted: dict[str, Question] = {}
         unscored = 0
         for question in questions:
             if any(answer.strip() for answer in question.gold):
-                wanted.setdefault(question_key(question.question), question)
+                wanted.setdefault(question_key(question.asked), question)
             else:
                 unscored += 1
-        held = ledger.records if ledger is not None else {}
+        held = self._held(file)
         records = {key: held[key] for key in wanted if key in held}
         tally = Tally(
             Progress(len(wanted), len(records), len(records), unscored=unscored), self.on_progress
         )
-        new = yield from gather(
+        recorded = yield from gather(
             [
-                self._record(question, ledger, tally)
+                self._kept(key, self._outcomes(question, tally), file, tally.fail, tally.finish)
                 for key, question in wanted.items()
                 if key not in records
             ],
             concurrency,
         )
-        records |= {question_key(record.question): record for record in new if record is not None}
-        if tally.progress.failed:
+        records |= {key: record for key, record in recorded if record is not None}
+        if self.ask:
+            stated = yield from gather(
+                [
+                    self._kept(
+                        key, self._statements(wanted[key], record, records, tally), file, tally.miss
+                    )
+                    for key, record in records.items()
+                    if not self.ask.keys() <= record.statements.keys()
+                ],
+                concurrency,
+            )
+            records |= {key: record for key, record in stated if record is not None}
+        if missing := tally.progress.failed + tally.progress.missed:
             log.warning(
                 "%d of %d questions failed and are asked again by the next run; the last: %s",
-                tally.progress.failed,
+                missing,
                 len(wanted),
                 tally.progress.last_failure,
             )
         return [records[key] for key in wanted if key in records]
 
-    def _record(
-        self, question: Question, ledger: Ledger | None, tally: Tally
-    ) -> Flow[SelfKnowledge | None]:
+    def _held(self, file: KeyedLog) -> dict[str, SelfKnowledge]:
+        """What earlier runs have recorded.
+
+        Raises:
+            StampMismatch: They were made with something else.
+        """
+        held = {}
+        for number, (key, row) in enumerate(file.rows.items(), start=1):
+            held[key] = record_of(row, file.path or "records", number)
+        if held:
+            stamps = [self.stamp, *(record.stamp for record in held.values())]
+            check_same_stamp(stamps, file.path or "the records")
+        return held
+
+    def _kept(
+        self,
+        key: str,
+        making: Flow[SelfKnowledge],
+        file: KeyedLog,
+        on_failure: Callable[[str], None],
+        on_kept: Callable[[], None] = lambda: None,
+    ) -> Flow[tuple[str, SelfKnowledge | None]]:
+        """Make a record and write it down; what fails is asked again by the next run."""
         try:
-            record = yield from self._answers(question, tally)
+            record = yield from making
         except (ModelError, RetrieverError) as error:
-            tally.fail(f"{question.question}: {error}")
-            return None
-        if ledger is not None:
-            yield from call(ledger.append, ledger.aappend, record)
-        tally.finish()
-        return record
+            on_failure(f"{key}: {error}")
+            return key, None
+        yield from call(file.append, file.aappend, [{"key": key, **row_of(record)}])
+        on_kept()
+        return key, record
 
-    def _answers(self, question: Question, tally: Tally) -> Flow[SelfKnowledge]:
-        asked = question.question
-        direct = yield from answering.answer_directly(self.model, asked, self.demonstrations)
-        tally.spend(direct.usage)
-        found = yield from self._references(asked)
-        # What the graph hands to the model at most.
-        references = found[:MAX_REFERENCES]
-        augmented = Generation(direct.text)
-        if references:
-            augmented = yield from answering.answer_with_references(
-                self.model, asked, references, self.demonstrations
+    def _outcomes(self, question: Question, tally: Tally) -> Flow[SelfKnowledge]:
+        asked = question.asked
+        answers = yield from call(self.answerer.answer_each, self.answerer.aanswer_each, asked)
+        outcomes: dict[Action, Outcome] = {}
+        scores: dict[str, float] = {}
+        judging = NO_USAGE
+        for action, answer in answers.items():
+            if answer.text not in scores:  # two actions often answer the same
+                scores[answer.text], spent = yield from self.scorer.score(answer.text, question)
+                judging += spent
+            outcomes[action] = _outcome(answer, scores[answer.text])
+        # The first round of the loop is paid for once, whatever it stands for.
+        tally.spend(sum((answers[each].total_usage for each in ("direct", "loop")), judging))
+        tally.spend(answers["single"].usage.get("answer_anyway", NO_USAGE))
+        extra = {"id": question.id}
+        return SelfKnowledge(asked, question.gold, outcomes, self.stamp, extra=extra)
+
+    def _statements(
+        self,
+        question: Question,
+        record: SelfKnowledge,
+        records: Mapping[str, SelfKnowledge],
+        tally: Tally,
+    ) -> Flow[SelfKnowledge]:
+        said = dict(record.statements)
+        for name, router in self.ask.items():
+            if name in said:
+                continue
+            if not isinstance(router, Router):
+                others = [each for each in records.values() if each.question != record.question]
+                router = router(others)
+            decision = yield from call(router.decide, router.adecide, record.question)
+            tally.spend(decision.usage)
+            draft_score = None
+            if decision.draft:
+                draft_score, spent = yield from self.scorer.score(decision.draft, question)
+                tally.spend(spent)
+            said[name] = Statement(
+                decision.retrieve, decision.score, decision.usage, decision.draft, draft_score
             )
-            tally.spend(augmented.usage)
-        direct_score, judged = yield from self.scorer.score(direct.text, asked, question.gold)
-        augmented_score = direct_score
-        tally.spend(judged)
-        if references:
-            augmented_score, again = yield from self.scorer.score(
-                augmented.text, asked, question.gold
-            )
-            tally.spend(again)
-            judged += again
-        spent = {
-            "answer_directly": direct.usage,
-            "answer_with_references": augmented.usage,
-            "judge": judged,
-        }
-        extra: dict[str, Any] = {
-            "id": question.id,
-            "usage": {task: to_plain(usage) for task, usage in spent.items() if usage.calls},
-            "direct_refused": is_refusal(direct.text),
-            "augmented_refused": is_refusal(augmented.text),
-            "references": [reference.id for reference in references],
-        }
-        if direct.logprobs:
-            extra["direct_logprob"] = math.fsum(direct.logprobs) / len(direct.logprobs)
-        return SelfKnowledge(
-            question=asked,
-            gold=question.gold,
-            direct_answer=direct.text,
-            augmented_answer=augmented.text,
-            direct_score=direct_score,
-            augmented_score=augmented_score,
-            stamp=self.stamp,
-            extra=extra,
-        )
-
-    def _references(self, query: str) -> Flow[Sequence[Reference]]:
-        try:
-            return (yield from call(self.retriever.retrieve, self.retriever.aretrieve, query))
-        except Exception as error:  # whatever a user's retriever raises, the collection goes on
-            raise RetrieverError(str(error)) from error
+        return replace(record, statements=said)
 
 
-def _collection(
-    model: LanguageModel,
-    retriever: Retriever,
-    metric: Metric | Judge,
-    demonstrations: Sequence[Demonstration],
-    corpus: str,
-    on_progress: OnProgress | None,
-) -> _Collection:
-    scorer = metric if isinstance(metric, Judge) else TextMetric(metric)
-    stamp = Stamp(model.name, retriever.name, corpus, _prompt_version(demonstrations), scorer.name)
-    return _Collection(model, retriever, scorer, tuple(demonstrations), stamp, on_progress)
-
-
-def _open(out: str | Path | None, stamp: Stamp) -> AbstractContextManager[Ledger | None]:
-    return nullcontext() if out is None else Ledger(Path(out), stamp)
-
-
-def _prompt_version(demonstrations: Sequence[Demonstration]) -> str:
-    if not demonstrations:
-        return PROMPT_VERSION
-    shown = repr([to_plain(each) for each in demonstrations]).encode(errors="replace")
-    return f"{PROMPT_VERSION}-{blake2b(shown, digest_size=4).hexdigest()}"
+def _outcome(answer: Answer, score: float) -> Outcome:
+    return Outcome(
+        answer=answer.text,
+        score=score,
+        usage=answer.total_usage,
+        retrievals=float(sum(len(round_.queries) for round_ in answer.rounds)),
+        rounds=len(answer.rounds),
+        stop_reason=answer.stop_reason,
+        logprob=answer.logprob,
+    )

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from skr_core.errors import InputError
-from skr_core.self_knowledge.records import SelfKnowledge, Stamp
-from skr_core.types import Answer
+from skr_core.self_knowledge.records import Outcome, SelfKnowledge
+from skr_core.types import Action, Answer, Stamp
 
 UNSTAMPED = Stamp()
 
@@ -14,16 +14,16 @@ def record_of_feedback(
 ) -> SelfKnowledge:
     """A record of one answer that was served and judged.
 
-    Only one of both answers was given, so the other's score is what is expected of it: its mean
-    over the records collected. A right answer then counts for the way it was made, a wrong one
-    against it, and the more, the less was to be expected. ``extra["imputed"]`` names the score that
-    was not measured.
+    Only one action was taken, so the score of the other one is what is expected of it: its mean
+    over the records collected. A right answer then counts for the action that was taken, a wrong
+    one against it, and the more, the less was to be expected. ``extra["imputed"]`` names the action
+    whose score was not measured.
 
     Args:
         answer: What was served.
         right: What the user says of it.
-        expected_other: Mean score of the way that was not taken, 0 to 1: of the augmented answers
-            where the model answered directly, of the direct answers where it used references.
+        expected_other: Mean score of the action that was not taken, 0 to 1: of retrieving where the
+            model answered directly, of answering directly where it used references.
         stamp: Of the records that it joins.
 
     Raises:
@@ -38,15 +38,21 @@ def record_of_feedback(
     """
     if not 0 <= expected_other <= 1:
         raise InputError(f"expected_other must be between 0 and 1, not {expected_other}")
-    directly = answer.stop_reason == "known"
-    score = float(right)
+    taken = answer.decision.action
+    other: Action = "loop" if taken == "direct" else "direct"
+    served = Outcome(
+        answer.text,
+        float(right),
+        answer.total_usage,
+        retrievals=float(sum(len(round_.queries) for round_ in answer.rounds)),
+        rounds=len(answer.rounds),
+        stop_reason=answer.stop_reason,
+        logprob=answer.logprob,
+    )
     return SelfKnowledge(
         question=answer.question,
         gold=(),
-        direct_answer=answer.text if directly else "",
-        augmented_answer="" if directly else answer.text,
-        direct_score=score if directly else expected_other,
-        augmented_score=expected_other if directly else score,
+        outcomes={taken: served, other: Outcome("", expected_other)},
         stamp=stamp,
-        extra={"imputed": "augmented_score" if directly else "direct_score", "feedback": right},
+        extra={"imputed": other, "feedback": right},
     )

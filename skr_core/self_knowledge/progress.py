@@ -18,6 +18,7 @@ class Progress:
         recorded: Questions on record, those of earlier runs included.
         reused: Questions that earlier runs had recorded.
         failed: Questions whose model, retriever or judge failed; the next run asks them again.
+        missed: Questions on record whose statements failed; the next run asks for them again.
         unscored: Questions left out because they have no gold answer.
         usage: Spent by this run, failed questions included as far as their calls came back.
         last_failure: Why the last failed question failed.
@@ -31,6 +32,7 @@ class Progress:
     recorded: int = 0
     reused: int = 0
     failed: int = 0
+    missed: int = 0
     unscored: int = 0
     usage: Usage = NO_USAGE
     last_failure: str = ""
@@ -41,7 +43,7 @@ class Progress:
         return self.recorded + self.failed
 
 
-OnProgress = Callable[[Progress], None]
+OnCollected = Callable[[Progress], None]
 """Called at the start and after each question; one call at a time."""
 
 
@@ -59,7 +61,7 @@ class Tally:
         1
     """
 
-    def __init__(self, progress: Progress, on_progress: OnProgress | None) -> None:
+    def __init__(self, progress: Progress, on_progress: OnCollected | None) -> None:
         self.progress = progress
         self._on_progress = on_progress
         self._lock = threading.Lock()
@@ -81,6 +83,13 @@ class Tally:
         with self._lock:
             failed = self.progress.failed + 1
             self.progress = replace(self.progress, failed=failed, last_failure=why)
+            self._tell()
+
+    def miss(self, why: str) -> None:
+        """Count a question on record that lacks a statement."""
+        with self._lock:
+            missed = self.progress.missed + 1
+            self.progress = replace(self.progress, missed=missed, last_failure=why)
             self._tell()
 
     def _tell(self) -> None:

@@ -1,134 +1,156 @@
-"""The records of self-knowledge, and the file that holds them: one JSON object a line."""
+"""The records of self-knowledge, and the file that holds them: one JSON object a line.
+
+A record holds one question's outcomes by action: what the system answered, whether it was right,
+and what it cost, without retrieval (``direct``), after one round (``single``) and after as many
+rounds as it took (``loop``).
+"""
 
 from __future__ import annotations
 
 import gzip
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
-import orjson
-
-from skr_core.errors import DataError, StampMismatch
-from skr_core.files import read_jsonl
-from skr_core.types import Effect
-
-OnSkipped = Callable[[DataError], None]
-"""Told of each line that is left out."""
+from skr_core.errors import StampMismatch
+from skr_core.files import json_line
+from skr_core.texts import encodable
+from skr_core.types import ACTIONS, NO_USAGE, Action, Effect, Stamp, Usage
 
 
 @dataclass(frozen=True, slots=True)
-class Stamp:
-    """What a record was made with; records of different stamps cannot be compared.
+class Outcome:
+    """What one action answered, whether it was right, and what it cost.
 
     Attributes:
-        model: The language model's name.
-        retriever: The retriever's name.
-        corpus: What was searched, as its collector calls it.
-        prompt_version: `skr_core.prompts.templates.PROMPT_VERSION` and the demonstrations' hash.
-        metric: What the scores measure.
+        answer: Its text.
+        score: 0 to 1, by the metric of the stamp.
+        usage: Calls and tokens; None where nobody counted them.
+        retrievals: Searches; None where nobody counted them.
+        rounds: Rounds of retrieval.
+        stop_reason: Why the loop ended; empty where it is not known.
+        reasoning: The chain of thought before the answer, where there is one.
+        logprob: Mean natural-log probability of the answer's tokens, where it is known.
+        certain: What the model said of its certainty; None where it was not asked or said neither.
     """
 
-    model: str = ""
-    retriever: str = ""
-    corpus: str = ""
-    prompt_version: str = ""
-    metric: str = ""
+    answer: str
+    score: float
+    usage: Usage | None = None
+    retrievals: float | None = None
+    rounds: int = 0
+    stop_reason: str = ""
+    reasoning: str = ""
+    logprob: float | None = None
+    certain: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """What a router that asks the model itself decided on a question, while records were collected.
+
+    Attributes:
+        retrieve: Its decision, at its own threshold.
+        score: Its score, where it has one.
+        usage: What asking cost.
+        draft: The direct answer it would have served; empty where it made none.
+        draft_score: Of the draft, 0 to 1; None without a draft.
+    """
+
+    retrieve: bool
+    score: float | None = None
+    usage: Usage = NO_USAGE
+    draft: str = ""
+    draft_score: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class SelfKnowledge:
-    """One question answered without and with references, judged (SKR §3.1, equations 1 to 4).
+    """One question and what each action made of it (SKR §3.1, equations 1 to 4).
 
     Attributes:
-        question: The training question.
+        question: As it was put to the model, options included.
         gold: Its right answers.
-        direct_answer: Given without references.
-        augmented_answer: Given with what the retriever found.
-        direct_score: Of the direct answer, 0 to 1.
-        augmented_score: Of the augmented answer, 0 to 1.
+        outcomes: By action; ``direct`` and at least one that retrieves.
         stamp: What it was made with.
-        extra: Anything else that was recorded, such as usage.
+        statements: By the name of the router that asked, such as ``confidence:punish_explain``.
+        extra: Anything else that was recorded.
 
     Example:
-        >>> record = SelfKnowledge("Who?", ("Ada",), "Bob", "Ada [1].", 0.0, 1.0)
+        >>> record = SelfKnowledge.of("Who?", ["Ada"], direct=("Bob", 0), single=("Ada [1].", 1))
         >>> record.effect, record.benefit, record.known
         ('helps', 1.0, False)
     """
 
     question: str
     gold: tuple[str, ...]
-    direct_answer: str
-    augmented_answer: str
-    direct_score: float
-    augmented_score: float
+    outcomes: Mapping[Action, Outcome]
     stamp: Stamp = Stamp()
+    statements: Mapping[str, Statement] = field(default_factory=dict, hash=False)
     extra: Mapping[str, Any] = field(default_factory=dict, hash=False)
+
+    @classmethod
+    def of(
+        cls,
+        question: str,
+        gold: Sequence[str] = (),
+        *,
+        stamp: Stamp = Stamp(),
+        extra: Mapping[str, Any] | None = None,
+        **outcomes: tuple[str, float],
+    ) -> SelfKnowledge:
+        """Make a record of answers and scores alone, as tests and examples want it.
+
+        Args:
+            question: As it was put.
+            gold: Its right answers.
+            stamp: What it was made with.
+            extra: Anything else.
+            **outcomes: ``direct``, ``single`` and ``loop``, each an answer and its score.
+
+        Example:
+            >>> SelfKnowledge.of("Who?", direct=("Ada", 1.0), loop=("Bob", 0.0)).effect
+            'hurts'
+        """
+        made: dict[Action, Outcome] = {
+            action: Outcome(outcomes[action][0], float(outcomes[action][1]))
+            for action in ACTIONS
+            if action in outcomes
+        }
+        return cls(question, tuple(gold), made, stamp, extra=dict(extra or {}))
+
+    @property
+    def direct(self) -> Outcome:
+        """The answer without references."""
+        return self.outcomes["direct"]
+
+    @property
+    def retrieved(self) -> Outcome:
+        """The answer of always retrieving: ``loop`` where it is on record, else ``single``."""
+        return self.outcomes["loop" if "loop" in self.outcomes else "single"]
 
     @property
     def benefit(self) -> float:
-        """Augmented minus direct score, -1 to 1."""
-        return self.augmented_score - self.direct_score
+        """Score with retrieval minus score without, -1 to 1."""
+        return self.retrieved.score - self.direct.score
 
     @property
     def effect(self) -> Effect:
         """What retrieval did to the score."""
-        if self.augmented_score == self.direct_score:
+        if self.benefit == 0:
             return "same"
-        return "helps" if self.augmented_score > self.direct_score else "hurts"
+        return "helps" if self.benefit > 0 else "hurts"
 
     @property
     def known(self) -> bool:
         """Whether the direct answer is at least as good (SKR equation 4)."""
-        return self.direct_score >= self.augmented_score
+        return self.benefit <= 0
 
     @property
-    def both_wrong(self) -> bool:
-        """Whether neither answer has any merit; known by equation 4 alone, dropped by SKR."""
-        return self.direct_score == self.augmented_score == 0
-
-
-def read_self_knowledge(
-    path: str | Path,
-    *,
-    skip_bad: bool = False,
-    mixed_stamps: bool = False,
-    on_skipped: OnSkipped | None = None,
-) -> list[SelfKnowledge]:
-    """Read records, plain or gzip-compressed.
-
-    A line is either what `write_self_knowledge` writes, or a pair of recorded answers:
-    ``question``, ``gold``, ``answer_direct``, ``answer_retrieved``, ``correct_direct``,
-    ``correct_retrieved``, and where known ``model``, ``retriever`` and ``extra``. A pair that was
-    never judged on one side (a null) compares nothing and counts as a bad line.
-
-    Args:
-        path: The file.
-        skip_bad: Leave out bad lines instead of raising.
-        mixed_stamps: Allow records that were not all made with the same.
-        on_skipped: Told of each bad line that is left out.
-
-    Raises:
-        InputError: There is no such file.
-        DataError: A line is bad, or none is a record.
-        StampMismatch: The records were made with different models, retrievers or metrics.
-
-    Example:
-        >>> import tempfile
-        >>> path = Path(tempfile.mkdtemp()) / "pairs.jsonl"
-        >>> row = {"question": "Who?", "gold": ["Ada"], "answer_direct": "Bob",
-        ...        "answer_retrieved": "Ada", "correct_direct": False, "correct_retrieved": True}
-        >>> _ = path.write_bytes(orjson.dumps(row))
-        >>> read_self_knowledge(path)[0].benefit
-        1.0
-    """
-    records = list(_read(Path(path), skip_bad, on_skipped))
-    if not records:
-        raise DataError(path, None, "there is no record of self-knowledge in this file")
-    if not mixed_stamps:
-        check_same_stamp([record.stamp for record in records], path)
-    return records
+    def all_wrong(self) -> bool:
+        """Whether no answer has any merit; known by equation 4 alone, dropped by SKR."""
+        return all(outcome.score == 0 for outcome in self.outcomes.values())
 
 
 def write_self_knowledge(path: str | Path, records: Iterable[SelfKnowledge]) -> None:
@@ -137,35 +159,41 @@ def write_self_knowledge(path: str | Path, records: Iterable[SelfKnowledge]) -> 
     Example:
         >>> import tempfile
         >>> path = Path(tempfile.mkdtemp()) / "records.jsonl"
-        >>> write_self_knowledge(path, [SelfKnowledge("Who?", ("Ada",), "Ada", "Bob", 1.0, 0.0)])
-        >>> read_self_knowledge(path)[0].effect
-        'hurts'
+        >>> write_self_knowledge(path, [SelfKnowledge.of("Who?", direct=("A", 1), single=("B", 0))])
+        >>> path.read_bytes().count(b"\\n")
+        1
     """
     path = Path(path)
     with gzip.open(path, "wb") if path.suffix == ".gz" else path.open("wb") as file:
-        file.writelines(record_line(record) for record in records)
+        file.writelines(json_line(row_of(record)) for record in records)
 
 
-def record_line(record: SelfKnowledge) -> bytes:
-    """A record as one line; `effect` and `both_wrong` are written for human readers alone.
+def row_of(record: SelfKnowledge) -> dict[str, Any]:
+    """A record as plain values; `effect` is written for human readers alone.
 
     Example:
-        >>> b'"effect":"same"' in record_line(SelfKnowledge("Who?", (), "Ada", "Ada", 1.0, 1.0))
-        True
+        >>> row_of(SelfKnowledge.of("Who?", direct=("Ada", 1), single=("Ada", 1)))["effect"]
+        'same'
     """
-    row = {
+    return {
         "question": record.question,
         "gold": list(record.gold),
-        "direct_answer": record.direct_answer,
-        "augmented_answer": record.augmented_answer,
-        "direct_score": record.direct_score,
-        "augmented_score": record.augmented_score,
         "effect": record.effect,
-        "both_wrong": record.both_wrong,
+        "outcomes": {action: asdict(outcome) for action, outcome in record.outcomes.items()},
+        "statements": {name: asdict(said) for name, said in record.statements.items()},
         "stamp": asdict(record.stamp),
         "extra": dict(record.extra),
     }
-    return orjson.dumps(encodable(row), option=orjson.OPT_APPEND_NEWLINE)
+
+
+def question_key(question: str) -> str:
+    """What makes two questions the same: their words, whatever the case and the space between.
+
+    Example:
+        >>> question_key("Who  wrote Emma?") == question_key("who wrote emma? ")
+        True
+    """
+    return " ".join(encodable(question).casefold().split())
 
 
 def check_same_stamp(stamps: Sequence[Stamp], source: str | Path) -> None:
@@ -185,81 +213,3 @@ def check_same_stamp(stamps: Sequence[Stamp], source: str | Path) -> None:
                 f"({', '.join(repr(value) for value in values)}), so their scores do not "
                 "compare: keep those of one, or allow mixed stamps"
             )
-
-
-def encodable(value: Any) -> Any:
-    """The value with what UTF-8 cannot hold (lone surrogates of model output) replaced.
-
-    Example:
-        >>> encodable({"said": ["Paris" + chr(0xD800)]})
-        {'said': ['Paris?']}
-    """
-    if isinstance(value, str):
-        return value.encode("utf-8", "replace").decode()
-    if isinstance(value, Mapping):
-        return {encodable(str(key)): encodable(each) for key, each in value.items()}
-    if isinstance(value, list | tuple):
-        return [encodable(each) for each in value]
-    return value
-
-
-def _read(path: Path, skip_bad: bool, on_skipped: OnSkipped | None) -> Iterator[SelfKnowledge]:
-    for number, row in read_jsonl(path, skip_bad=skip_bad):
-        try:
-            yield _record(path, number, row)
-        except DataError as error:
-            if not skip_bad:
-                raise
-            if on_skipped is not None:
-                on_skipped(error)
-
-
-def _record(path: Path, number: int, row: Mapping[str, Any]) -> SelfKnowledge:
-    pair = "answer_direct" in row
-    names = _PAIR if pair else _OWN
-
-    def wrong(name: str, what: str) -> DataError:
-        return DataError(path, number, f'the field "{name}" must be {what}')
-
-    def text(name: str) -> str:
-        value = row.get(name)
-        if value is None and pair:  # a recorded model that said nothing
-            return ""
-        if not isinstance(value, str):
-            raise wrong(name, "a text")
-        return value
-
-    def score(name: str) -> float:
-        value = row.get(name)
-        if not isinstance(value, bool | int | float) or not 0 <= value <= 1:
-            raise wrong(name, f"a number from 0 to 1, not {value!r}")
-        return float(value)
-
-    question = row.get("question")
-    if not isinstance(question, str) or not question.strip():
-        raise wrong("question", "a text that is not empty")
-    gold = row.get("gold") or ()
-    gold = (gold,) if isinstance(gold, str) else gold
-    if not isinstance(gold, list | tuple) or not all(isinstance(each, str) for each in gold):
-        raise wrong("gold", "a list of texts")
-    stamped = row if pair else row.get("stamp")
-    stamped = stamped if isinstance(stamped, Mapping) else {}
-    extra = row.get("extra")
-    extra = dict(extra) if isinstance(extra, Mapping) else {}
-    if pair:
-        extra |= {name: row[name] for name in _PAIR_EXTRA if name in row}
-    return SelfKnowledge(
-        question=question.strip(),
-        gold=tuple(gold),
-        direct_answer=text(names[0]),
-        augmented_answer=text(names[1]),
-        direct_score=score(names[2]),
-        augmented_score=score(names[3]),
-        stamp=Stamp(**{each.name: str(stamped.get(each.name) or "") for each in fields(Stamp)}),
-        extra=extra,
-    )
-
-
-_OWN = ("direct_answer", "augmented_answer", "direct_score", "augmented_score")
-_PAIR = ("answer_direct", "answer_retrieved", "correct_direct", "correct_retrieved")
-_PAIR_EXTRA = ("id", "source", "confidence_raw", "passages")

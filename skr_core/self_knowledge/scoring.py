@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Literal, get_args
 
 from skr_core.answering import generate
 from skr_core.errors import InputError, ModelError
 from skr_core.flow import Flow
-from skr_core.metrics.match import contains_gold, exact_match, token_f1
+from skr_core.metrics.match import contains_gold, exact_match, is_right, token_f1
 from skr_core.ports import LanguageModel
-from skr_core.prompts.routing import ask_is_right
-from skr_core.texts import normalise
+from skr_core.prompts.judging import ask_is_right, judge_name
+from skr_core.questions import Question
+from skr_core.replies.choice import choice_match, implied_choices
+from skr_core.replies.verdict import parse_right
 from skr_core.types import NO_USAGE, Usage
 
-Metric = Literal["contains", "exact_match", "f1", "choice"]
+Metric = Literal["accuracy", "contains", "exact_match", "f1", "choice"]
 METRICS: tuple[Metric, ...] = get_args(Metric)
+"""The names of the metrics that call nothing; the first is the default."""
 
 
 class Judge:
@@ -25,24 +27,36 @@ class Judge:
     Args:
         model: The judge, preferably another than the one that is judged.
 
+    Attributes:
+        name: Of the model and the wording, so that scores given in other words are told apart.
+
     Example:
         >>> from skr_core.flow import run
         >>> from skr_core.testing import ScriptedModel
-        >>> run(Judge(ScriptedModel(["Right."])).score("It was Ada L.", "Who?", ["Ada"]))[0]
+        >>> judge = Judge(ScriptedModel(["Right."]))
+        >>> run(judge.score("It was Ada L.", Question("1", "Who?", ("Ada",))))[0]
         1.0
     """
 
     def __init__(self, model: LanguageModel) -> None:
         self._model = model
-        self.name = f"judge:{model.name}"
+        self.name = judge_name(model.name)
 
-    def score(self, answer: str, question: str, gold: Sequence[str]) -> Flow[tuple[float, Usage]]:
+    def score(self, answer: str, question: Question) -> Flow[tuple[float, Usage]]:
         """Ask for one verdict.
+
+        Args:
+            answer: What was answered.
+            question: With its gold answers.
+
+        Returns:
+            1 where the answer is right and 0 where it is not, and what asking cost.
 
         Raises:
             ModelError: The judge failed, or gave no verdict.
         """
-        reply = yield from generate(self._model, ask_is_right(question, gold, answer))
+        prompt = ask_is_right(question.question, question.gold, answer)
+        reply = yield from generate(self._model, prompt)
         verdict = parse_right(reply.text)
         if verdict is None:
             raise ModelError(f"the judge said neither right nor wrong: {reply.text[:80]!r}")
@@ -53,87 +67,55 @@ class TextMetric:
     """A metric that compares texts, by its name.
 
     Args:
-        name: ``contains`` a gold answer (W2R §3), ``exact_match`` (SKR §3.1), ``f1`` of words, or
-            ``choice``, which compares the option chosen: a letter, true or false, yes or no.
+        name: ``accuracy``, the right option where the question has options and a gold answer
+            within the answer where it has none, as evaluation measures it; ``contains`` a gold
+            answer (W2R §3); ``exact_match`` (SKR §3.1); ``f1`` of words; or ``choice``, which
+            compares the option chosen, also where the gold answers alone imply the options: a
+            letter, true or false, yes or no.
 
     Raises:
         InputError: There is no such metric.
 
     Example:
         >>> from skr_core.flow import run
-        >>> run(TextMetric("exact_match").score("the Seine.", "Which river?", ["Seine"]))[0]
+        >>> asked = Question("1", "Which river?", ("Seine",))
+        >>> run(TextMetric("exact_match").score("the Seine.", asked))[0]
+        1.0
+        >>> run(TextMetric().score("It is the Seine.", asked))[0]
         1.0
     """
 
-    def __init__(self, name: Metric) -> None:
+    def __init__(self, name: Metric = METRICS[0]) -> None:
         if name not in METRICS:
             raise InputError(f"no metric {name!r}: give one of {', '.join(METRICS)}, or a Judge")
         self.name: str = name
         self._measure = _MEASURES[name]
 
-    def score(self, answer: str, question: str, gold: Sequence[str]) -> Flow[tuple[float, Usage]]:
-        """Compare; calls nothing."""
+    def score(self, answer: str, question: Question) -> Flow[tuple[float, Usage]]:
+        """Compare; calls nothing.
+
+        Args:
+            answer: What was answered.
+            question: With its gold answers.
+
+        Returns:
+            The score, 0 to 1, and no usage.
+        """
         yield from ()
-        return float(self._measure(answer, gold)), NO_USAGE
+        return float(self._measure(question, answer)), NO_USAGE
 
 
-def parse_right(text: str) -> bool | None:
-    """A judge's verdict: its reply's first word, right or wrong; None for anything else.
-
-    Example:
-        >>> parse_right("Wrong: it was Bob.")
-        False
-        >>> parse_right("It may be right or wrong.") is None
-        True
-    """
-    match = re.match(
-        r"\W*(?:(right|correct)|wrong|incorrect)\b(?! ?(?:/|or\b))", text, re.IGNORECASE
-    )
-    return None if match is None else match.group(1) is not None
+def _choice(question: Question, answer: str) -> bool:
+    """Whether the right option is chosen; compared as text where nothing implies options."""
+    if question.choices or implied_choices(question.gold):
+        return choice_match(answer, question.gold, question.choices)
+    return contains_gold(answer, question.gold)
 
 
-def choice(answer: str, gold: Sequence[str]) -> bool:
-    """Whether the option that an answer chooses is right (SKR Table 4: options, true, yes).
-
-    The option is looked for after the last "answer is"; an answer's later words outweigh earlier
-    ones. Gold that is no option is compared as by `contains_gold`.
-
-    Example:
-        >>> choice("It is not true of 1735. So the answer is false.", ["False"])
-        True
-        >>> choice("(B) They grow in a field.", ["A"])
-        False
-    """
-    options = {option for each in gold if (option := _gold_option(each))}
-    if not options:
-        return contains_gold(answer, gold)
-    return _chosen(answer) in options
-
-
-def _gold_option(gold: str) -> str | None:
-    bare = normalise(gold)
-    if bare in _WORDS:
-        return bare
-    # The article rule of `normalise` would eat the option A.
-    letter = re.fullmatch(r"\W*([A-Ha-h])\W*|\(?([A-H])[).:]\s.*", gold.strip(), re.DOTALL)
-    return (letter.group(1) or letter.group(2)).lower() if letter else None
-
-
-def _chosen(answer: str) -> str | None:
-    *_, said = _CONCLUSION.split(answer)
-    alone = re.fullmatch(r"\W*([A-Ha-h])\W*", said)
-    if alone:
-        return alone.group(1).lower()
-    found = _OPTION.findall(said) or _OPTION.findall(answer)
-    return next(filter(None, found[-1])).lower() if found else None
-
-
-_WORDS = {"true", "false", "yes", "no"}
-_CONCLUSION = re.compile(r"\banswer(?:\s+to\s+[^.\n]{0,80}?)?\s*(?:is\b|:)", re.IGNORECASE)
-_OPTION = re.compile(r"\(([A-Ha-h])\)|(?<![\w'])([A-H])[).:](?=\s|$)|\b((?i:true|false|yes|no))\b")
-_MEASURES: dict[Metric, Callable[[str, Sequence[str]], bool | float]] = {
-    "contains": contains_gold,
-    "exact_match": exact_match,
-    "f1": token_f1,
-    "choice": choice,
+_MEASURES: dict[Metric, Callable[[Question, str], bool | float]] = {
+    "accuracy": is_right,
+    "contains": lambda question, answer: contains_gold(answer, question.gold),
+    "exact_match": lambda question, answer: exact_match(answer, question.gold),
+    "f1": lambda question, answer: token_f1(answer, question.gold),
+    "choice": _choice,
 }

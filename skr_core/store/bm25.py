@@ -77,8 +77,9 @@ class BM25Index:
         """Rank passages for a query.
 
         Returns:
-            At most `limit` pairs of id and score, best first, earlier additions first among
-            equals. A passage that shares no word with the query is left out.
+            At most `limit` pairs of id and score, best first, by id among equals, so that the
+            order of additions changes nothing. A passage that shares no word with the query is
+            left out.
         """
         import numpy as np
 
@@ -89,9 +90,8 @@ class BM25Index:
         if limit == 0:
             return []
         least = np.partition(scores, -limit)[-limit]
-        candidates = np.flatnonzero(scores >= least)
-        best = candidates[np.argsort(-scores[candidates], kind="stable")[:limit]]
-        return [(ids[place], float(scores[place])) for place in best.tolist()]
+        candidates = [(ids[i], float(scores[i])) for i in np.flatnonzero(scores >= least).tolist()]
+        return sorted(candidates, key=lambda each: (-each[1], each[0]))[:limit]
 
     def _insert(self, identity: str, counts: Counter[str]) -> None:
         place = len(self._ids)

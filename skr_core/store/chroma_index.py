@@ -30,7 +30,17 @@ COLLECTION = "references"
 # With Chroma's defaults the index misses almost half of the true ten nearest of random vectors;
 # with these it finds 99 of 100.
 CONFIGURATION = {
-    "hnsw": {"space": "cosine", "ef_construction": 200, "max_neighbors": 32, "ef_search": 400}
+    "hnsw": {
+        "space": "cosine",
+        "ef_construction": 200,
+        "max_neighbors": 32,
+        "ef_search": 400,
+        # The index is written with every addition. With the defaults up to a thousand rows wait in
+        # the database, each opening inserts them into the graph with several threads, and the graph
+        # differs from opening to opening, and with it what some questions find.
+        "batch_size": 2,
+        "sync_threshold": 2,
+    }
 }
 BATCH_SIZE = 1000
 EMBEDDER_KEY = "skr_embedder"

@@ -18,7 +18,7 @@ from skr_core.models.embedders import HashingEmbedder, probe
 from skr_core.references.storable import searchable, storable_reference
 from skr_core.store.chroma_index import BATCH_SIZE, COLLECTION, ChromaIndex, connect_server
 from skr_core.store.folder import StoreFolder, open_index
-from skr_core.store.hybrid_search import HybridSearch, Search, check_options
+from skr_core.store.hybrid_search import HybridSearch, SearchMode, check_options
 from skr_core.texts import encodable
 from skr_core.types import Reference
 
@@ -53,7 +53,7 @@ class ChromaStore:
         self,
         index: ChromaIndex,
         embedder: Embedder,
-        search: Search,
+        search: SearchMode,
         k: int,
         folder: StoreFolder | None = None,
     ) -> None:
@@ -70,7 +70,7 @@ class ChromaStore:
         path: str | Path,
         *,
         embedder: Embedder | None = None,
-        search: Search = "hybrid",
+        search: SearchMode = "hybrid",
         k: int = 10,
     ) -> ChromaStore:
         """Open a store in a folder, or make one.
@@ -102,7 +102,7 @@ class ChromaStore:
         path: str | Path,
         *,
         embedder: Embedder | None = None,
-        search: Search = "hybrid",
+        search: SearchMode = "hybrid",
         k: int = 10,
     ) -> ChromaStore:
         """Make a folder's index again from its journal, also with another embedder, and open it.
@@ -133,7 +133,7 @@ class ChromaStore:
         *,
         collection: str = COLLECTION,
         embedder: Embedder | None = None,
-        search: Search = "hybrid",
+        search: SearchMode = "hybrid",
         k: int = 10,
     ) -> ChromaStore:
         """Use a server started with ``chroma run``, which many processes may share.
@@ -159,7 +159,7 @@ class ChromaStore:
 
     @classmethod
     def ephemeral(
-        cls, *, embedder: Embedder | None = None, search: Search = "hybrid", k: int = 10
+        cls, *, embedder: Embedder | None = None, search: SearchMode = "hybrid", k: int = 10
     ) -> ChromaStore:
         """A store apart from every other, gone when it is closed or no longer used.
 

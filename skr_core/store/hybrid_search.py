@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal, get_args
 
 from skr_core.errors import InputError
-from skr_core.flow import Flow, call
+from skr_core.flow import Flow, call, run
 from skr_core.references.fusion import reciprocal_rank_fusion
 from skr_core.references.storable import keyworded
 from skr_core.store.bm25 import BM25Index
 from skr_core.store.chroma_index import ChromaIndex, in_thread
-from skr_core.types import Reference
 
 if TYPE_CHECKING:
     from skr_core.ports import Embedder
 
-Search = Literal["hybrid", "dense", "bm25"]
+SearchMode = Literal["hybrid", "dense", "bm25"]
 Ranked = list[tuple[str, float | None]]
 """Ids, best first, with their scores; fused ranks have none."""
 
@@ -35,9 +35,10 @@ class HybridSearch:
         k: How many ids a query gets at most.
     """
 
-    def __init__(self, index: ChromaIndex, embedder: Embedder, search: Search, k: int) -> None:
+    def __init__(self, index: ChromaIndex, embedder: Embedder, search: SearchMode, k: int) -> None:
         self._index, self._embedder, self._search, self._k = index, embedder, search, k
         self._keywords = BM25Index()
+        self._reading = threading.Lock()
         self._dense_weight = float(getattr(embedder, "fusion_weight", 1.0))
 
     def rank(self, query: str) -> Flow[Ranked]:
@@ -59,24 +60,34 @@ class HybridSearch:
     def _catch_up(self) -> Flow[None]:
         """Give the keyword index what the collection has gained, also through others."""
         total = yield from self._index.count()
-        if total < len(self._keywords):  # somebody deleted from it
-            self._keywords = BM25Index()
-        while (start := len(self._keywords)) < total:
-            page = yield from self._index.page(start)
-            pairs = [(item.id, keyworded(item)) for item in page]
-            yield from in_thread(self._keywords.add, pairs)
-            if len(self._keywords) == start:
-                return
+        if total != len(self._keywords):
+            # The whole in one thread, which awaits nothing while it holds the lock: neither a
+            # cancelled task nor a pool of threads that all wait can keep the lock for ever.
+            yield from in_thread(self._read_pages)
+
+    def _read_pages(self) -> None:
+        with self._reading:
+            total = run(self._index.count())
+            # Where somebody has deleted from the collection, all is read again.
+            keywords = self._keywords if total >= len(self._keywords) else BM25Index()
+            while (start := len(keywords)) < total:
+                page = run(self._index.page(start))
+                keywords.add((item.id, keyworded(item)) for item in page)
+                if len(keywords) == start:
+                    break
+            self._keywords = keywords
 
 
-def check_options(search: Search, k: int) -> None:
+def check_options(search: SearchMode, k: int) -> None:
     """Refuse a search that is none, and a k below 1.
 
     Raises:
         InputError: One of them is.
     """
-    if search not in get_args(Search):
-        raise InputError(f"search is {search!r}, but must be one of {', '.join(get_args(Search))}")
+    if search not in get_args(SearchMode):
+        raise InputError(
+            f"search is {search!r}, but must be one of {', '.join(get_args(SearchMode))}"
+        )
     if k < 1:
         raise InputError(f"k is {k}, but must be at least 1")
 
@@ -84,7 +95,6 @@ def check_options(search: Search, k: int) -> None:
 def _fuse(
     worded: Sequence[tuple[str, float]], near: Sequence[tuple[str, float]], dense_weight: float
 ) -> Ranked:
-    # Only the ids are known so far; what is kept is fetched once, after the fusion.
-    rankings = [[Reference(identity, "") for identity, _ in ranking] for ranking in (worded, near)]
+    rankings = [[identity for identity, _ in ranking] for ranking in (worded, near)]
     fused = reciprocal_rank_fusion(rankings, weights=(1.0, dense_weight))
-    return [(reference.id, None) for reference in fused]
+    return [(identity, None) for identity in fused]

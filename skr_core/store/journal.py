@@ -6,15 +6,16 @@ before it is acknowledged; a process killed while writing leaves at most one tor
 
 from __future__ import annotations
 
-import os
 import threading
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import orjson
 
-from skr_core.errors import DataError, StoreError
+from skr_core.errors import DataError
+from skr_core.files import AppendOnlyFile, cut_torn_line, json_line, replace_file
 from skr_core.types import Reference
 
 FORMAT = 1
@@ -47,16 +48,15 @@ class Journal:
     """
 
     def __init__(self, path: Path, embedder: str) -> None:
-        self._path = path
         self._lock = threading.Lock()
         check_beginning(path)
-        _cut_torn_line(path)
+        cut_torn_line(path)
         if not path.exists() or path.stat().st_size == 0:
-            _write_header(path, embedder)
+            replace_file(path, _header(embedder))
         with path.open("rb") as file:
             self.embedder = _parse_header(file.readline(), path)
         self.ids = dict.fromkeys(reference.id for reference in read_journal(path))
-        self._file = path.open("ab", buffering=0)
+        self._file = AppendOnlyFile(path)
 
     def __enter__(self) -> Journal:
         return self
@@ -65,18 +65,16 @@ class Journal:
         self.close()
 
     def append(self, references: Sequence[Reference]) -> None:
-        """Record references; returns when they are on the disk. Known ids are passed over."""
+        """Record references; returns when they are on the disk. Known ids are passed over.
+
+        Raises:
+            StoreError: The disk does not take them; the file is as it was before.
+        """
         with self._lock:
             new = {item.id: item for item in references if item.id not in self.ids}
             if not new:
                 return
-            end = os.fstat(self._file.fileno()).st_size
-            try:
-                self._file.write(b"".join(_encode(reference) for reference in new.values()))
-                os.fsync(self._file.fileno())
-            except OSError as error:
-                os.ftruncate(self._file.fileno(), end)  # no half line in the middle of the file
-                raise StoreError(f"{self._path} cannot be written: {error}") from error
+            self._file.append(b"".join(map(_encode, new.values())))
             self.ids.update(dict.fromkeys(new))
 
     def close(self) -> None:
@@ -124,27 +122,20 @@ def rewrite_journal(path: Path, embedder: str) -> None:
         DataError: This is no journal.
     """
     check_beginning(path)
-    _cut_torn_line(path)
-    draft = path.with_suffix(".draft")
-    with path.open("rb") as old, draft.open("wb") as new:
+    cut_torn_line(path)
+    with path.open("rb") as old:
         next(old, None)
-        new.write(_header(embedder))
-        new.writelines(old)
-        new.flush()
-        os.fsync(new.fileno())
-    draft.replace(path)
-    _sync_folder(path.parent)
+        replace_file(path, chain([_header(embedder)], old))
 
 
 def _encode(reference: Reference) -> bytes:
-    return orjson.dumps(
+    return json_line(
         {
             "id": reference.id,
             "title": reference.title,
             "text": reference.text,
-            "metadata": dict(reference.metadata),
-        },
-        option=orjson.OPT_APPEND_NEWLINE,
+            "metadata": reference.metadata,
+        }
     )
 
 
@@ -157,16 +148,7 @@ def _decode(line: bytes, path: Path, number: int) -> Reference:
 
 
 def _header(embedder: str) -> bytes:
-    row = {"format": FORMAT, "embedder": embedder}
-    return orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE)
-
-
-def _write_header(path: Path, embedder: str) -> None:
-    with path.open("wb") as file:
-        file.write(_header(embedder))
-        file.flush()
-        os.fsync(file.fileno())
-    _sync_folder(path.parent)
+    return json_line({"format": FORMAT, "embedder": embedder})
 
 
 def _parse_header(line: bytes, path: Path) -> str:
@@ -177,29 +159,3 @@ def _parse_header(line: bytes, path: Path) -> str:
         return str(row["embedder"])
     except (orjson.JSONDecodeError, KeyError, TypeError) as error:
         raise DataError(path, 1, NO_JOURNAL) from error
-
-
-def _cut_torn_line(path: Path) -> None:
-    """Remove what stands after the last line end: it was never acknowledged."""
-    if not path.exists():
-        return
-    with path.open("r+b") as file:
-        end = file.seek(0, os.SEEK_END)
-        while end:
-            start = max(0, end - 65_536)
-            file.seek(start)
-            line_end = file.read(end - start).rfind(b"\n")
-            if line_end >= 0:
-                end = start + line_end + 1
-                break
-            end = start
-        file.truncate(end)
-
-
-def _sync_folder(folder: Path) -> None:
-    """Make a new or renamed file's name survive a power cut."""
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

@@ -92,9 +92,9 @@ def test_a_context_in_json_and_its_schema(server: str) -> None:
         (assistant,) = client.assistants.search()
         schemas = client.assistants.get_schemas(assistant["assistant_id"])
         fields = schemas["context_schema"]["properties"]
-        assert {"budget", "abstain"} <= set(fields)
+        assert {"budget", "when_insufficient"} <= set(fields)
         assert not {"model", "retriever", "router"} & set(fields)
-        context = {"budget": {"max_rounds": 1}, "abstain": True}
+        context = {"budget": {"max_rounds": 1}, "when_insufficient": "refuse"}
         output = client.runs.wait(None, "skr", input=INPUT, context=context)
         assert len(output["rounds"]) == 1
 

@@ -88,7 +88,7 @@ async def test_a_run_s_config_replaces_router_budget_reflector_and_abstention(sa
     assert "Library" not in seen.names
     configurable = {
         "budget": {"max_rounds": 1},
-        "abstain": True,
+        "when_insufficient": "refuse",
         "reflector": RefusalReflector(),
     }
     seen = Starts()
@@ -250,7 +250,12 @@ def test_schemas_and_drawing() -> None:
     assert [each["type"] for each in chain.get_input_jsonschema()["anyOf"]] == ["string", "object"]
     assert chain.get_output_jsonschema()["type"] == "string"
     configurable = chain.config_schema().model_json_schema()["$defs"]["Configurable"]
-    assert sorted(configurable["properties"]) == ["abstain", "budget", "reflector", "router"]
+    assert sorted(configurable["properties"]) == [
+        "budget",
+        "reflector",
+        "router",
+        "when_insufficient",
+    ]
     assert chain.get_name() == "skr"
     drawn = (chain | RunnableLambda(str.upper)).get_graph().draw_mermaid()
     assert "follow_up" in drawn

@@ -113,7 +113,9 @@ async def test_stock_fakes(ask: Ask) -> None:
 
 
 async def test_the_options_reach_the_graph(ask: Ask) -> None:
-    response = await ask(Search(), llm=Speaker(), budget=Budget(max_rounds=1), abstain=True)
+    response = await ask(
+        Search(), llm=Speaker(), budget=Budget(max_rounds=1), when_insufficient="refuse"
+    )
     assert response.response == REFUSAL
     llm = Speaker(lambda prompt: "sufficient" if "Draft" in prompt else "Yes.")
     response = await ask(Search(), llm=llm, reflector=JudgeReflector(LlamaIndexModel(llm)))

@@ -14,7 +14,7 @@ import pytest
 from langchain_openai import ChatOpenAI
 from llama_index.core.base.response.schema import AsyncStreamingResponse, StreamingResponse
 
-from langchain_skr import create_skr_chain, create_skr_graph
+from langchain_skr import create_skr_chain
 from langchain_skr.adapters import LangChainModel
 from llamaindex_skr import LlamaIndexModel, SKRQueryEngine, openai_like
 from llamaindex_skr.responses import METADATA
@@ -25,6 +25,7 @@ from skr_core.plain import to_plain
 from skr_core.ports import LanguageModel
 from skr_core.prompts.templates import QUERY_LEAD
 from skr_core.routers import AlwaysRetrieve, NeverRetrieve
+from skr_core.settings import Settings
 from skr_core.store.chroma_store import ChromaStore
 from skr_core.types import Answer, Decision
 from skr_graphs import GraphAnswerer
@@ -66,7 +67,7 @@ def both(request: pytest.FixtureRequest, store: ChromaStore) -> Both:
     async def both(
         question: str, chat: LanguageModel, llm: LanguageModel, **options: Any
     ) -> tuple[Result, Result]:
-        answerer = GraphAnswerer(create_skr_graph(chat, store, **options))
+        answerer = GraphAnswerer(Settings.of(chat, store, **options))
         chain = create_skr_chain(chat, store, **options)
         engine = SKRQueryEngine.from_defaults(store, llm=llm, streaming=streaming, **options)
         if sync:
@@ -112,7 +113,7 @@ async def test_both_plugins_agree(both: Both, router: Any, question: str) -> Non
     "options",
     [
         {"budget": Budget(max_rounds=1)},
-        {"budget": Budget(max_calls=2), "abstain": True},
+        {"budget": Budget(max_calls=2), "when_insufficient": "refuse"},
         {"budget": Budget(max_references=1)},
     ],
     ids=["one round", "two calls, abstaining", "one reference"],

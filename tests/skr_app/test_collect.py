@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from skr_app.commands import collect as command
 from skr_core.errors import InputError, ModelError
-from skr_core.self_knowledge import read_self_knowledge
+from skr_core.self_knowledge import Judge, read_self_knowledge
 from skr_core.testing import BrokenModel, ScriptedModel
 from tests.skr_app.conftest import Skr
 
@@ -47,12 +47,13 @@ def test_collects_and_goes_on(asked: Path, store: Path, tmp_path: Path):
     first = invoke(asked, "--store", store, "--out", out, "--limit", 1, "--json")
     assert first.exit_code == 0
     found = orjson.loads(first.stdout)
-    assert (found["records"], found["reused"], found["unscored"]) == (1, 0, 0)
+    assert (found["n"], found["reused"], found["unscored"]) == (1, 0, 0)
     found = orjson.loads(invoke(asked, "--store", store, "--out", out, "--json").stdout)
-    assert (found["records"], found["reused"], found["unscored"], found["failed"]) == (2, 1, 1, 0)
+    assert (found["n"], found["reused"], found["unscored"], found["failed"]) == (2, 1, 1, 0)
     assert sum(found["effects"].values()) == 2
-    assert found["always_retrieve"] >= found["never_retrieve"]
-    assert found["best_of_both"] >= found["always_retrieve"]
+    assert found["accuracy"]["loop"] > found["accuracy"]["direct"] == 0.0
+    assert found["best_of_all"] >= found["accuracy"]["loop"]
+    assert found["retrievals"]["single"] == 1.0
     records = read_self_knowledge(out)
     assert len(records) == 2
     assert records[0].stamp.model
@@ -62,7 +63,7 @@ def test_collects_and_goes_on(asked: Path, store: Path, tmp_path: Path):
 def test_for_people_it_says_what_retrieval_did(asked: Path, store: Path, tmp_path: Path):
     result = invoke(asked, "--store", store, "--out", tmp_path / "r.jsonl", "--metric", "f1")
     assert result.exit_code == 0
-    assert "never retrieve" in result.stdout
+    assert "without retrieval" in result.stdout
     assert "2 records in" in result.stdout.replace("\n", " ")
     assert "no right answer" in result.stdout
     assert read_self_knowledge(tmp_path / "r.jsonl")[0].stamp.metric == "f1"
@@ -76,7 +77,9 @@ def test_a_judge_takes_the_metrics_place(
     out = tmp_path / "r.jsonl"
     options = ("--model", "student", "--judge", "judge", "--json")
     assert invoke(asked, "--store", store, "--out", out, *options).exit_code == 0
-    assert {record.stamp.metric for record in read_self_knowledge(out)} == {"judge:scripted"}
+    assert {record.stamp.metric for record in read_self_knowledge(out)} == {
+        Judge(models["judge"]).name
+    }
 
 
 def test_a_model_that_never_answers_is_an_error(

@@ -10,7 +10,7 @@ from pathlib import Path
 import orjson
 import pytest
 
-from skr_app import runs
+from skr_app import measuring
 from skr_app.commands import evaluate as evaluate_command
 from skr_app.commands import key_facts as key_facts_command
 from skr_core.errors import ModelError
@@ -135,7 +135,7 @@ def test_failures_are_counted_in_the_table(
 ):
     model = Moody(["He is of Town1 [1]."])
     monkeypatch.setattr(evaluate_command, "make_model", lambda name, url: model)
-    monkeypatch.setattr(runs, "make_model", lambda name, url: model)
+    monkeypatch.setattr(measuring, "make_model", lambda name, url: model)
     frozen = tmp_path / "frozen.jsonl"
     rows = [
         {
@@ -200,7 +200,9 @@ def test_training_size(skr: Skr, tmp_path: Path):
     write_self_knowledge(
         path,
         [
-            SelfKnowledge(f"What is {n} of it?", ("x",), "", "", float(n % 2), float(n % 3 == 0))
+            SelfKnowledge.of(
+                f"What is {n} of it?", ["x"], direct=("", n % 2), single=("", n % 3 == 0)
+            )
             for n in range(60)
         ],
     )

@@ -32,7 +32,7 @@ def test_calibrate_then_route(skr: Skr, recorded: Path, tmp_path: Path):
     assert result.code == 0, result.err
     assert result.json["recommended"] == "router"
     assert result.json["sentence"].startswith("Routing pays")
-    assert len(result.json["accuracy"]) == len(result.json["random_line"]) == 21
+    assert len(result.json["accuracy"]) == len(result.json["random_line"])
     assert plot.stat().st_size > 0
     for question, retrieve in ((firm("Omega"), True), (river("Omega"), False)):
         decision = skr("route", question, "--router", out, "--json").json
@@ -40,7 +40,7 @@ def test_calibrate_then_route(skr: Skr, recorded: Path, tmp_path: Path):
         assert decision["neighbours"]
         shown = skr("route", question, "--router", out)
         assert ("Retrieve" if retrieve else "Known") in shown.out
-        assert "alike" in shown.out
+        assert "similarity" in shown.out
 
 
 def test_for_people_calibrate_prints_a_table_and_a_sentence(
@@ -66,7 +66,7 @@ def test_replay(skr: Skr, recorded: Path):
 def test_replay_of_three_actions_needs_their_answers(skr: Skr, recorded: Path):
     result = skr("replay", "--train", recorded, "--actions", 3, "--router", "combined")
     assert result.code == 2
-    assert "correct_multistep" in result.err
+    assert "loop" in result.err
 
 
 def test_ask_with_a_router(skr: Skr, corpus: Path, tmp_path: Path):

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from skr_app import served
-from skr_app.options import Search
+from skr_app.options import SearchMode
 from skr_core.errors import InputError
 from skr_core.store.chroma_store import ChromaStore
 
@@ -45,7 +45,7 @@ def test_the_environment_is_read(
     build()
     assert opened == [
         ("model", "qwen3:8b", "http://localhost:11434/v1"),
-        ("store", str(tmp_path), "hashing", Search.dense),
+        ("store", str(tmp_path), "hashing", SearchMode.dense),
     ]
 
 

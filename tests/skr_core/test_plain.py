@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from typing import Any, get_args
 
 import pytest
@@ -137,3 +138,30 @@ def test_an_error_inside_names_the_inner_class():
         from_plain(Decision, {"retrieve": True, "neighbours": [{"question": "?"}]})
     with pytest.raises(InputError, match="Decision"):
         from_plain(Decision, {"retrieve": True, "neighbours": 7})
+
+
+def test_a_literal_of_a_later_version_is_taken():
+    assert from_plain(Prompt, {"task": "sing", "text": "", "question": ""}).task == "sing"
+
+
+def test_lone_surrogates_pass_both_ways():
+    reference = Reference("1", "Paris \ud800", metadata={"note": "\udfff"})
+    again = from_plain(Reference, to_plain(reference))
+    assert (again, again.metadata) == (reference, reference.metadata)
+
+
+@dataclass(frozen=True)
+class Held:
+    thing: object
+    count: int = 0
+
+
+def test_what_no_json_holds_stays_as_it_is():
+    thing = object()
+    assert to_plain(Held(thing)) == {"thing": thing, "count": 0}
+    assert to_plain({"held": [Held((1, 2))]}) == {"held": [{"thing": [1, 2], "count": 0}]}
+
+
+def test_a_value_that_cannot_be_converted_names_its_field():
+    with pytest.raises(InputError, match=r"Usage: calls: .*integer"):
+        from_plain(Decision, {"retrieve": True, "usage": {"calls": "many"}})

@@ -9,11 +9,12 @@ import pytest
 
 from skr_core.errors import ModelError, RetrieverError
 from skr_core.ports import LanguageModel, Retriever
-from skr_core.prompts.templates import answer_directly, judge
+from skr_core.prompts.judging import ask_is_sufficient
+from skr_core.prompts.templates import answer_directly
 from skr_core.testing import BrokenModel, MappingRetriever, ScriptedModel
 
 ASK = answer_directly("Who?")
-JUDGE = judge("Who?", [], "Ada.")
+JUDGE = ask_is_sufficient("Who?", [], "Ada.")
 
 
 def test_the_doubles_fit_the_ports():

@@ -17,7 +17,6 @@ from skr_core.types import Generation, Reference
 from skr_graphs import create_self_completion_graph
 from tests.skr_graphs.doubles import (
     PARIS,
-    QUESTION,
     FailingModel,
     Invoke,
     ListStore,
@@ -151,7 +150,8 @@ def test_any_iterable_of_references_will_do(invoke: Invoke):
     [
         ({"budgett": None}, "no budgett"),
         ({"budget": {"max_round": 1}}, "no max_round:"),
-        ({"budget": {"max_rounds": 1.5}}, "max_rounds must be a whole number"),
+        ({"budget": {"max_rounds": 1.5}}, "max_rounds: Input should be a valid integer"),
+        ({"budget": {"max_rounds": 0}}, "max_rounds must be at least 1"),
         ({"budget": {"deadline_s": float("nan")}}, "deadline_s"),
         ({"budget": 3}, "Budget is made from an object"),
         ({"budget": 0}, "Budget is made from an object"),
@@ -174,15 +174,16 @@ def test_a_right_one_is_taken_as_json(invoke: Invoke):
     graph = create_self_completion_graph(
         model=ScriptedModel({"answer_with_references": [REFUSAL]}), retriever=searchable()
     ).compile()
-    context = {"budget": {"max_rounds": 1, "deadline_s": None}, "abstain": True}
+    context = {"budget": {"max_rounds": 1, "deadline_s": None}, "when_insufficient": "refuse"}
     assert invoke(graph, context=context)["stop_reason"] == "max_rounds"
 
 
 def test_the_factory_is_checked_too():
     wrong: Any = 3
-    graph = create_self_completion_graph(model=ScriptedModel(["?"]), budget=wrong).compile()
     with pytest.raises(InputError, match="Budget"):
-        graph.invoke({"question": QUESTION})
+        create_self_completion_graph(model=ScriptedModel(["?"]), budget=wrong)
+    with pytest.raises(InputError, match="no setting budgett"):
+        create_self_completion_graph(model=ScriptedModel(["?"]), budgett=wrong)  # type: ignore[call-arg]
     assert Budget() == Budget(max_rounds=3)
 
 

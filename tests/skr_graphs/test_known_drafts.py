@@ -17,8 +17,8 @@ from tests.skr_core.routers.facts import records
 from tests.skr_graphs.doubles import QUESTION, Invoke, both, searchable
 
 
-def graph(model: ScriptedModel, threshold: float, **more: Any) -> Any:
-    router = CombinedRouter.fit(records(20), model=model, threshold=threshold)
+def graph(model: ScriptedModel, price: float, **more: Any) -> Any:
+    router = CombinedRouter.fit(records(20), model=model, price=price)
     return create_self_completion_graph(
         model=model, retriever=searchable(), router=router, **more
     ).compile()
@@ -65,8 +65,11 @@ def test_an_unknown_question_is_answered_from_references(invoke: Invoke):
         },
     ],
 )
-def test_a_run_with_words_of_its_own_asks_with_them(own: dict[str, Any], invoke: Invoke):
-    model = ScriptedModel(["Paris."])
-    output = invoke(graph(model, 2.0, **own))
-    assert [prompt.task for prompt in model.prompts] == ["answer_directly"] * 2
-    assert output["usage"]["answer_directly"]["calls"] == 1
+def test_the_draft_is_made_in_the_words_of_the_system(own: dict[str, Any], invoke: Invoke):
+    served, plain = ScriptedModel(["Paris."]), ScriptedModel(["Paris."])
+    output = invoke(graph(served, 2.0, **own))
+    invoke(graph(plain, 2.0))
+    [asked] = served.prompts
+    assert asked.task == "answer_directly"
+    assert asked.text != plain.prompts[0].text
+    assert output["usage"] == {"route": {**output["usage"]["route"], "calls": 1}}

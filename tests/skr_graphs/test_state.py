@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -18,7 +17,7 @@ from skr_core.prompts.templates import REFUSAL
 from skr_core.routers import NeverRetrieve
 from skr_core.testing import BrokenModel, ScriptedModel
 from skr_core.types import Demonstration
-from skr_graphs import GraphAnswerer, SKRContext, answer_of, create_self_completion_graph
+from skr_graphs import SKRContext, answer_of, create_self_completion_graph
 from tests.skr_graphs.doubles import (
     QUESTION,
     Invoke,
@@ -142,7 +141,7 @@ def test_a_context_replaces_the_defaults(invoke: Invoke):
         SKRContext(budget=Budget(max_rounds=1)),
         {"budget": Budget(max_rounds=1)},
         {"budget": {"max_rounds": 1}},
-        {"budget": {"max_rounds": 1}, "abstain": False},
+        {"budget": {"max_rounds": 1}, "when_insufficient": "own_knowledge"},
     ],
     ids=["dataclass", "dict", "dicts", "more"],
 )
@@ -157,10 +156,13 @@ def test_a_server_s_context_is_a_plain_dict(context: Any, invoke: Invoke):
 @both
 def test_a_context_may_turn_abstaining_off(invoke: Invoke):
     graph = create_self_completion_graph(
-        model=refusing(QUESTION), retriever=searchable(), abstain=True
+        model=refusing(QUESTION), retriever=searchable(), when_insufficient="refuse"
     ).compile()
     assert invoke(graph)["answer"] == REFUSAL
-    assert invoke(graph, context=SKRContext(abstain=False))["answer"] == "Perhaps Paris."
+    assert (
+        invoke(graph, context=SKRContext(when_insufficient="own_knowledge"))["answer"]
+        == "Perhaps Paris."
+    )
 
 
 @both
@@ -194,14 +196,3 @@ def test_a_model_s_failure_comes_out(invoke: Invoke):
     graph = create_self_completion_graph(model=BrokenModel(), retriever=searchable()).compile()
     with pytest.raises(ModelError):
         invoke(graph)
-
-
-def test_an_answerer_answers_in_both_colours():
-    graph = create_self_completion_graph(
-        model=ScriptedModel(["default"]), retriever=searchable()
-    ).compile()
-    answerer = GraphAnswerer(graph, SKRContext(model=ScriptedModel(["Paris [1]."])))
-    blocking, awaited = answerer.answer(QUESTION), asyncio.run(answerer.aanswer(QUESTION))
-    assert blocking == awaited
-    assert blocking.text == "Paris [1]."
-    assert blocking.citations[0].reference_id == blocking.references[0].id

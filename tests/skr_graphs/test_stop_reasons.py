@@ -207,7 +207,7 @@ def test_a_judge_that_always_says_no_ends_within_the_budget(
 )
 def test_a_caller_may_prefer_silence(queries: list[str], stop_reason: str, invoke: Invoke):
     graph = create_self_completion_graph(
-        model=refusing(*queries), retriever=searchable("one", "two"), abstain=True
+        model=refusing(*queries), retriever=searchable("one", "two"), when_insufficient="refuse"
     ).compile()
     output = invoke(graph)
     assert (output["answer"], output["stop_reason"]) == (REFUSAL, stop_reason)
@@ -217,6 +217,6 @@ def test_a_caller_may_prefer_silence(queries: list[str], stop_reason: str, invok
 @both
 def test_silence_does_not_touch_a_sufficient_answer(invoke: Invoke):
     graph = create_self_completion_graph(
-        model=ScriptedModel(["Paris [1]."]), retriever=searchable(), abstain=True
+        model=ScriptedModel(["Paris [1]."]), retriever=searchable(), when_insufficient="refuse"
     ).compile()
     assert invoke(graph)["answer"] == "Paris [1]."

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from skr_core.prompts.templates import REFUSAL
 from skr_core.references.citations import MarkerResolver, resolve_citations
 from skr_core.reflectors import JudgeReflector
-from skr_core.replies.answer import LONGEST_OPENING
+from skr_core.replies.refusal import LONGEST_OPENING
 from skr_core.routers import NeverRetrieve
 from skr_core.testing import ScriptedModel
 from skr_core.types import Reference
@@ -105,8 +105,8 @@ def graphs() -> dict[str, Any]:
         "wide brackets": two_rounds(answer="Paris 【1†source】 is【2】large [1-2] [x] [1"),
         "direct": create_self_completion_graph(model=direct, router=NeverRetrieve()).compile(),
         "anyway": create_self_completion_graph(model=refusing(QUESTION), **searching).compile(),
-        "abstain": create_self_completion_graph(
-            model=refusing(QUESTION), abstain=True, **searching
+        "refuse": create_self_completion_graph(
+            model=refusing(QUESTION), when_insufficient="refuse", **searching
         ).compile(),
         "judged": create_self_completion_graph(
             model=drafts, reflector=judge, **searching
@@ -166,7 +166,7 @@ def test_a_draft_that_refuses_late_is_retracted_once(stream: Stream):
 def test_what_is_streamed_before_an_abstention_is_retracted_once(stream: Stream):
     model = ScriptedModel({"answer_with_references": [f"Old. {REFUSAL}"], "self_complete": ["?"]})
     graph = create_self_completion_graph(
-        model=model, retriever=searchable(), abstain=True
+        model=model, retriever=searchable(), when_insufficient="refuse"
     ).compile()
     kinds = [event["type"] for event in stream(graph, "custom")]
     assert kinds.count("retract") == 1

@@ -1,14 +1,13 @@
 """The papers' prompt baselines, each a way to answer a question: SKR Table 1 and Table 5."""
 
 from skr_core.evaluation.baselines.auto_cot import most_diverse, most_similar
-from skr_core.evaluation.baselines.parts import FlowAnswerer, final_answer
-from skr_core.evaluation.baselines.table import BASELINES, Resources, make_baseline
+from skr_core.evaluation.baselines.parts import FlowAnswerer
+from skr_core.evaluation.baselines.table import BASELINES, BaselineInputs, make_baseline
 
 __all__ = [
     "BASELINES",
+    "BaselineInputs",
     "FlowAnswerer",
-    "Resources",
-    "final_answer",
     "make_baseline",
     "most_diverse",
     "most_similar",

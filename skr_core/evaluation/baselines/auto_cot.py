@@ -11,6 +11,7 @@ from skr_core.answering import generate
 from skr_core.flow import Flow, gather
 from skr_core.ports import LanguageModel
 from skr_core.prompts.baselines import STEP_BY_STEP, ask
+from skr_core.prompts.parts import one_line
 from skr_core.types import Demonstration, Usage
 
 if TYPE_CHECKING:
@@ -18,8 +19,8 @@ if TYPE_CHECKING:
 
     from skr_core.ports import Vectors
 
-STEPS = 20
-"""Of k-means; the pools are small, and a few steps more or less choose the same."""
+STARTS = 10
+"""Of k-means, of which the best is kept."""
 
 
 def most_similar(question: NDArray[np.float32], pool: Vectors, count: int) -> list[int]:
@@ -37,7 +38,13 @@ def most_similar(question: NDArray[np.float32], pool: Vectors, count: int) -> li
 def most_diverse(pool: Vectors, count: int, *, seed: int = 0) -> list[int]:
     """The place nearest to the centre of each of so many clusters (Zhang et al. 2023, §4).
 
-    k-means over unit vectors, begun with points far from each other, the same for the same seed.
+    Args:
+        pool: Unit vectors, shape (n, d).
+        count: Of clusters; there are fewer places where the pool has fewer.
+        seed: Of k-means, which gives the same clusters for the same seed.
+
+    Returns:
+        Places in the pool, none twice.
 
     Example:
         >>> pool = np.array([[1, 0], [0.9, 0.1], [0, 1]], dtype=np.float32)
@@ -45,28 +52,17 @@ def most_diverse(pool: Vectors, count: int, *, seed: int = 0) -> list[int]:
         2
     """
     count = min(count, len(pool))
-    if count == 0:
+    if count <= 0:
         return []
-    first = int(np.random.default_rng(seed).integers(len(pool)))
-    chosen = [first]
-    while len(chosen) < count:  # the farthest from all that are chosen
-        nearest = (pool @ pool[chosen].T).max(axis=1)
-        nearest[chosen] = np.inf
-        chosen.append(int(nearest.argmin()))
-    centres = pool[chosen]
-    for _ in range(STEPS):
-        cluster = (pool @ centres.T).argmax(axis=1)
-        centres = np.stack(
-            [
-                pool[cluster == each].mean(axis=0) if (cluster == each).any() else centres[each]
-                for each in range(count)
-            ]
-        )
-    picked: dict[int, None] = {}
-    for centre in centres:
-        order = np.argsort(((pool - centre) ** 2).sum(axis=1), kind="stable")
-        picked[next(int(place) for place in order if int(place) not in picked)] = None
-    return list(picked)
+    from sklearn.cluster import KMeans
+
+    # k-means cannot find more clusters than there are different vectors.
+    clusters = min(count, len(np.unique(pool, axis=0)))
+    fitted = KMeans(n_clusters=clusters, n_init=STARTS, random_state=seed).fit(pool)
+    distances = fitted.transform(pool)
+    nearest = [int(place) for place in distances.argmin(axis=0)]
+    rest = [place for place in range(len(pool)) if place not in nearest]
+    return [*dict.fromkeys(nearest), *rest][:count]
 
 
 def with_reasoning(
@@ -80,7 +76,7 @@ def with_reasoning(
     prompts = [ask(question, lead=STEP_BY_STEP) for question in questions]
     replies = yield from gather([generate(model, prompt) for prompt in prompts])
     demonstrations = [
-        Demonstration(question, f"{STEP_BY_STEP} {' '.join(reply.text.split())}")
+        Demonstration(question, f"{STEP_BY_STEP} {one_line(reply.text)}")
         for question, reply in zip(questions, replies, strict=True)
     ]
     return demonstrations, sum((reply.usage for reply in replies), Usage())

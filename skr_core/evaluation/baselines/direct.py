@@ -8,22 +8,41 @@ from skr_core.answering import generate
 from skr_core.evaluation.baselines.parts import concluded, spend
 from skr_core.flow import Flow
 from skr_core.ports import LanguageModel
-from skr_core.prompts.baselines import ANSWER_LEAD, RECITE, STEP_BY_STEP, ask
-from skr_core.types import Answer, Demonstration, Prompt, Usage
+from skr_core.prompts import templates as prompts
+from skr_core.prompts.baselines import (
+    ANSWER_LEAD,
+    STEP_BY_STEP,
+    ask,
+    ask_after_reciting,
+    ask_recitation,
+)
+from skr_core.prompts.templates import PromptTemplates
+from skr_core.types import Answer, Demonstration, Usage
 
 
-def zero_shot(model: LanguageModel, question: str) -> Flow[Answer]:
+def zero_shot(
+    model: LanguageModel, question: str, templates: PromptTemplates | None = None
+) -> Flow[Answer]:
     """The question alone."""
-    return (yield from few_shot(model, question, ()))
+    return (yield from few_shot(model, question, (), templates))
 
 
 def few_shot(
-    model: LanguageModel, question: str, demonstrations: Sequence[Demonstration]
+    model: LanguageModel,
+    question: str,
+    demonstrations: Sequence[Demonstration],
+    templates: PromptTemplates | None = None,
 ) -> Flow[Answer]:
     """The question after worked examples.
 
     With short answers this is Few-Shot; with reasoning that ends in "the answer is" it is
     Manual-CoT (Wei et al. 2022), and with reasoning by the model itself Auto-CoT.
+
+    Args:
+        model: Answers.
+        question: The user's question.
+        demonstrations: Worked examples.
+        templates: The words of a run, in place of the papers' own.
 
     Example:
         >>> from skr_core.flow import run
@@ -32,7 +51,10 @@ def few_shot(
         >>> run(few_shot(model, "Largest city of France?", [])).text
         'Paris.'
     """
-    reply = yield from generate(model, ask(question, demonstrations))
+    prompt = ask(question, demonstrations)
+    if templates is not None:
+        prompt = prompts.answer_directly(question, demonstrations, templates=templates)
+    reply = yield from generate(model, prompt)
     return concluded(question, reply.text, {"answer_directly": reply.usage})
 
 
@@ -52,10 +74,9 @@ def recite_and_answer(
 ) -> Flow[Answer]:
     """Recite a passage from memory, then answer from it (Sun et al. 2022): two calls."""
     spent: dict[str, Usage] = {}
-    prompt = RECITE.format(demonstrations="", question=question)
-    passage = yield from generate(model, Prompt("answer_directly", prompt, question))
+    passage = yield from generate(model, ask_recitation(question, demonstrations))
     spend(spent, "recite", passage.usage)
-    recited = " ".join(passage.text.split())
-    reply = yield from generate(model, ask(f"{recited}\n{question}", demonstrations))
+    prompt = ask_after_reciting(question, passage.text, demonstrations)
+    reply = yield from generate(model, prompt)
     spend(spent, "answer_directly", reply.usage)
     return concluded(question, reply.text, spent)

@@ -1,20 +1,20 @@
-"""What the baselines share: one flow in both colours, and the answer at a reasoning's end."""
+"""What the baselines share: one flow in both colours, work done once, and the final answer."""
 
 from __future__ import annotations
 
-import re
+import asyncio
+import threading
 from collections.abc import Callable, Mapping, Sequence
+from typing import Generic, TypeVar
 
-from skr_core.flow import Flow, arun, run
+from skr_core.flow import Flow, arun, call, run
 from skr_core.references.citations import resolve_citations
-from skr_core.types import Answer, Decision, Reference, Round, Usage
+from skr_core.replies.conclusion import final_answer
+from skr_core.types import Action, Answer, Decision, Reference, Round, Usage
 
 AnswerFlow = Callable[[str], Flow[Answer]]
 
-_CONCLUSION = re.compile(
-    r"\b(?:so\s+|thus,?\s+|therefore,?\s+)?(?:the\s+)?(?:final\s+)?answer(?:\s+is\b|:)\s*:?",
-    re.IGNORECASE,
-)
+T = TypeVar("T")
 
 
 class FlowAnswerer:
@@ -31,25 +31,60 @@ class FlowAnswerer:
     def __init__(self, flow: AnswerFlow) -> None:
         self._flow = flow
 
-    def answer(self, question: str) -> Answer:
-        """Answer with blocking calls."""
+    def answer(self, question: str, action: Action | None = None) -> Answer:
+        """Answer with blocking calls; a baseline decides nothing, so no action changes it."""
         return run(self._flow(question))
 
-    async def aanswer(self, question: str) -> Answer:
+    async def aanswer(self, question: str, action: Action | None = None) -> Answer:
         """Answer with awaited calls."""
         return await arun(self._flow(question))
 
 
-def final_answer(reasoning: str) -> str:
-    """What follows the last "the answer is", on its line; the whole text where nothing does.
+class Once(Generic[T]):
+    """Runs a flow the first time its value is wanted, and hands the value out afterwards.
+
+    Questions that are asked at the same time wait for one another; a flow that fails is run again.
+
+    Args:
+        flow: Makes a flow that has the value.
 
     Example:
-        >>> final_answer("It flows there. So the answer is the Seine.")
-        'the Seine.'
+        >>> def flow():
+        ...     yield from ()
+        ...     return "made"
+        >>> once = Once(flow)
+        >>> run(once.value()), run(once.value())
+        (('made', True), ('made', False))
     """
-    *before, said = _CONCLUSION.split(reasoning.strip())
-    lines = said.strip().splitlines()
-    return lines[0].strip() if before and lines else reasoning.strip()
+
+    def __init__(self, flow: Callable[[], Flow[T]]) -> None:
+        self._flow = flow
+        self._made: list[T] = []
+        self._lock = threading.Lock()
+        self._awaited: tuple[asyncio.AbstractEventLoop, asyncio.Lock] | None = None
+
+    def value(self) -> Flow[tuple[T, bool]]:
+        """The value, and whether it was made just now."""
+        if self._made:
+            return self._made[0], False
+        return (yield from call(self._make, self._amake))
+
+    def _make(self) -> tuple[T, bool]:
+        with self._lock:
+            if self._made:
+                return self._made[0], False
+            self._made.append(run(self._flow()))
+            return self._made[0], True
+
+    async def _amake(self) -> tuple[T, bool]:
+        loop = asyncio.get_running_loop()
+        if self._awaited is None or self._awaited[0] is not loop:
+            self._awaited = loop, asyncio.Lock()
+        async with self._awaited[1]:
+            if self._made:
+                return self._made[0], False
+            self._made.append(await arun(self._flow()))
+            return self._made[0], True
 
 
 def concluded(

@@ -9,6 +9,7 @@ from skr_core.answering import generate
 from skr_core.evaluation.baselines.parts import concluded, round_of, spend
 from skr_core.flow import Flow, call
 from skr_core.ports import LanguageModel, Retriever
+from skr_core.prompts import templates as prompts
 from skr_core.prompts.baselines import (
     FINAL,
     FOLLOW_UP,
@@ -17,7 +18,10 @@ from skr_core.prompts.baselines import (
     SELF_ASK_EXAMPLE,
     ask,
 )
-from skr_core.references.citations import split_sentences
+from skr_core.prompts.parts import one_line
+from skr_core.prompts.templates import PromptTemplates
+from skr_core.replies.conclusion import conclusion
+from skr_core.texts import split_sentences
 from skr_core.types import Answer, Demonstration, Prompt, Reference, Round, Usage
 
 PASSAGES = 3
@@ -28,7 +32,6 @@ CAP = 10
 """References in a prompt at most, as everywhere in this project."""
 
 _FOLLOW_UP = re.compile(rf"{re.escape(FOLLOW_UP)}\s*(.+)", re.IGNORECASE)
-_FINAL = re.compile(r"so the final answer is:?\s*(.*)", re.IGNORECASE | re.DOTALL)
 
 
 def cot_ir(
@@ -36,6 +39,7 @@ def cot_ir(
     retriever: Retriever,
     question: str,
     demonstrations: Sequence[Demonstration],
+    templates: PromptTemplates | None = None,
 ) -> Flow[Answer]:
     """Manual-CoT-IR: retrieve for the question, then reason from the passages (SKR §4.2).
 
@@ -48,7 +52,12 @@ def cot_ir(
         'Paris [1].'
     """
     found = (yield from call(retriever.retrieve, retriever.aretrieve, question))[:PASSAGES]
-    reply = yield from generate(model, ask(question, demonstrations, found))
+    prompt = ask(question, demonstrations, found)
+    if templates is not None:
+        prompt = prompts.answer_with_references(
+            question, found, demonstrations, templates=templates
+        )
+    reply = yield from generate(model, prompt)
     rounds = (round_of(question, found, reply.text),)
     return concluded(question, reply.text, {"answer_with_references": reply.usage}, found, rounds)
 
@@ -61,8 +70,8 @@ def ircot(
 ) -> Flow[Answer]:
     """IRCoT (Trivedi et al. 2022, §3): each sentence of the reasoning is the next query.
 
-    It ends when a sentence holds "answer is", when nothing new is said, or after `STEPS` sentences;
-    then the reasoning is read as the answer.
+    It ends when a sentence holds a conclusion, when nothing new is said, or after `STEPS`
+    sentences; then the reasoning is read as the answer.
     """
     spent: dict[str, Usage] = {}
     pool: dict[str, Reference] = {}
@@ -80,7 +89,7 @@ def ircot(
         if not new:
             break
         thoughts.append(new[0])
-        if "answer is" in new[0].lower():
+        if conclusion(new[0]) is not None:
             break
         query = new[0]
     return concluded(question, " ".join(thoughts), spent, list(pool.values())[:CAP], rounds)
@@ -104,19 +113,17 @@ def self_ask(model: LanguageModel, retriever: Retriever, question: str) -> Flow[
         # What it answers to its own questions is cut off: the retriever's place.
         said = reply.text.partition(INTERMEDIATE)[0].strip()
         follow_up = _FOLLOW_UP.search(said)
-        if _FINAL.search(said) or follow_up is None or follow_up.group(1).strip() in asked:
+        if conclusion(said) is not None or follow_up is None or follow_up.group(1).strip() in asked:
             break
         query = follow_up.group(1).strip()
         asked.add(query)
         found = (yield from call(retriever.retrieve, retriever.aretrieve, query))[:PASSAGES]
         pool |= {each.id: each for each in found if each.id not in pool and len(pool) < CAP}
         rounds.append(round_of(query, found, said))
-        best = " ".join(found[0].text.split()) if found else "Nothing was found."
+        best = one_line(found[0].text) if found else "Nothing was found."
         text += f" {said}\n{INTERMEDIATE} {best}\n"
     else:
         reply = yield from generate(model, Prompt("answer_directly", f"{text}{FINAL}", question))
         spend(spent, "answer_directly", reply.usage)
         said = reply.text
-    final = _FINAL.search(said)
-    answer = final.group(1).strip() if final else said
-    return concluded(question, answer, spent, list(pool.values()), rounds)
+    return concluded(question, said, spent, list(pool.values()), rounds)

@@ -13,26 +13,30 @@ from skr_core.evaluation.baselines.direct import (
     zero_shot,
     zero_shot_cot,
 )
-from skr_core.evaluation.baselines.parts import FlowAnswerer, final_answer
+from skr_core.evaluation.baselines.parts import AnswerFlow, FlowAnswerer, Once
 from skr_core.evaluation.baselines.retrieving import cot_ir, ircot, self_ask
 from skr_core.flow import Flow, call
 from skr_core.ports import Embedder, LanguageModel, QuestionAnswerer, Retriever
-from skr_core.types import Answer, Demonstration
+from skr_core.prompts.templates import PromptTemplates
+from skr_core.replies.conclusion import final_answer
+from skr_core.types import NO_USAGE, Answer, Demonstration, Usage
 
 SHOTS = 4
 """Demonstrations (SKR §4.2)."""
 
 
 @dataclass(frozen=True)
-class Resources:
+class BaselineInputs:
     """What baselines work with; each needs some of it.
 
     Attributes:
         model: Answers.
         retriever: For those that retrieve.
         embedder: For those that compare questions.
-        demonstrations: Written by hand; with reasoning for those with a chain of thought.
+        demonstrations: Written by hand; with reasoning for those with a chain of thought, and with
+            passages for those that retrieve or recite.
         pool: Questions from which Auto-CoT chooses.
+        templates: The words of a run, for the baselines that ask once; the papers' own otherwise.
     """
 
     model: LanguageModel
@@ -40,6 +44,7 @@ class Resources:
     embedder: Embedder | None = None
     demonstrations: Sequence[Demonstration] = ()
     pool: Sequence[str] = ()
+    templates: PromptTemplates | None = None
 
 
 @dataclass(frozen=True)
@@ -47,17 +52,17 @@ class Baseline:
     """A way to answer.
 
     Attributes:
-        answer: The flow.
-        needs: Fields of `Resources` that must be given.
+        make: Makes the flow from question to answer; what it keeps is shared by all questions.
+        needs: Fields of `BaselineInputs` that must be given.
         source: Where it comes from.
     """
 
-    answer: Callable[[Resources, str], Flow[Answer]]
+    make: Callable[[BaselineInputs], AnswerFlow]
     needs: tuple[str, ...]
     source: str
 
 
-def make_baseline(name: str, resources: Resources) -> QuestionAnswerer:
+def make_baseline(name: str, inputs: BaselineInputs) -> QuestionAnswerer:
     """Make a baseline of what is at hand.
 
     Raises:
@@ -65,60 +70,81 @@ def make_baseline(name: str, resources: Resources) -> QuestionAnswerer:
 
     Example:
         >>> from skr_core.testing import ScriptedModel
-        >>> make_baseline("zero_shot", Resources(ScriptedModel(["Paris"]))).answer("Capital?").text
+        >>> inputs = BaselineInputs(ScriptedModel(["Paris"]))
+        >>> make_baseline("zero_shot", inputs).answer("Capital of France?").text
         'Paris'
     """
     if name not in BASELINES:
         raise InputError(f"no baseline {name!r}: give one of {', '.join(BASELINES)}")
     baseline = BASELINES[name]
     for need in baseline.needs:
-        if not getattr(resources, need):
+        if not getattr(inputs, need):
             raise InputError(f"the baseline {name} needs a {need}: give it one")
-    return FlowAnswerer(lambda question: baseline.answer(resources, question))
+    return FlowAnswerer(baseline.make(inputs))
 
 
-def _retriever(resources: Resources) -> Retriever:
-    assert resources.retriever is not None
-    return resources.retriever
+def _retriever(inputs: BaselineInputs) -> Retriever:
+    assert inputs.retriever is not None
+    return inputs.retriever
 
 
-def _auto_cot_similarity(resources: Resources, question: str) -> Flow[Answer]:
-    embedder = resources.embedder
+def _auto_cot_similarity(inputs: BaselineInputs) -> AnswerFlow:
+    embedder = inputs.embedder
     assert embedder is not None
-    pool = [each for each in resources.pool if each != question]
-    vectors = yield from call(embedder.embed, embedder.aembed, [*pool, question])
-    chosen = [pool[place] for place in most_similar(vectors[-1], vectors[:-1], SHOTS)]
-    return (yield from _auto_cot(resources, question, chosen))
+
+    def answer(question: str) -> Flow[Answer]:
+        pool = [each for each in inputs.pool if each != question]
+        vectors = yield from call(embedder.embed, embedder.aembed, [*pool, question])
+        chosen = [pool[place] for place in most_similar(vectors[-1], vectors[:-1], SHOTS)]
+        demonstrations, spent = yield from with_reasoning(inputs.model, chosen)
+        return (yield from _after_reasoning(inputs, question, demonstrations, spent))
+
+    return answer
 
 
-def _auto_cot_diversity(resources: Resources, question: str) -> Flow[Answer]:
-    embedder = resources.embedder
+def _auto_cot_diversity(inputs: BaselineInputs) -> AnswerFlow:
+    """The demonstrations depend on the pool alone, so they are chosen and written once."""
+    embedder = inputs.embedder
     assert embedder is not None
-    pool = [each for each in resources.pool if each != question]
-    vectors = yield from call(embedder.embed, embedder.aembed, pool)
-    chosen = [pool[place] for place in most_diverse(vectors, SHOTS)]
-    return (yield from _auto_cot(resources, question, chosen))
+
+    def demonstrations() -> Flow[tuple[list[Demonstration], Usage]]:
+        vectors = yield from call(embedder.embed, embedder.aembed, list(inputs.pool))
+        chosen = [inputs.pool[place] for place in most_diverse(vectors, SHOTS)]
+        return (yield from with_reasoning(inputs.model, chosen))
+
+    once = Once(demonstrations)
+
+    def answer(question: str) -> Flow[Answer]:
+        (shown, spent), is_new = yield from once.value()
+        others = [each for each in shown if each.question != question]
+        usage = spent if is_new else NO_USAGE
+        return (yield from _after_reasoning(inputs, question, others, usage))
+
+    return answer
 
 
-def _auto_cot(resources: Resources, question: str, chosen: Sequence[str]) -> Flow[Answer]:
-    demonstrations, spent = yield from with_reasoning(resources.model, chosen)
-    answer = yield from few_shot(resources.model, question, demonstrations)
+def _after_reasoning(
+    inputs: BaselineInputs, question: str, shown: Sequence[Demonstration], spent: Usage
+) -> Flow[Answer]:
+    answer = yield from few_shot(inputs.model, question, shown)
     return replace(answer, usage={**answer.usage, "demonstrate": spent})
 
 
 _SHOWN = ("demonstrations",)
 BASELINES = {
-    "zero_shot": Baseline(lambda has, asked: zero_shot(has.model, asked), (), "SKR Table 1"),
+    "zero_shot": Baseline(
+        lambda has: lambda asked: zero_shot(has.model, asked, has.templates), (), "SKR Table 1"
+    ),
     "zero_shot_cot": Baseline(
-        lambda has, asked: zero_shot_cot(has.model, asked), (), "Kojima et al. 2022"
+        lambda has: lambda asked: zero_shot_cot(has.model, asked), (), "Kojima et al. 2022"
     ),
     "few_shot": Baseline(
-        lambda has, asked: few_shot(has.model, asked, _short(has.demonstrations)),
+        lambda has: lambda asked: few_shot(has.model, asked, _short(has), has.templates),
         _SHOWN,
         "SKR Table 1",
     ),
     "manual_cot": Baseline(
-        lambda has, asked: few_shot(has.model, asked, has.demonstrations[:SHOTS]),
+        lambda has: lambda asked: few_shot(has.model, asked, _shots(has), has.templates),
         _SHOWN,
         "Wei et al. 2022",
     ),
@@ -127,22 +153,24 @@ BASELINES = {
     ),
     "auto_cot_diversity": Baseline(_auto_cot_diversity, ("pool", "embedder"), "Zhang et al. 2023"),
     "cot_ir": Baseline(
-        lambda has, asked: cot_ir(has.model, _retriever(has), asked, has.demonstrations[:SHOTS]),
+        lambda has: (
+            lambda asked: cot_ir(has.model, _retriever(has), asked, _shots(has), has.templates)
+        ),
         ("retriever",),
         "SKR §4.2",
     ),
     "ircot": Baseline(
-        lambda has, asked: ircot(has.model, _retriever(has), asked, has.demonstrations[:SHOTS]),
+        lambda has: lambda asked: ircot(has.model, _retriever(has), asked, _shots(has)),
         ("retriever",),
         "Trivedi et al. 2022",
     ),
     "self_ask": Baseline(
-        lambda has, asked: self_ask(has.model, _retriever(has), asked),
+        lambda has: lambda asked: self_ask(has.model, _retriever(has), asked),
         ("retriever",),
         "Press et al. 2022",
     ),
     "recite_and_answer": Baseline(
-        lambda has, asked: recite_and_answer(has.model, asked, has.demonstrations[:SHOTS]),
+        lambda has: lambda asked: recite_and_answer(has.model, asked, _shots(has)),
         (),
         "Sun et al. 2022",
     ),
@@ -150,8 +178,10 @@ BASELINES = {
 """By name, as ``skr evaluate --systems`` takes them."""
 
 
-def _short(demonstrations: Sequence[Demonstration]) -> list[Demonstration]:
+def _shots(inputs: BaselineInputs) -> Sequence[Demonstration]:
+    return inputs.demonstrations[:SHOTS]
+
+
+def _short(inputs: BaselineInputs) -> list[Demonstration]:
     """Without reasoning: few-shot shows the answers alone."""
-    return [
-        Demonstration(each.question, final_answer(each.answer)) for each in demonstrations[:SHOTS]
-    ]
+    return [replace(each, answer=final_answer(each.answer)) for each in _shots(inputs)]

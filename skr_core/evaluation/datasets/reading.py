@@ -35,6 +35,13 @@ def read_dataset(
     Raises:
         InputError: There is no such format or file.
         DataError: A row lacks a field; the message names the row and the field.
+
+    Example:
+        >>> import tempfile
+        >>> path = Path(tempfile.mkdtemp(), "dev.jsonl")
+        >>> size = path.write_text('{"question": "Who wrote Emma?", "answer": ["Jane Austen"]}')
+        >>> [question.gold for question in read_dataset("nq_open", path)]
+        [('Jane Austen',)]
     """
     if name not in FORMATS:
         raise InputError(f"no data set {name!r} is known here: give one of {', '.join(FORMATS)}")

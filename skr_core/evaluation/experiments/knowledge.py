@@ -12,7 +12,8 @@ from skr_core.ports import LanguageModel
 from skr_core.prompts.templates import DEFAULT_TEMPLATES, PromptTemplates
 from skr_core.questions import Question
 from skr_core.references.citations import resolve_citations
-from skr_core.replies.answer import is_refusal
+from skr_core.replies.refusal import is_refusal
+from skr_core.texts import encodable
 from skr_core.types import Answer, Decision, Reference, Reflection, Round
 
 
@@ -113,6 +114,15 @@ def partial(question: Question) -> list[Reference]:
     """Half of the gold references, at least one and never all (RaLLM §6.3, knowledge recall).
 
     Which half is drawn, always the same way for the same question.
+
+    Example:
+        >>> from skr_core.questions import Context
+        >>> contexts = tuple(Context(title, f"About {title}.") for title in ("Jaws", "Spielberg"))
+        >>> films = Question(
+        ...     "1", "Who?", (), supporting_titles=("Jaws", "Spielberg"), contexts=contexts
+        ... )
+        >>> len(complete(films)), len(partial(films))
+        (2, 1)
     """
     gold = sorted(complete(question), key=lambda each: _draw(question, each))
     return gold[: max(1, len(gold) // 2)]
@@ -140,4 +150,4 @@ def can_be_corrupted(question: Question) -> bool:
 
 def _draw(question: Question, reference: Reference) -> str:
     drawn = f"{question.id}\x00{question.question}\x00{reference.id}"
-    return hashlib.blake2b(drawn.encode(errors="surrogatepass"), digest_size=8).hexdigest()
+    return hashlib.blake2b(encodable(drawn).encode(), digest_size=8).hexdigest()

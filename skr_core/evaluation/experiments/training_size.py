@@ -85,7 +85,7 @@ def training_size(
 
 
 def _replayed(record: SelfKnowledge, retrieve: bool) -> Judged:
-    score = record.augmented_score if retrieve else record.direct_score
+    score = record.retrieved.score if retrieve else record.direct.score
     values: dict[str, float | None] = {"answer_accuracy": score, "retrieved": float(retrieve)}
     if record.effect != "same":
         values["beneficial_guidance"] = float((record.effect == "helps") == retrieve)

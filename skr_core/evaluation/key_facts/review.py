@@ -20,32 +20,32 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-import orjson
-
 from skr_core.errors import DataError, InputError
-from skr_core.files import read_jsonl
+from skr_core.files import json_line, read_jsonl, replace_file
+from skr_core.prompts.key_facts import KEY_FACTS_VERSION
 from skr_core.questions import Question
-from skr_core.texts import normalise
+from skr_core.texts import encodable, normalise
 
-HEADER = """\
+HEADER = f"""\
 Key-facts to be reviewed. Each has to be necessary for the answer and independent of the others
 (RaLLM §3): 2 to 4 a question. Edit, delete or add lines with a dash; delete a whole block to leave
 its question out. Lines with > are the model's reasoning. Then: skr key-facts accept
+The prompts that made them have the version {KEY_FACTS_VERSION}.
 """
 FEWEST, MOST = 2, 4
 
 
 @dataclass(frozen=True, slots=True)
 class KeyFacts:
-    """Of one question.
+    """The key-facts of one question.
 
     Attributes:
-        id: Of the question.
-        question: Its text.
-        gold: Its right answers.
+        id: The id of the question.
+        question: The text of the question.
+        gold: The right answers.
         facts: What an answer has to say.
-        reasoning: Of the model that made them; empty once frozen.
-        line: Where the block begins in a review file; 0 elsewhere.
+        reasoning: The reasoning of the model that made the facts; empty once they are frozen.
+        line: The line where the block begins in a review file; 0 elsewhere.
     """
 
     id: str
@@ -57,7 +57,7 @@ class KeyFacts:
 
 
 def review_block(made: KeyFacts) -> str:
-    """A question's block in the review file.
+    """A question's block in the review file, in text that UTF-8 holds.
 
     Example:
         >>> print(review_block(KeyFacts("q1", "Who?", ("Ada",), ("It was Ada.",), "I think.")))
@@ -75,7 +75,7 @@ def review_block(made: KeyFacts) -> str:
         *(f"- {_line(fact)}" for fact in made.facts),
         *(f"> {_line(line)}" for line in made.reasoning.splitlines() if line.strip()),
     ]
-    return "\n".join(lines) + "\n"
+    return encodable("\n".join(lines) + "\n")
 
 
 def read_review(path: str | Path) -> list[KeyFacts]:
@@ -97,6 +97,14 @@ def accept(path: str | Path) -> list[KeyFacts]:
     Raises:
         InputError: There is no such file.
         DataError: Something has to be put right; the message names the line.
+
+    Example:
+        >>> import tempfile
+        >>> path = Path(tempfile.mkdtemp(), "review.md")
+        >>> made = KeyFacts("q1", "Who?", ("Ada",), ("It was Ada.", "She wrote it."))
+        >>> size = path.write_text(review_block(made))
+        >>> [each.facts for each in accept(path)]
+        [('It was Ada.', 'She wrote it.')]
     """
     path = Path(path)
     accepted = read_review(path)
@@ -132,10 +140,10 @@ def freeze(path: str | Path, accepted: Iterable[KeyFacts]) -> None:
         {"id": each.id, "question": each.question, "gold": each.gold, "key_facts": each.facts}
         for each in accepted
     )
-    content = b"".join(orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE) for line in lines)
+    content = b"".join(map(json_line, lines))
     if path.exists() and path.read_bytes() != content:
         raise InputError(f"{path} is frozen with other key-facts: give another --out")
-    path.write_bytes(content)
+    replace_file(path, content)
 
 
 def with_key_facts(questions: Sequence[Question], path: str | Path) -> list[Question]:
@@ -164,8 +172,12 @@ def with_key_facts(questions: Sequence[Question], path: str | Path) -> list[Ques
 
 
 def _blocks(path: Path) -> Iterator[KeyFacts]:
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise DataError(path, None, f"this is not UTF-8 ({error})") from error
     block: KeyFacts | None = None
-    for number, line in enumerate(path.read_text(encoding="utf-8-sig").splitlines(), start=1):
+    for number, line in enumerate(text.splitlines(), start=1):
         said = line.strip()
         if said.startswith("## "):
             if block is not None:

@@ -13,7 +13,8 @@ from typing import Any
 
 from skr_core.evaluation.report.drawing import STYLE, bars, curve
 from skr_core.evaluation.report.tables import Comparison, Result, Row, shown
-from skr_core.metrics.statistics import Interval
+from skr_core.metrics.statistics import Interval, bootstrap
+from skr_core.texts import encodable
 
 WORST = 20
 """Questions shown in full."""
@@ -23,13 +24,13 @@ _COST = ("calls", "prompt_tokens", "completion_tokens", "usd")
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class ReportedRun:
     """What a run's folder holds.
 
     Attributes:
         name: Of the folder.
         result: The table.
-        scores: Every answer with its values, as `run_folder` writes them.
+        scores: Every answer with its values, as a run's ``scores.jsonl`` holds them.
         plot: A PNG; empty where there is none.
         curve: Share retrieved and accuracy, where the run has a routing curve.
     """
@@ -41,16 +42,20 @@ class Run:
     curve: Sequence[tuple[float, float]] = field(default=())
 
 
-def report_page(runs: Sequence[Run], title: str = "skr report") -> str:
-    """The page.
+def report_page(runs: Sequence[ReportedRun], title: str = "skr report") -> str:
+    """The runs as one page of HTML, in text that UTF-8 holds.
+
+    Args:
+        runs: Shown one under the other.
+        title: Of the page.
 
     Example:
-        >>> page = report_page([Run("<b>", Result("demo", "Does it pay?", {}, ()))])
+        >>> page = report_page([ReportedRun("<b>", Result("demo", "Does it pay?", {}, ()))])
         >>> "<h2>demo: Does it pay?</h2>" in page, "&lt;b&gt;" in page, "<b>" in page
         (True, True, False)
     """
     body = "\n".join(map(_section, runs))
-    return (
+    return encodable(
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         # Nothing is loaded and nothing runs, whatever a passage holds.
@@ -69,8 +74,6 @@ def accuracy_by_rounds(scores: Sequence[Mapping[str, Any]]) -> dict[str, dict[in
         >>> accuracy_by_rounds([row])["loop"][2].mean
         1.0
     """
-    from skr_core.metrics.statistics import bootstrap
-
     groups: dict[str, dict[int, list[float]]] = {}
     for row in scores:
         value = row["values"].get("answer_accuracy")
@@ -84,7 +87,17 @@ def accuracy_by_rounds(scores: Sequence[Mapping[str, Any]]) -> dict[str, dict[in
 
 
 def worst(scores: Sequence[Mapping[str, Any]], count: int = WORST) -> list[Mapping[str, Any]]:
-    """The best system's worst answers: failed, wrong, little found, much spent."""
+    """The best system's worst answers: failed, wrong, little found, much spent.
+
+    Args:
+        scores: Rows of ``scores.jsonl``.
+        count: How many answers at most.
+
+    Example:
+        >>> rows = [{"system": "loop", "id": n, "values": {"answer_accuracy": n}} for n in (1, 0)]
+        >>> [row["id"] for row in worst(rows)]
+        [0]
+    """
     if not scores:
         return []
     right: dict[str, list[float]] = {}
@@ -109,7 +122,7 @@ def worst(scores: Sequence[Mapping[str, Any]], count: int = WORST) -> list[Mappi
     return sorted(bad, key=badness)[:count]
 
 
-def _section(run: Run) -> str:
+def _section(run: ReportedRun) -> str:
     result = run.result
     settings = "".join(
         f"<dt>{escape(name)}</dt><dd>{escape(str(value))}</dd>"

@@ -11,11 +11,11 @@ from skr_core.metrics.statistics import Interval
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One condition.
+    """One condition of an experiment.
 
     Attributes:
-        name: Of the condition.
-        cells: A mean with its interval, by measure.
+        name: The name of the condition.
+        cells: The mean of each measure with its interval.
     """
 
     name: str
@@ -27,9 +27,9 @@ class Comparison:
     """Two conditions on the same questions, paired.
 
     Attributes:
-        name: Of the condition.
-        against: Of the one it is compared with.
-        cells: Mean difference, by measure.
+        name: The name of the condition.
+        against: The name of the condition that it is compared with.
+        cells: The mean difference of each measure with its interval.
     """
 
     name: str
@@ -39,14 +39,14 @@ class Comparison:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """A whole experiment.
+    """What an experiment found.
 
     Attributes:
-        experiment: Its name.
-        title: What it asks, in words.
+        experiment: The name of the experiment.
+        title: The question that it asks, in words.
         settings: What it was made with.
-        rows: One a condition.
-        comparisons: Of conditions.
+        rows: One for each condition.
+        comparisons: Pairs of conditions on the same questions.
         plotted: The measures that the plot shows.
         notes: What a reader has to know.
     """
@@ -66,7 +66,19 @@ class Result:
 
 
 def row_of(name: str, judged: Sequence[Judged], measures: Sequence[str] | None = None) -> Row:
-    """The means of a condition, of all measures or of those named that it has."""
+    """The means of a condition, of all measures or of those named that it has.
+
+    Args:
+        name: The name of the condition.
+        judged: Its answers.
+        measures: Names of measures; None takes all.
+
+    Example:
+        >>> from skr_core.questions import Question
+        >>> judged = [Judged(Question("1", "Who?", ("Ada",)), None, {"usd": 2.0, "calls": 1.0})]
+        >>> row_of("loop", judged, ["usd"]).cells["usd"].mean
+        2.0
+    """
     present = measures_of(judged)
     chosen = present if measures is None else [each for each in measures if each in present]
     return Row(name, {measure: mean(judged, measure) for measure in chosen})
@@ -79,7 +91,22 @@ def compare(
     other: Sequence[Judged],
     measures: Sequence[str] | None = None,
 ) -> Comparison:
-    """The paired differences of two conditions, for the measures that both have."""
+    """The paired differences of two conditions, for the measures that both have.
+
+    Args:
+        name: The name of the condition.
+        judged: Its answers.
+        against: The name of the other condition.
+        other: Its answers to the same questions, in the same order.
+        measures: Names of measures; None takes all.
+
+    Example:
+        >>> from skr_core.questions import Question
+        >>> who = Question("1", "Who?", ("Ada",))
+        >>> dear, cheap = [[Judged(who, None, {"usd": usd})] for usd in (3.0, 1.0)]
+        >>> compare("loop", dear, "single", cheap).cells["usd"].mean
+        2.0
+    """
     both = [each for each in measures_of(judged) if each in set(measures_of(other))]
     chosen = both if measures is None else [each for each in measures if each in both]
     cells = {measure: difference(judged, other, measure) for measure in chosen}

@@ -1,4 +1,4 @@
-"""Asking several systems the same questions, with a journal: an interrupted run goes on.
+"""Asking several systems the same questions, with a log: an interrupted run goes on.
 
 A question that fails is counted and not kept, so that the next run asks it again.
 """
@@ -12,13 +12,12 @@ from dataclasses import dataclass, field
 from itertools import count
 
 from skr_core.errors import ModelError, RetrieverError
-from skr_core.evaluation.run import OnProgress
-from skr_core.evaluation.running.log import Journal
+from skr_core.files import KeyedLog
 from skr_core.flow import Flow, call, gather
 from skr_core.plain import from_plain, to_plain
-from skr_core.ports import QuestionAnswerer
+from skr_core.ports import OnProgress, QuestionAnswerer
 from skr_core.questions import Question
-from skr_core.types import Answer
+from skr_core.types import Action, Answer
 
 Ask = Callable[[Question], Flow[Answer]]
 """How a system is asked one question; it may use what is recorded of it, such as its contexts."""
@@ -29,9 +28,9 @@ class System:
     """Something that answers questions, under a name.
 
     Attributes:
-        name: In tables and in the journal.
+        name: The name in tables and in the log.
         ask: Answers one question.
-        key: Its name in the journal where that differs, as of two names for one thing.
+        key: The name in the log where that differs, as of two names for one thing.
     """
 
     name: str
@@ -39,9 +38,20 @@ class System:
     key: str = ""
 
     @classmethod
-    def of(cls, name: str, answerer: QuestionAnswerer, *, key: str = "") -> System:
-        """A system that sees the question alone."""
-        return cls(name, lambda each: call(answerer.answer, answerer.aanswer, each.asked), key)
+    def of(
+        cls, name: str, answerer: QuestionAnswerer, *, key: str = "", action: Action | None = None
+    ) -> System:
+        """A system that sees the question alone.
+
+        Args:
+            name: The name in tables and in the log.
+            answerer: Answers the questions.
+            key: The name in the log where that differs.
+            action: What is done for every question; None leaves it to the answerer's router.
+        """
+        return cls(
+            name, lambda each: call(answerer.answer, answerer.aanswer, each.asked, action), key
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,17 +91,17 @@ class Answers:
 def ask_all(
     system: System,
     questions: Sequence[Question],
-    journal: Journal,
+    log: KeyedLog,
     *,
     concurrency: int = 8,
     on_progress: OnProgress | None = None,
 ) -> Flow[Answers]:
-    """Ask a system every question that the journal does not hold yet.
+    """Ask a system every question that the log does not hold yet.
 
     Args:
         system: What is asked.
         questions: What it is asked.
-        journal: Holds what was answered before, and gets what is answered now.
+        log: Holds what was answered before, and gets what is answered now.
         concurrency: Questions under way at a time.
         on_progress: Told after each question.
 
@@ -101,7 +111,7 @@ def ask_all(
         >>> from skr_core.testing import ScriptedModel
         >>> model = ScriptedModel(["Paris."])
         >>> system = System("closed book", lambda each: answer_given(model, each, ()))
-        >>> run(ask_all(system, [Question("1", "Capital?", ("Paris",))], Journal(None))).n_failed
+        >>> run(ask_all(system, [Question("1", "Capital?", ("Paris",))], KeyedLog(None))).n_failed
         0
     """
     done, started = count(1), time.perf_counter()
@@ -109,8 +119,8 @@ def ask_all(
     name = system.key or system.name
 
     def one(question: Question) -> Flow[Asked]:
-        key = journal_key(name, question)
-        if (row := journal.rows.get(key)) is not None:
+        key = log_key(name, question)
+        if (row := log.rows.get(key)) is not None:
             asked = Asked(question, from_plain(Answer, row["answer"]))
         else:
             try:
@@ -127,26 +137,27 @@ def ask_all(
                     "elapsed": time.perf_counter() - started,
                     "answer": to_plain(answer),
                 }
-                yield from call(journal.append, journal.aappend, [line])
+                yield from call(log.append, log.aappend, [line])
         if on_progress is not None:
             on_progress(next(done), len(questions))
         return asked
 
     asked = yield from gather([one(question) for question in questions], limit=concurrency)
-    return Answers(system.name, tuple(asked), _seconds(journal, name))
+    return Answers(system.name, tuple(asked), _seconds(log, name))
 
 
-def journal_key(system: str, question: Question) -> str:
+def log_key(system: str, question: Question) -> str:
     """What makes two askings the same: the system, and the question with all that it brings."""
+    # `repr` writes a lone surrogate as an escape.
     said = repr((question.id, question.asked, question.contexts, question.supporting_titles))
-    digest = hashlib.blake2b(said.encode(errors="surrogatepass"), digest_size=12).hexdigest()
+    digest = hashlib.blake2b(said.encode(), digest_size=12).hexdigest()
     return f"{system}/{digest}"
 
 
-def _seconds(journal: Journal, name: str) -> float:
+def _seconds(log: KeyedLog, name: str) -> float:
     """The last answer of each session tells how long it worked for the system."""
     sessions: dict[str, float] = {}
-    for row in journal.rows.values():
+    for row in log.rows.values():
         if row["system"] == name:
             session = str(row["session"])
             sessions[session] = max(float(row["elapsed"]), sessions.get(session, 0.0))

@@ -51,9 +51,16 @@ def judge_all(
     """Judge every answer of a system; entailment is asked once, for all pairs together.
 
     Args:
-        answers: Of one system.
+        answers: What one system answered.
         entailment: Judges key-facts and self-consistency, which are left out without it.
-        price: Of the model; without it there is no cost.
+        price: The price of the model; without it there is no cost.
+
+    Example:
+        >>> from skr_core.flow import run
+        >>> who = Question("1", "Who?", ("Ada",))
+        >>> [judged] = run(judge_all(Answers("closed book", (Asked(who, None, "failed"),), 0.0)))
+        >>> judged.values["answer_accuracy"] is None
+        True
     """
     verdicts: Verdicts | None = None
     if entailment is not None:
@@ -79,7 +86,22 @@ def mean(judged: Sequence[Judged], measure: str) -> Interval:
 
 
 def difference(judged: Sequence[Judged], other: Sequence[Judged], measure: str) -> Interval:
-    """Mean difference on the same questions, paired; a pair with a failure counts as failed."""
+    """Mean difference on the same questions, paired; a pair with a failure counts as failed.
+
+    Args:
+        judged: The answers of one system.
+        other: Those of another to the same questions, in the same order.
+        measure: The name of a measure.
+
+    Raises:
+        ValueError: There are not as many answers of the one as of the other.
+
+    Example:
+        >>> who = Question("1", "Who?", ("Ada",))
+        >>> dear, cheap = [[Judged(who, None, {"usd": usd})] for usd in (3.0, 1.0)]
+        >>> difference(dear, cheap, "usd").mean
+        2.0
+    """
     pairs = [
         (mine.values[measure], theirs.values[measure])
         for mine, theirs in zip(judged, other, strict=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from skr_core.metrics.match import contains_gold, exact_match, token_f1
+from skr_core.metrics.match import exact_match, is_right, token_f1
 from skr_core.metrics.references import (
     all_titles,
     citation_precision,
@@ -15,8 +15,7 @@ from skr_core.metrics.references import (
     title_recall,
 )
 from skr_core.questions import Question
-from skr_core.replies.answer import is_refusal
-from skr_core.replies.choice import choice_match
+from skr_core.replies.refusal import is_refusal
 from skr_core.types import Answer
 
 
@@ -64,7 +63,14 @@ class Scores:
 
     @classmethod
     def of(cls, question: Question, answer: Answer) -> Scores:
-        """Judge an answer against its question's gold."""
+        """Judge an answer against its question's gold.
+
+        Example:
+            >>> from skr_core.types import Decision
+            >>> answer = Answer("Who?", "It was Ada.", (), (), Decision(False), (), "known", {})
+            >>> Scores.of(Question("1", "Who?", ("Ada",)), answer).answer_accuracy
+            True
+        """
         found = [reference.title for reference in answer.references]
         cited = [reference.title for reference in answer.cited_references]
         supporting = question.supporting_titles
@@ -106,18 +112,6 @@ MEASURES = (
     "completion_tokens",
 )
 """The fields of `Scores` that are averaged over questions."""
-
-
-def is_right(question: Question, answer: str) -> bool:
-    """Whether an answer is right: the right option, or a gold answer within it (W2R §3).
-
-    Example:
-        >>> is_right(Question("1", "Is it?", ("no",), choices=("yes", "no")), "Yes, with no doubt.")
-        False
-    """
-    if question.choices:
-        return choice_match(answer, question.gold, question.choices)
-    return contains_gold(answer, question.gold)
 
 
 def _fact_recall(question: Question, answer: Answer) -> float | None:

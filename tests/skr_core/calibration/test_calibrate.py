@@ -7,18 +7,18 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from skr_core import RoutingCurve, calibrate, collect
+from skr_core import RoutingCurve, calibrate
 from skr_core.calibration.folds import folds
 from skr_core.errors import InputError, StampMismatch
-from skr_core.models.ngrams import NgramEmbedder
-from skr_core.questions import Question
+from skr_core.models.embedders import HashingEmbedder
 from skr_core.routers import AlwaysRetrieve, KNNRouter, NeverRetrieve, load_router
 from skr_core.self_knowledge import SelfKnowledge
-from skr_core.testing import MappingRetriever
+from skr_core.types import Stamp
 from tests.skr_core.routers.facts import (
     KNOWN,
     UNKNOWN,
     HalfKnowingModel,
+    answered,
     firm,
     known,
     records,
@@ -30,10 +30,17 @@ from tests.skr_core.routers.facts import (
 @pytest.fixture(scope="module")
 def collected() -> list[SelfKnowledge]:
     """The first 20 rivers and firms, answered by a model that knows the rivers."""
-    questions = [Question(name, river(name), (f"{name} sea",)) for name in KNOWN[:20]]
-    questions += [Question(name, firm(name), (f"Mr {name}",)) for name in UNKNOWN[:20]]
-    found = {each.question: [f"{each.gold[0]} it is."] for each in questions}
-    return collect(questions, model=HalfKnowingModel(), retriever=MappingRetriever(found))
+    stamp = Stamp(model="half-knowing", retriever="mapping", metric="contains")
+    rivers = [
+        SelfKnowledge.of(river(each), direct=(f"The {each} sea.", 1), single=(f"{each} sea.", 1),
+                         stamp=stamp)
+        for each in KNOWN[:20]
+    ]  # fmt: skip
+    return rivers + [
+        SelfKnowledge.of(firm(each), direct=("I don't know.", 0), single=(f"Mr {each} [1].", 1),
+                         stamp=stamp)
+        for each in UNKNOWN[:20]
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize("name", ["paper", "benefit", "classifier", "combined-question"])
@@ -58,10 +65,10 @@ def test_the_chosen_router_uses_the_models_own_answer(collected, tmp_path: Path)
 def test_the_curve_says_what_is_gained(collected):
     curve = calibrate(collected, routers=["benefit"]).curve
     assert isinstance(curve, RoutingCurve)
-    assert (curve.never.mean, curve.always.mean) == (0.5, 1.0)
+    assert (curve.constants["direct"].mean, curve.constants["single"].mean) == (0.5, 1.0)
     assert curve.chosen.mean >= 0.95
     assert curve.chosen_rate == pytest.approx(0.5, abs=0.1)
-    assert curve.random_line[10] == pytest.approx(0.75)
+    assert curve.random_line[1] == pytest.approx(0.5 + 0.5 * curve.costs[1])
     assert all(low <= high for low, high in zip(curve.low, curve.high, strict=True))
     assert max(curve.oracle) == 1.0
     assert "Routing pays" in curve.sentence
@@ -70,18 +77,15 @@ def test_the_curve_says_what_is_gained(collected):
 def test_where_routing_does_not_pay_a_constant_is_saved(tmp_path: Path):
     draws = np.random.default_rng(0).random((200, 2))
     noise = [
-        SelfKnowledge(f"Is {n} lucky?", (), "a", "b", float(one < 0.4), float(two < 0.6))
+        answered(f"Is {n} lucky?", float(one < 0.4), float(two < 0.6))
         for n, (one, two) in enumerate(draws)
     ]
     calibration = calibrate(noise)
-    assert calibration.curve.recommended == "always"
+    assert calibration.curve.recommended == "single"
     assert "does not pay" in calibration.curve.sentence
     calibration.save(tmp_path)
     assert isinstance(load_router(tmp_path), AlwaysRetrieve)
-    turned = [
-        SelfKnowledge(each.question, (), "a", "b", each.augmented_score, each.direct_score)
-        for each in noise
-    ]
+    turned = [answered(each.question, each.retrieved.score, each.direct.score) for each in noise]
     assert isinstance(calibrate(turned).router, NeverRetrieve)
 
 
@@ -92,7 +96,7 @@ def test_a_wanted_rate_is_met():
 
 def test_a_price_no_benefit_pays_stops_retrieval():
     some = [known(each) for each in KNOWN[:15]]
-    some += [SelfKnowledge(firm(n), (), "a", "b", 0.0, 0.5, some[0].stamp) for n in UNKNOWN[:15]]
+    some += [answered(firm(n), 0.0, 0.5, stamp=some[0].stamp) for n in UNKNOWN[:15]]
     assert isinstance(calibrate(some, price=0.9).router, NeverRetrieve)
     assert calibrate(some, price=0.1).curve.recommended == "router"
 
@@ -113,10 +117,7 @@ def test_no_question_is_judged_by_a_router_that_has_seen_it():
 
 def test_duplicates_do_not_make_it_look_better():
     rng = np.random.default_rng(0)
-    once = [
-        SelfKnowledge(f"Is {n} lucky?", (), "a", "b", *map(float, rng.random(2) < 0.5))
-        for n in range(60)
-    ]
+    once = [answered(f"Is {n} lucky?", *map(float, rng.random(2) < 0.5)) for n in range(60)]
     curve = calibrate(once * 3, routers=["paper", "benefit"]).curve
     assert all(each.mean < 0.05 for each in curve.compared.values())
 
@@ -127,7 +128,7 @@ def test_duplicates_do_not_make_it_look_better():
         ({"routers": ["oracle"]}, "no router"),
         ({"retrieval_rate": 0.5, "price": 0.1}, "not both"),
         ({"retrieval_rate": 1.5}, "between"),
-        ({"price": -0.1}, "between"),
+        ({"price": -0.1}, "from 0"),
     ],
 )
 def test_options_are_checked(options: dict, word: str):
@@ -141,7 +142,7 @@ def test_too_few_records_are_an_error():
 
 
 def test_records_of_two_models_are_an_error():
-    strange = SelfKnowledge("Who?", (), "a", "b", 0.0, 1.0)
+    strange = answered("Who?", 0.0, 1.0)
     with pytest.raises(StampMismatch, match="model"):
         calibrate([*records(10), strange])
 
@@ -162,5 +163,6 @@ def test_progress_ends_at_the_end():
 
 
 def test_the_default_embedder_keeps_small_words():
-    assert NgramEmbedder().embed(["who is it"]).nnz > NgramEmbedder().embed(["it"]).nnz
-    assert KNNRouter.fit(records(5)).embedder.name == NgramEmbedder.name
+    sparse = HashingEmbedder().embed_sparse
+    assert sparse(["who is it"]).nnz > sparse(["it"]).nnz
+    assert KNNRouter.fit(records(5)).embedder.name == HashingEmbedder.name

@@ -5,35 +5,16 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
-import pytest
-
 from skr_core.entailment import (
     JudgeEntailment,
     LexicalEntailment,
     RememberingEntailment,
-    parse_entailment,
 )
-from skr_core.evaluation.running.log import Journal
+from skr_core.files import KeyedLog
 from skr_core.ports import EntailmentModel
 from skr_core.reflectors import EntailmentReflector
 from skr_core.testing import BrokenModel, ScriptedModel
 from skr_core.types import Reference
-
-
-@pytest.mark.parametrize(
-    ("reply", "verdict"),
-    [
-        ("entailment", "entailment"),
-        (" Neutral.\n", "neutral"),
-        ("`contradiction`", "contradiction"),
-        ("not entailment", None),
-        ("entailment or neutral", None),
-        ("Yes", None),
-        ("", None),
-    ],
-)
-def test_only_the_word_is_a_verdict(reply: str, verdict: str | None):
-    assert parse_entailment(reply) == verdict
 
 
 def test_a_broken_judge_says_nothing():
@@ -86,8 +67,8 @@ def test_verdicts_are_remembered_and_failures_are_not(tmp_path: Path):
         path = tmp_path / f"{verdict}.jsonl"
         judge = Counting(verdict)
         for _ in range(2):
-            with Journal(path) as journal:
-                remembering = RememberingEntailment(judge, journal)
+            with KeyedLog(path) as log:
+                remembering = RememberingEntailment(judge, log)
                 assert remembering.predict([("a", "b")]) == [verdict]
         assert judge.asked == expected
 

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from skr_core.extractive import ExtractiveModel
 from skr_core.ports import LanguageModel
 from skr_core.prompts import templates as prompts
-from skr_core.replies.answer import parse_queries
+from skr_core.prompts.judging import ask_is_sufficient
+from skr_core.replies.queries import parse_queries
 from skr_core.types import Prompt, Reference, Task
 
 MODEL = ExtractiveModel()
@@ -65,8 +66,10 @@ def test_knows_nothing_by_itself(task: Task, reply: str) -> None:
 
 
 def test_judges_like_it_answers() -> None:
-    assert MODEL.generate(prompts.judge(QUESTION, [FILM, BORN], "draft")).text == "sufficient"
-    assert MODEL.generate(prompts.judge(QUESTION, [FILM], "draft")).text.startswith("insufficient")
+    assert MODEL.generate(ask_is_sufficient(QUESTION, [FILM, BORN], "draft")).text == "sufficient"
+    assert MODEL.generate(ask_is_sufficient(QUESTION, [FILM], "draft")).text.startswith(
+        "insufficient"
+    )
 
 
 async def test_both_colours_say_the_same_and_tokens_add_up() -> None:

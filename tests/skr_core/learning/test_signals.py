@@ -10,12 +10,14 @@ import pytest
 from skr_core.errors import InputError
 from skr_core.learning import Observed, Rows, Signals, Training
 from skr_core.learning.answer_features import DRAFT_FEATURES, draft_features
-from skr_core.learning.observed import is_known_from_gold, number_of
+from skr_core.learning.observed import is_computed_from_gold
 from skr_core.learning.question_features import QUESTION_FEATURES, question_features
+from skr_core.learning.rows import embed_texts
 from skr_core.models.embedders import HashingEmbedder
-from skr_core.models.ngrams import NgramEmbedder
-from skr_core.self_knowledge import SelfKnowledge, Stamp, read_self_knowledge
-from skr_core.types import Generation
+from skr_core.self_knowledge import SelfKnowledge, read_self_knowledge
+from skr_core.self_knowledge.records import Outcome
+from skr_core.types import Generation, Stamp
+from tests.skr_core.routers.facts import answered
 
 FROM_GOLD = [
     "em_direct",
@@ -30,21 +32,19 @@ FROM_GOLD = [
 
 @pytest.mark.parametrize("name", FROM_GOLD)
 def test_fields_from_gold_are_known_as_such(name: str):
-    assert is_known_from_gold(name)
-    assert is_known_from_gold(f"extra.{name}")
+    assert is_computed_from_gold(name)
+    assert is_computed_from_gold(f"extra.{name}")
 
 
 def test_what_comes_from_gold_changes_nothing_that_a_router_sees():
-    blind = SelfKnowledge("Who?", (), "Bob", "", 0.0, 0.0, extra={"direct_logprob": -1.0})
-    seeing = SelfKnowledge(
+    blind = SelfKnowledge.of("Who?", direct=("Bob", 0), single=("", 0))
+    seeing = SelfKnowledge.of(
         "Who?",
-        ("Ada",),
-        "Bob",
-        "It was Ada.",
-        1.0,
-        1.0,
-        Stamp(model="m"),
-        {"direct_logprob": -1.0, **dict.fromkeys(FROM_GOLD, 1.0)},
+        ["Ada"],
+        direct=("Bob", 1),
+        single=("It was Ada.", 1),
+        stamp=Stamp(model="m"),
+        extra=dict.fromkeys(FROM_GOLD, 1.0),
     )
     assert Observed.in_record(blind) == Observed.in_record(seeing)
 
@@ -57,86 +57,74 @@ def test_on_recorded_answers_too(data_dir):
         except InputError:  # a corpus, not records
             continue
         for record in records:
-            extra = {k: v for k, v in record.extra.items() if not is_known_from_gold(k)}
-            blind = dataclasses.replace(
-                record,
-                gold=(),
-                augmented_answer="",
-                direct_score=0.0,
-                augmented_score=0.0,
-                extra=extra,
-            )
+            outcomes = {name: dataclasses.replace(each, score=0.0)
+                        for name, each in record.outcomes.items()}  # fmt: skip
+            blind = dataclasses.replace(record, gold=(), outcomes=outcomes, extra={})
             assert Observed.in_record(blind) == Observed.in_record(record)
 
 
+def with_direct(**fields: object) -> SelfKnowledge:
+    outcomes = {"direct": Outcome("Bob", 0.0, **fields), "single": Outcome("", 0.0)}
+    return SelfKnowledge("Who?", ("Ada",), outcomes)
+
+
 def test_in_service_it_sees_what_the_records_show():
-    record = SelfKnowledge("Who?", ("Ada",), "Bob", "", 0.0, 0.0, extra={"direct_logprob": -1.0})
+    record = with_direct(logprob=-1.0)
     said = Generation("Bob", logprobs=(-0.5, -1.5))
     assert Observed.in_answer("Who?", said) == Observed.in_record(record)
 
 
-@pytest.mark.parametrize(
-    ("value", "number"),
-    [
-        ("True", 1.0),
-        (" false ", 0.0),
-        (True, 1.0),
-        ("0.5", 0.5),
-        ("nan", None),
-        (None, None),
-        (float("inf"), None),
-        ([1], None),
-        ("Paris", None),
-    ],
-)
-def test_numbers_in_logs(value: object, number: float | None):
-    assert number_of(value) == number
-
-
 def test_a_stated_uncertainty_is_a_low_confidence():
-    record = SelfKnowledge("Who?", (), "?", "", 0.0, 0.0, extra={"giveup": "True"})
+    record = with_direct(certain=False)
     assert Observed.in_record(record).confidence == 0.0
 
 
 def test_there_are_as_many_features_as_are_named():
-    assert (len(QUESTION_FEATURES), len(DRAFT_FEATURES)) == (34, 28)
+    assert (len(QUESTION_FEATURES), len(DRAFT_FEATURES)) == (32, 28)
     for text in ("", "?", "日本の首都は?", "a" * 5000, "Who\nwas \x00 it?"):
         features = question_features(text) + draft_features(text, text, text)
         assert np.isfinite(features).all()
 
 
-@pytest.mark.parametrize("embedder", [NgramEmbedder(), HashingEmbedder()], ids=["sparse", "dense"])
+class Dense:
+    name = "dense"
+
+    def embed(self, texts):
+        return HashingEmbedder().embed(texts)
+
+
+@pytest.mark.parametrize("embedder", [HashingEmbedder(), Dense()], ids=["sparse", "dense"])
 class TestRows:
     texts = ("Who wrote Emma?", "Who wrote Persuasion?", "", "日本")
 
     def test_products(self, embedder):
-        rows = Rows(embedder.embed(self.texts))
+        rows = Rows(embed_texts(embedder, self.texts))
         dense = rows.matrix if isinstance(rows.matrix, np.ndarray) else rows.matrix.toarray()
         assert rows.dot(rows) == pytest.approx(dense @ dense.T, abs=1e-6)
 
     def test_arrays(self, embedder):
-        rows = Rows(embedder.embed(self.texts))
+        rows = Rows(embed_texts(embedder, self.texts))
         again = Rows.from_arrays("q", rows.arrays("q"))
         assert again.dot(rows[[0]]).tolist() == rows.dot(rows[[0]]).tolist()
 
     def test_more(self, embedder):
-        rows = Rows(embedder.embed(self.texts))
-        assert len(rows.and_also(rows[:2])) == 6
+        rows = Rows(embed_texts(embedder, self.texts))
+        assert len(rows.concatenated(rows[:2])) == 6
 
     def test_signals_come_back_from_arrays(self, embedder):
         seen = Signals.of([Observed("Who?", "Ada", "", 0.5), Observed("When?", None)], embedder)
         again = Signals.from_arrays(seen.arrays())
         assert np.array_equal(again.features, seen.features)
         assert np.array_equal(again.confidence, seen.confidence, equal_nan=True)
-        assert len(again.and_also(seen)) == 4
-        assert again.without_drafts.features.shape == (2, 34)
+        assert len(again.concatenated(seen)) == 4
+        assert again.without_drafts.features.shape == (2, 32)
 
 
 def test_equal_questions_are_one_group():
-    records = [SelfKnowledge(q, (), "", "", 0.0, 1.0) for q in ("Who is it?", "who is IT", "When?")]
-    groups = Training.of(records, NgramEmbedder()).groups
+    records = [answered(q, 0.0, 1.0) for q in ("Who is it?", "who is IT", "When?")]
+    groups = Training.of(records, HashingEmbedder()).groups
     assert groups[0] == groups[1] != groups[2]
 
 
 def test_no_text_has_no_rows():
-    assert NgramEmbedder().embed([]).shape == (0, 262144)
+    assert HashingEmbedder().embed_sparse([]).shape == (0, 262144)

@@ -10,11 +10,10 @@ from skr_core.metrics.claims import (
     KeyFactScores,
     consistency_pairs,
     harmonic_mean,
-    judge_consistency,
-    judge_key_facts,
     key_fact_pairs,
     key_fact_scores,
     self_consistency,
+    verdicts_of,
 )
 from skr_core.types import Answer, Citation, Decision, Reference
 
@@ -61,8 +60,24 @@ def test_an_empty_answer_costs_no_call():
 
         apredict = predict
 
-    scores = run(judge_key_facts(Untouchable(), "", ["k"]))
-    assert scores == KeyFactScores(0.0, 0.0)
+    assert run(verdicts_of(Untouchable(), key_fact_pairs("", ["k"]))) == []
+
+
+def test_a_pair_is_judged_once_however_often_it_comes():
+    class Counting(LexicalEntailment):
+        def __init__(self):
+            super().__init__()
+            self.asked = []
+
+        def predict(self, pairs):
+            self.asked.extend(pairs)
+            return super().predict(pairs)
+
+    old = ("Paris is old.", "Paris is old.")
+    pairs = [old, ("Rome is new.", "Paris is old."), old]
+    judge = Counting()
+    assert run(verdicts_of(judge, pairs)) == [E, N, E]
+    assert judge.asked == pairs[:2]
 
 
 JAWS = Reference.of("Jaws was directed by Steven Spielberg.", "Jaws")
@@ -84,10 +99,10 @@ def test_a_sentence_goes_with_all_that_it_cites():
     [(premise, hypothesis)] = consistency_pairs(answer)
     assert premise == f"{JAWS.text} {OHIO.text}"
     assert hypothesis == "Spielberg was born in Cincinnati."
-    assert run(judge_consistency(LexicalEntailment(), answer)) == 1.0
+    assert run(verdicts_of(LexicalEntailment(), consistency_pairs(answer))) == [E]
 
 
 def test_uncited_answers_and_citations_of_nothing():
-    assert run(judge_consistency(LexicalEntailment(), answered("It is so."))) == 0.0
+    assert consistency_pairs(answered("It is so.")) == []
     gone = Citation(9, "no such id", "It is so [9].", (0, 0))
     assert consistency_pairs(answered("It is so [9].", gone)) == []

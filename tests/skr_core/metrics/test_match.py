@@ -16,6 +16,8 @@ from skr_core.texts import normalise
         ("The Eiffel Tower, [1] in Paris!", "eiffel tower in paris"),
         ("  an   apple a day ", "apple day"),
         ("U.S.A.", "usa"),
+        ("“Squid Game”", "squid game"),
+        ("O’Brien’s", "obriens"),
         ("theatre", "theatre"),
         ("Ada[1][22].", "ada"),
         ("", ""),
@@ -90,6 +92,8 @@ def test_the_metrics_agree(answer: str, gold: list[str]):
         ("It weighs 3.5 kg.", "3.5 kg"),
         ("AT&T built it", "AT&T"),
         ("the well-known river", "well known"),
+        ("It is Squid Game.", "“Squid Game”"),
+        ("Flann O’Brien", "Flann O'Brien"),
     ],
 )
 def test_punctuation_inside_a_name_may_be_there_or_not(answer, gold):

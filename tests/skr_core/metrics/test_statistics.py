@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import stats
 
-from skr_core.metrics import Interval, bootstrap
+from skr_core.metrics import Interval, bootstrap, bootstrap_ratio
 
 
 def test_constants_have_no_width():
@@ -31,6 +32,26 @@ def test_the_width_is_that_of_the_normal_interval():
     assert interval.mean == pytest.approx(values.mean())
     assert interval.high - interval.mean == pytest.approx(half, rel=0.15)
     assert interval.mean - interval.low == pytest.approx(half, rel=0.15)
+
+
+def test_the_intervals_are_those_of_scipy():
+    draws = np.random.default_rng(3)
+    above, below = draws.normal(2, 1, 300), draws.uniform(1, 3, 300)
+    expected = stats.bootstrap(
+        (above, below),
+        lambda a, b, axis: a.sum(axis) / b.sum(axis),
+        paired=True,
+        n_resamples=2_000,
+        method="percentile",
+        random_state=np.random.default_rng(0),
+    ).confidence_interval
+    interval = bootstrap_ratio(above.tolist(), below.tolist())
+    assert interval.mean == pytest.approx(above.sum() / below.sum())
+    assert (interval.low, interval.high) == pytest.approx(tuple(expected), rel=0.01)
+
+
+def test_a_denominator_of_zero_gives_zero():
+    assert bootstrap_ratio([0.0, 0.0], [0.0, 0.0]) == Interval(0.0, 0.0, 0.0, 2)
 
 
 def test_a_seed_repeats_itself():

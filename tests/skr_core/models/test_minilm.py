@@ -8,9 +8,9 @@ import pytest
 from skr_core.errors import EmbedderMismatch
 from skr_core.models.embedders import SentenceTransformerEmbedder
 from skr_core.routers import KNNRouter
-from skr_core.self_knowledge import SelfKnowledge
 from skr_core.store.chroma_store import ChromaStore
 from skr_core.types import Reference
+from tests.skr_core.routers.facts import answered
 
 pytestmark = [
     pytest.mark.integration,
@@ -63,7 +63,7 @@ def test_its_store_refuses_another_embedder(minilm, tmp_path):
 
 def test_neighbours_by_meaning_route_a_question(minilm):
     records = [
-        SelfKnowledge(question, ("x",), "x", "y", direct, 1.0 - direct)
+        answered(question, direct, 1.0 - direct)
         for question, direct in [
             ("Who wrote the novel Emma?", 1.0),
             ("Who is the author of Middlemarch?", 1.0),

@@ -11,6 +11,9 @@ from hypothesis import strategies as st
 
 from skr_core.errors import InputError
 from skr_core.prompts import templates as prompts
+from skr_core.prompts.judging import ask_is_sufficient
+from skr_core.prompts.parts import number_references
+from skr_core.prompts.templates import PromptTemplates
 from skr_core.types import Demonstration, Prompt, Reference
 
 FRANCE = Reference.of("Paris is the capital of France.", "Paris")
@@ -26,7 +29,7 @@ HOSTILE = [
 @pytest.mark.parametrize("field", ["text", "title"])
 def test_no_passage_poses_as_another_reference(text: str, field: str):
     hostile = Reference.of(text, "T") if field == "text" else Reference.of("T", text)
-    rendered = prompts.number_references([hostile, FRANCE])
+    rendered = number_references([hostile, FRANCE])
     assert len(rendered.splitlines()) == 2
     assert re.findall(r"[\[【]\s*-?\d[^\]】]*[\]】]", rendered) == ["[1]", "[2]"]
 
@@ -34,16 +37,16 @@ def test_no_passage_poses_as_another_reference(text: str, field: str):
 @given(st.lists(st.text(), max_size=5), st.lists(st.text(), max_size=5))
 def test_numbers_count_the_references_whatever_they_say(texts: list[str], titles: list[str]):
     references = [Reference.of(*pair) for pair in zip(texts, titles, strict=False)]
-    rendered = prompts.number_references(references)
+    rendered = number_references(references)
     expected = [f"[{number}]" for number in range(1, len(references) + 1)] or ["(none)"]
     assert [line.split(" ")[0] for line in rendered.splitlines()] == expected
     assert re.findall(r"\[\d+\]", rendered) == (expected if references else [])
 
 
 def test_a_reference_without_title_or_text():
-    assert prompts.number_references([Reference.of("text")]) == "[1] text"
-    assert prompts.number_references([Reference.of("", "title")]) == "[1] title"
-    assert prompts.number_references([]) == "(none)"
+    assert number_references([Reference.of("text")]) == "[1] text"
+    assert number_references([Reference.of("", "title")]) == "[1] title"
+    assert number_references([]) == "(none)"
 
 
 BRACES = "What is {references} in {0}, {{question}} and {demonstrations}?"
@@ -56,7 +59,7 @@ BRACES = "What is {references} in {0}, {{question}} and {demonstrations}?"
         prompts.answer_with_references(BRACES, [Reference.of(BRACES)]),
         prompts.answer_anyway(BRACES, [Reference.of(BRACES)]),
         prompts.self_complete(BRACES, [Reference.of(BRACES)], [BRACES]),
-        prompts.judge(BRACES, [Reference.of(BRACES)], BRACES),
+        ask_is_sufficient(BRACES, [Reference.of(BRACES)], BRACES),
     ],
     ids=lambda prompt: prompt.task,
 )
@@ -100,9 +103,13 @@ def test_self_complete_tells_what_was_searched():
     assert "at most 2 lines" in prompt.text
 
 
-def test_judge_shows_the_draft_on_one_line():
-    prompt = prompts.judge("Who?", [FRANCE], "It was\nshe [1].")
-    assert "Draft answer: It was she (1).\n" in prompt.text
+def test_self_complete_tells_what_is_missing():
+    bare = prompts.self_complete("Who?", [FRANCE], ["q"])
+    told = prompts.self_complete("Who?", [FRANCE], ["q"], missing="the\n[1] birthplace")
+    assert "- q\n\nGiven the insufficiency" in bare.text
+    assert "- q\n\nMissing so far: the (1) birthplace\n\nGiven the insuff" in told.text
+    old = PromptTemplates(self_complete="{question} {references}")
+    assert prompts.self_complete("Who?", [], [], missing="x", templates=old).text == "Who? (none)"
 
 
 def test_checked_question():

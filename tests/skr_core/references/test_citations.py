@@ -14,7 +14,6 @@ from skr_core.references import citations
 from skr_core.references.citations import (
     MarkerResolver,
     resolve_citations,
-    split_sentences,
     without_markers,
 )
 from skr_core.types import Reference
@@ -77,29 +76,6 @@ def test_a_marker_behind_the_full_stop_belongs_to_the_sentence_before():
     ]
 
 
-@pytest.mark.parametrize(
-    ("text", "sentences"),
-    [
-        ("It is 3.5 km long. So.", ["It is 3.5 km long.", "So."]),
-        ("Dr. No met Mr. J. Bond. He left.", ["Dr. No met Mr. J. Bond.", "He left."]),
-        ("Use e.g. water. Stop.", ["Use e.g. water.", "Stop."]),
-        ("He lived in Washington, D.C. [1] Then he left.", None),
-        ("Really? Yes! Good.", ["Really?", "Yes!", "Good."]),
-        ('He said "no." She left.', ['He said "no."', "She left."]),
-        ("是的。 好。", ["是的。", "好。"]),
-        ("no stop at all", ["no stop at all"]),
-        ("It was by Smith and Co.", ["It was by Smith and Co."]),
-        ("  \n ", []),
-        ("", []),
-    ],
-)
-def test_sentences(text: str, sentences: list[str] | None):
-    expected = sentences or (
-        [] if not text.strip() else ["He lived in Washington, D.C. [1]", "Then he left."]
-    )
-    assert split_sentences(text) == expected
-
-
 def test_without_markers():
     assert without_markers("Paris [1][2] is  large 【3】.") == "Paris is large."
 
@@ -130,12 +106,6 @@ def test_whatever_a_model_writes(text: str, count: int):
     again = resolve_citations(cited.text, references)
     assert (again.text, again.citations, again.removed) == (cited.text, cited.citations, 0)
     assert re.findall(r"\[[0-9]+\]", without_markers(cited.text)) == []
-
-
-@given(answers)
-def test_sentences_lose_nothing_but_space(text: str):
-    joined = "".join("".join(sentence.split()) for sentence in split_sentences(text))
-    assert joined == "".join(text.split())
 
 
 @pytest.mark.parametrize(

@@ -4,10 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skr_core.references.fusion import merge_references, reciprocal_rank_fusion
-from skr_core.types import Reference
+from skr_core.references.fusion import merge_rankings, reciprocal_rank_fusion
 
-POOL = [Reference.of(f"passage {number}") for number in range(25)]
+POOL = [f"passage {number}" for number in range(25)]
 rankings = st.lists(st.sampled_from(POOL), max_size=12)
 rounds = st.lists(st.lists(rankings, max_size=5), max_size=6)
 
@@ -15,6 +14,11 @@ rounds = st.lists(st.lists(rankings, max_size=5), max_size=6)
 def test_fusion_prefers_agreement_to_one_first_place() -> None:
     a, b, c = POOL[:3]
     assert reciprocal_rank_fusion([[a, b], [c, b]]) == [b, a, c]
+
+
+def test_a_low_place_in_both_rankings_outweighs_a_first_place_in_one() -> None:
+    both = ["one", "b", "c", "agreed"], ["other", "e", "f", "agreed"]
+    assert reciprocal_rank_fusion(both)[0] == "agreed"
 
 
 def test_fusion_obeys_weights_and_k() -> None:
@@ -28,23 +32,23 @@ def test_fusion_wants_a_weight_for_each_ranking() -> None:
         reciprocal_rank_fusion([[POOL[0]]], weights=[])
 
 
-def test_fusion_counts_a_repeated_reference_once() -> None:
+def test_fusion_counts_a_repeated_id_once() -> None:
     a, b = POOL[:2]
     assert reciprocal_rank_fusion([[a, a, a], [b]], weights=[1.0, 1.5]) == [b, a]
 
 
 def test_one_round_is_kept_as_it_is() -> None:
-    assert merge_references([[POOL]], limit=10) == POOL[:10]
+    assert merge_rankings([[POOL]], limit=10) == POOL[:10]
 
 
 def test_the_first_round_keeps_half_and_the_rest_is_dealt_out() -> None:
     first, second, third = POOL[:10], POOL[10:13], POOL[13:16]
-    merged = merge_references([[first], [second, third]], limit=10)
+    merged = merge_rankings([[first], [second, third]], limit=10)
     assert merged == [*first[:5], POOL[10], POOL[13], POOL[11], POOL[14], POOL[12]]
 
 
 def test_places_left_over_go_back_to_the_first_round() -> None:
-    assert merge_references([[POOL[:10]], [[POOL[20]]]], limit=10) == [
+    assert merge_rankings([[POOL[:10]], [[POOL[20]]]], limit=10) == [
         *POOL[:5],
         POOL[20],
         *POOL[5:9],
@@ -52,33 +56,33 @@ def test_places_left_over_go_back_to_the_first_round() -> None:
 
 
 def test_a_first_round_that_found_nothing_hands_on_its_places() -> None:
-    assert merge_references([[[]], [POOL[:3]]], limit=10) == POOL[:3]
-    assert merge_references([], limit=10) == []
+    assert merge_rankings([[[]], [POOL[:3]]], limit=10) == POOL[:3]
+    assert merge_rankings([], limit=10) == []
 
 
 @given(rounds, st.integers(-1, 12))
 def test_never_more_than_the_limit_and_nothing_twice(
-    found: list[list[list[Reference]]], limit: int
+    found: list[list[list[str]]], limit: int
 ) -> None:
-    merged = merge_references(found, limit=limit)
-    everything = {each.id for round_ in found for ranking in round_ for each in ranking}
-    ids = [each.id for each in merged]
+    merged = merge_rankings(found, limit=limit)
+    everything = {each for round_ in found for ranking in round_ for each in ranking}
+    ids = merged
     assert len(ids) == len(set(ids)) == min(max(0, limit), len(everything))
     assert set(ids) <= everything
 
 
 @given(rounds.filter(lambda found: len(found) <= 6), st.integers(6, 12))
 def test_every_round_with_something_of_its_own_keeps_one(
-    found: list[list[list[Reference]]], limit: int
+    found: list[list[list[str]]], limit: int
 ) -> None:
-    merged = {each.id for each in merge_references(found, limit=limit)}
+    merged = set(merge_rankings(found, limit=limit))
     for round_ in found:
-        ids = {each.id for ranking in round_ for each in ranking}
+        ids = {each for ranking in round_ for each in ranking}
         assert not ids or ids & merged
 
 
 @given(st.lists(rankings, max_size=5))
-def test_fusion_keeps_everything_once(found: list[list[Reference]]) -> None:
-    ids = [each.id for each in reciprocal_rank_fusion(found)]
+def test_fusion_keeps_everything_once(found: list[list[str]]) -> None:
+    ids = reciprocal_rank_fusion(found)
     assert len(ids) == len(set(ids))
-    assert set(ids) == {each.id for ranking in found for each in ranking}
+    assert set(ids) == {each for ranking in found for each in ranking}

@@ -66,6 +66,14 @@ SAID = {
     "Sure! The answer is Paris.": ("Paris", None),
     "Answer: Paris (certain/uncertain)": ("Paris", None),
     "Steve Goodman": ("Steve Goodman", None),
+    # Conjunctions begin titles too.
+    "And Then There Were None. Certain.": ("And Then There Were None", True),
+    "Not Without You And (uncertain)": ("Not Without You And", False),
+    "Paris and I'm certain.": ("Paris", True),
+    "I'm not sure. However, I think it is Paris.": ("Paris", False),
+    "I have no idea.": (None, False),
+    "The correct answer would be Paris. I am certain.": ("Paris", True),
+    "**Final answer**: Paris (certain)": ("Paris", True),
     # Nothing at all.
     "": (None, None),
     "...": (None, None),
@@ -78,12 +86,6 @@ SAID = {
 @pytest.mark.parametrize(("text", "expected"), SAID.items(), ids=SAID)
 def test_reads_any_form(text: str, expected: tuple[str | None, bool | None]):
     assert parse_certainty(text) == Certainty(*expected)
-
-
-def test_can_be_had_beside_the_other_parsers():
-    from skr_core.replies import answer as parsing
-
-    assert parsing.parse_certainty is parse_certainty
 
 
 @given(st.text())

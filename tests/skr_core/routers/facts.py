@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from skr_core.self_knowledge import SelfKnowledge, Stamp
+from skr_core.self_knowledge import SelfKnowledge
 from skr_core.testing import ScriptedModel
-from skr_core.types import Generation, Prompt
+from skr_core.types import Generation, Prompt, Stamp
 
 STAMP = Stamp(model="m", retriever="r", metric="contains")
 KNOWN = [
@@ -82,15 +82,29 @@ def firm(name: str) -> str:
 
 
 def known(name: str, **extra: object) -> SelfKnowledge:
-    return SelfKnowledge(
-        river(name), (f"{name} sea",), f"The {name} sea.", "Nothing.", 1.0, 0.0, STAMP, extra
+    return SelfKnowledge.of(
+        river(name),
+        [f"{name} sea"],
+        direct=(f"The {name} sea.", 1),
+        single=("Nothing.", 0),
+        stamp=STAMP,
+        extra=extra,
     )
 
 
 def unknown(name: str, **extra: object) -> SelfKnowledge:
-    return SelfKnowledge(
-        firm(name), (f"Mr {name}",), "I don't know.", f"Mr {name} [1].", 0.0, 1.0, STAMP, extra
+    return SelfKnowledge.of(
+        firm(name),
+        [f"Mr {name}"],
+        direct=("I don't know.", 0),
+        single=(f"Mr {name} [1].", 1),
+        stamp=STAMP,
+        extra=extra,
     )
+
+
+def answered(question: str, direct: float, single: float, **more: object) -> SelfKnowledge:
+    return SelfKnowledge.of(question, direct=("a", direct), single=("b", single), **more)
 
 
 def records(n: int = 20) -> list[SelfKnowledge]:

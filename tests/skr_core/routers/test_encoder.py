@@ -9,9 +9,8 @@ import pytest
 from skr_core.errors import InputError, StampMismatch
 from skr_core.routers import load_router
 from skr_core.routers.encoder import EncoderRouter
-from skr_core.self_knowledge import SelfKnowledge
 from skr_core.testing import ScriptedModel
-from tests.skr_core.routers.facts import firm, records
+from tests.skr_core.routers.facts import answered, firm, records
 
 pytestmark = pytest.mark.integration
 
@@ -54,4 +53,4 @@ def test_it_is_trained_saved_loaded_and_trained_on(tiny: Path, tmp_path: Path):
 
 def test_records_must_tell_something(tiny: Path):
     with pytest.raises(InputError, match="nothing is known"):
-        EncoderRouter.fit([SelfKnowledge("a?", (), "", "", 0.0, 0.0)], encoder=tiny)
+        EncoderRouter.fit([answered("a?", 0.0, 0.0)], encoder=tiny)

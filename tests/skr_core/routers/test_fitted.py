@@ -22,25 +22,41 @@ from skr_core.routers import (
 )
 from skr_core.routers.fitted import FittedRouter
 from skr_core.routers.saving import ROUTER_FILE
-from skr_core.self_knowledge import SelfKnowledge, Stamp
+from skr_core.self_knowledge import SelfKnowledge
+from skr_core.self_knowledge.feedback import record_of_feedback
 from skr_core.testing import MappingRetriever, ScriptedModel
-from tests.skr_core.routers.facts import STAMP, firm, records, river
+from skr_core.types import Answer, Decision, Stamp
+from tests.skr_core.routers.facts import STAMP, answered, firm, records, river
 
 MODEL = ScriptedModel(["I don't know."], name="m")
+
+
+class Dense:
+    """An embedder of the user's own."""
+
+    name = "dense"
+
+    def embed(self, texts):
+        return HashingEmbedder().embed(texts)
+
+    async def aembed(self, texts):
+        return self.embed(texts)
+
+
 Fit = Callable[[Sequence[SelfKnowledge]], FittedRouter]
 FITS: dict[str, Fit] = {
     "paper": KNNRouter.fit,
     "benefit": lambda some: KNNRouter.fit(some, rule="benefit"),
-    "dense": lambda some: KNNRouter.fit(some, embedder=HashingEmbedder()),
+    "dense": lambda some: KNNRouter.fit(some, embedder=Dense()),
     "classifier": ClassifierRouter.fit,
-    "combined": lambda some: CombinedRouter.fit(some, model=MODEL, threshold=0.0),
-    "combined-question": lambda some: CombinedRouter.fit(some, drafts=False, threshold=0.0),
+    "combined": lambda some: CombinedRouter.fit(some, model=MODEL, price=0.0),
+    "combined-question": lambda some: CombinedRouter.fit(some, drafts=False, price=0.0),
 }
 every = pytest.mark.parametrize("fit", FITS.values(), ids=FITS)
 
 
 def embedder_of(router: FittedRouter):
-    return router.embedder if isinstance(router.embedder, HashingEmbedder) else None
+    return router.embedder if isinstance(router.embedder, Dense) else None
 
 
 @every
@@ -67,12 +83,12 @@ def test_loaded_for_something_else_it_is_refused(fit: Fit, tmp_path: Path):
     router = fit(records(6))
     router.save(tmp_path)
     mine = embedder_of(router)
-    other = HashingEmbedder() if mine is None else None
+    other = Dense() if mine is None else None
     with pytest.raises(StampMismatch, match="model 'm', not 'other'"):
         load_router(tmp_path, model=ScriptedModel(name="other"), embedder=mine)
     with pytest.raises(StampMismatch, match="retriever 'r', not 'mapping'"):
         load_router(tmp_path, model=MODEL, embedder=mine, retriever=MappingRetriever({}))
-    with pytest.raises((StampMismatch, InputError), match=r"ngrams|hashing"):
+    with pytest.raises((StampMismatch, InputError), match=r"hashing|give embedder="):
         load_router(tmp_path, model=MODEL, embedder=other)
     forced = load_router(
         tmp_path,
@@ -90,10 +106,7 @@ def test_learns_more_without_the_old_records(fit: Fit, tmp_path: Path):
     router = fit(records(6))
     loaded = load_router(tmp_path, model=MODEL, embedder=embedder_of(router))
     assert isinstance(loaded, FittedRouter)
-    ships = [
-        SelfKnowledge(f"Which captain sailed ship {n}?", (), "I don't know.", "b", 0.0, 1.0, STAMP)
-        for n in range(12)
-    ]
+    ships = [answered(f"Which captain sailed ship {n}?", 0.0, 1.0, stamp=STAMP) for n in range(12)]
     before = loaded.decide("Which captain sailed ship 99?").score
     loaded.update(ships)
     after = loaded.decide("Which captain sailed ship 99?").score
@@ -135,7 +148,7 @@ def test_broken_parameters_are_noticed(fit: Fit, tmp_path: Path):
     router = fit(records(4))
     router.save(tmp_path)
     file = tmp_path / ROUTER_FILE
-    file.write_text(file.read_text().replace('"threshold"', '"threshhold"'))
+    file.write_text(file.read_text().replace('"price"', '"prize"'))
     with pytest.raises(DataError, match="lacks"):
         load_router(tmp_path, model=MODEL, embedder=embedder_of(router))
 
@@ -160,3 +173,16 @@ def test_constant_policies_are_saved_too(constant: type, tmp_path: Path):
     other = NeverRetrieve if constant is AlwaysRetrieve else AlwaysRetrieve
     with pytest.raises(InputError, match="router"):
         other.load(tmp_path)
+
+
+@every
+def test_feedback_on_a_direct_answer_teaches(fit: Fit):
+    router = fit(records(12))
+    if router.drafts:
+        return  # the model of the drafts says the same to every question
+    question = river("Omega")
+    before = router.decide(question).score
+    served = Answer(question, "5 m", (), (), Decision(False), (), "known", {})
+    wrong = [record_of_feedback(served, False, expected_other=1.0, stamp=STAMP)] * 5
+    router.update(wrong)
+    assert router.decide(question).score > before

@@ -10,8 +10,16 @@ from hypothesis import strategies as st
 from skr_core.errors import InputError
 from skr_core.routers import KNNRouter
 from skr_core.routers.knn import paper_score
-from skr_core.self_knowledge import SelfKnowledge
-from tests.skr_core.routers.facts import KNOWN, UNKNOWN, firm, known, records, river, unknown
+from tests.skr_core.routers.facts import (
+    KNOWN,
+    UNKNOWN,
+    answered,
+    firm,
+    known,
+    records,
+    river,
+    unknown,
+)
 
 
 @given(st.integers(1, 40), st.integers(1, 40), st.integers(1, 10), st.data())
@@ -45,7 +53,7 @@ def test_fewer_records_than_k():
 
 
 def test_what_neither_answer_got_right_does_not_count():
-    lost = SelfKnowledge(firm("Zeta"), ("x",), "no", "no", 0.0, 0.0)
+    lost = answered(firm("Zeta"), 0.0, 0.0)
     router = KNNRouter.fit([*records(5), *[lost] * 50], k=3)
     assert all(each.effect != "same" for each in router.decide(firm("Zeta")).neighbours)
     with pytest.raises(InputError, match="nothing is known"):
@@ -53,13 +61,13 @@ def test_what_neither_answer_got_right_does_not_count():
 
 
 def test_the_benefit_counts_them():
-    lost = [SelfKnowledge(f"Who owns ship {n}?", (), "a", "b", 0.0, 0.0) for n in range(30)]
+    lost = [answered(f"Who owns ship {n}?", 0.0, 0.0) for n in range(30)]
     router = KNNRouter.fit([*records(5), *lost], rule="benefit", k=3)
     assert router.decide("Who owns ship 99?").score == 0.0
 
 
 def test_duplicate_questions_with_different_labels():
-    both = [known("Avon"), SelfKnowledge(river("Avon"), (), "a", "b", 0.0, 1.0)]
+    both = [known("Avon"), answered(river("Avon"), 0.0, 1.0)]
     decision = KNNRouter.fit([*both, *records(10)], rule="benefit", k=2).decide(river("Avon"))
     assert len({each.question for each in decision.neighbours}) == 1
     assert KNNRouter.fit(both * 20).k in range(3, 11)
@@ -72,10 +80,7 @@ def test_k_is_chosen_without_seeing_the_question():
 
 def test_noise_in_the_labels_is_averaged_out():
     noisy = records(30)
-    noisy[::10] = [
-        SelfKnowledge(r.question, (), "", "", r.augmented_score, r.direct_score)
-        for r in noisy[::10]
-    ]
+    noisy[::10] = [answered(r.question, r.retrieved.score, r.direct.score) for r in noisy[::10]]
     router = KNNRouter.fit(noisy, rule="benefit", k=15)
     assert router.decide(firm("Omega")).retrieve
     assert not router.decide(river("Omega")).retrieve
@@ -91,7 +96,7 @@ def test_the_evidence_is_named():
 
 
 def test_gold_is_not_needed():
-    assert KNNRouter.fit([SelfKnowledge("a?", (), "x", "y", 0.0, 1.0)]).decide("a?").retrieve
+    assert KNNRouter.fit([answered("a?", 0.0, 1.0)]).decide("a?").retrieve
 
 
 @pytest.mark.parametrize(("option", "word"), [({"rule": "vote"}, "rule"), ({"k": 0}, "k must")])

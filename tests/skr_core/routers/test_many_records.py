@@ -9,6 +9,7 @@ import pytest
 
 from skr_core.routers import ClassifierRouter, CombinedRouter, KNNRouter
 from skr_core.self_knowledge import SelfKnowledge
+from tests.skr_core.routers.facts import answered
 
 MANY = 100_000
 MOST_MEMORY = 4_000_000  # KiB; 0.8 GB were measured alone, the rest is for what ran before
@@ -22,11 +23,8 @@ def many() -> list[SelfKnowledge]:
     right = rng.random((MANY, 2)) < np.array([[0.8, 0.6], [0.2, 0.6]])[chosen]
     words = rng.integers(0, 5000, (MANY, 4))
     return [
-        SelfKnowledge(
+        answered(
             f"which {topics[topic]} {' '.join(f'w{word}' for word in drawn)}?",
-            (),
-            "",
-            "",
             float(direct),
             float(augmented),
         )
@@ -47,6 +45,6 @@ def many() -> list[SelfKnowledge]:
 )
 def test_they_are_learnt_from(many: list[SelfKnowledge], fit):
     router = fit(many)
-    assert router.decide("which invoice w1 w2 w3?").retrieve
-    assert not router.decide("which river w1 w2 w3?").retrieve
+    assert router.decide("which invoice w4010 w512 w2031 w377?").retrieve
+    assert not router.decide("which river w4010 w512 w2031 w377?").retrieve
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss < MOST_MEMORY

@@ -18,7 +18,6 @@ from skr_core.prompts.routing import (
     STRATEGIES,
     ask_certainty,
 )
-from skr_core.replies.need import parse_need
 from skr_core.routers import (
     CertaintyLevelRouter,
     ConfidenceRouter,
@@ -137,39 +136,6 @@ def test_a_reply_that_says_neither_is_safer_retrieved_for(decide: Decide):
     assert '"Perhaps. Who knows"' in decision.reason
 
 
-@pytest.mark.parametrize(
-    ("text", "after_need", "after_ability"),
-    [
-        ("Yes", True, False),
-        ("no.", False, True),
-        ("**No**, I don't.", False, True),
-        ("A: Yes", True, False),
-        ("Yeah, please", True, False),
-        ("Not really", False, True),
-        ("Yes or no?", None, None),
-        ("Nothing", None, None),
-        ("I need additional information to answer this.", True, True),
-        ("I would like some more clues.", True, True),
-        ("I don’t need any more information.", False, False),
-        ("Additional information is not required.", False, False),
-        ("I cannot answer this without additional information.", True, True),
-        ("I can't solve this, and I don't need clues.", True, True),
-        ("I can answer this.", False, False),
-        ("The answer is Jane Austen.", False, False),
-        ("I don't know.", True, True),
-        ("", None, None),
-    ],
-)
-def test_reading_a_need(text: str, after_need: bool | None, after_ability: bool | None):
-    assert parse_need(text, yes_means_unknown=True) is after_need
-    assert parse_need(text, yes_means_unknown=False) is after_ability
-
-
-@given(st.text(), st.booleans())
-def test_reading_a_need_never_raises(text: str, yes_means_unknown: bool):
-    assert parse_need(text, yes_means_unknown=yes_means_unknown) in (True, False, None)
-
-
 @both
 def test_in_context_shows_what_was_known(decide: Decide):
     model = ScriptedModel(["Yes, I need additional information."])
@@ -185,7 +151,7 @@ def test_in_context_shows_what_was_known(decide: Decide):
 
 
 def record(question: str, direct: float, augmented: float) -> SelfKnowledge:
-    return SelfKnowledge(question, ("x",), "a", "b", direct, augmented)
+    return SelfKnowledge.of(question, direct=("a", direct), single=("b", augmented))
 
 
 def test_demonstrations_are_drawn_from_records():
@@ -380,7 +346,7 @@ def test_not_to_know_is_no_agreement(decide: Decide, model: ScriptedModel):
         ((float("nan"), -1.0), None),
         ((0.0, 0.0), 1.0),
         ((1e-7,), 1.0),
-        ((float("-inf"), 0.0), 0.0),
+        ((float("-inf"), 0.0), None),
     ],
 )
 def test_token_probability(logprobs: tuple[float, ...] | None, probability: float | None):

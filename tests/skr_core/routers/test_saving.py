@@ -57,8 +57,8 @@ def test_another_model_is_refused_unless_forced(tmp_path: Path, kind: str):
 @every
 def test_another_wording_is_refused(tmp_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch):
     MAKERS[kind]().save(tmp_path)
-    monkeypatch.setattr("skr_core.routers.model_router.ROUTING_PROMPT_VERSION", "later")
-    with pytest.raises(StampMismatch, match="prompt_version"):
+    monkeypatch.setattr("skr_core.routers.model_router.ROUTING_VERSION", "later")
+    with pytest.raises(StampMismatch, match="wording"):
         load_router(tmp_path, model=MODEL)
 
 
@@ -115,7 +115,7 @@ def test_a_pickle_is_never_opened(tmp_path: Path):
         read_router(folder)
 
 
-GOOD = {"kind": "prompt", "version": 1, "stamp": {}, "parameters": {"template": 0}, "arrays": ""}
+GOOD = {"kind": "prompt", "version": 2, "stamp": {}, "parameters": {"template": 0}, "arrays": ""}
 
 
 @pytest.mark.parametrize(
@@ -124,7 +124,7 @@ GOOD = {"kind": "prompt", "version": 1, "stamp": {}, "parameters": {"template": 
         b"not json",
         b"[]",
         b"{}",
-        orjson.dumps({**GOOD, "version": 99}),
+        orjson.dumps({**GOOD, "version": 1}),
         orjson.dumps({**GOOD, "stamp": []}),
         orjson.dumps({**GOOD, "parameters": 3}),
         orjson.dumps({**GOOD, "kind": "os:system"}),

@@ -16,22 +16,36 @@ from pathlib import Path
 
 import pytest
 
+from skr_core.budget import Budget
 from skr_core.errors import InputError, ModelError, StampMismatch
 from skr_core.prompts.templates import REFUSAL, answer_directly, answer_with_references
 from skr_core.questions import Question
+from skr_core.routers.registry import asking_routers
 from skr_core.self_knowledge import Judge, Progress, SelfKnowledge, acollect, collect
-from skr_core.self_knowledge.records import read_self_knowledge
+from skr_core.self_knowledge.importers import read_self_knowledge
+from skr_core.settings import Settings
 from skr_core.testing import MappingRetriever, ScriptedModel
-from skr_core.types import Demonstration, Generation, Prompt, Reference
+from skr_core.types import ACTIONS, Demonstration, Generation, Prompt, Reference, Reflection
+from skr_graphs import GraphAnswerer
 
 Collect = Callable[..., list[SelfKnowledge]]
+SYSTEM = ("demonstrations", "templates", "budget", "when_insufficient", "reflector")
 
 
-def awaited(*arguments: object, **options: object) -> list[SelfKnowledge]:
-    return asyncio.run(acollect(*arguments, **options))  # type: ignore[arg-type]
+def answerer(model: object, retriever: object, options: dict[str, object]) -> GraphAnswerer:
+    chosen = {name: options.pop(name) for name in SYSTEM if name in options}
+    return GraphAnswerer(Settings.of(model, retriever, **chosen))  # type: ignore[arg-type]
 
 
-both = pytest.mark.parametrize("gather", [collect, awaited])
+def blocking(asked: list[Question], *, model, retriever, **options) -> list[SelfKnowledge]:
+    return collect(asked, answerer(model, retriever, options), **options)
+
+
+def awaited(asked: list[Question], *, model, retriever, **options) -> list[SelfKnowledge]:
+    return asyncio.run(acollect(asked, answerer(model, retriever, options), **options))
+
+
+both = pytest.mark.parametrize("gather", [blocking, awaited])
 
 QUESTIONS = [Question(str(n), f"Question {n}?", (f"gold{n}",)) for n in range(6)]
 
@@ -53,7 +67,7 @@ class Student:
             raise ModelError("overloaded")
         number = int(prompt.question.split()[1].rstrip("?"))
         knows = (prompt.task == "answer_directly") == (number % 2 == 0)
-        text = f"It is gold{number} [1]." if knows else "No idea."
+        text = f"It is gold{number} [1]." if knows else "It is something else [1]."
         return Generation(text, logprobs=(-0.5, -1.5))
 
     async def agenerate(self, prompt: Prompt, *, on_token: object = None) -> Generation:
@@ -73,11 +87,12 @@ def test_compares_the_answers_without_and_with_references(gather: Collect):
     first = records[0]
     assert first.gold == ("gold0",)
     assert (first.stamp.model, first.stamp.retriever) == ("student", "mapping")
-    assert (first.stamp.corpus, first.stamp.metric) == ("toy", "contains")
-    assert first.stamp.prompt_version
-    assert first.extra["direct_logprob"] == -1.0
+    assert (first.stamp.corpus, first.stamp.metric) == ("toy", "accuracy")
+    assert first.stamp.system
+    assert first.direct.logprob == -1.0
     assert first.extra["id"] == "0"
-    assert first.extra["references"] == [Reference.of("about Question 0?").id]
+    assert [first.outcomes[action].retrievals for action in ACTIONS] == [0, 1, 1]
+    assert first.outcomes["single"] == first.outcomes["loop"]
 
 
 @both
@@ -91,29 +106,158 @@ def test_asks_by_the_prompts_that_the_graph_serves(gather: Collect):
         answer_with_references("Question 0?", [reference], shown),
     ]
     plain = gather(QUESTIONS[:1], model=model, retriever=retriever())[0]
-    assert record.stamp.prompt_version != plain.stamp.prompt_version
+    assert record.stamp.system != plain.stamp.system
+
+
+def two_rounds(**more: list[str]) -> dict[str, list[str]]:
+    return {
+        "answer_directly": ["No idea."],
+        "answer_with_references": [REFUSAL, "It is gold0 [2]."],
+        "self_complete": ["Question 1?"],
+        "answer_anyway": ["It is gold0, I think."],
+        **more,
+    }
 
 
 @both
-def test_usage_and_refusals_are_kept(gather: Collect):
-    model = ScriptedModel({"answer_directly": ["gold0"], "answer_with_references": [REFUSAL]})
-    seen: list[Progress] = []
+def test_each_action_has_its_outcome(gather: Collect):
+    model, seen = ScriptedModel(two_rounds()), []
     (record,) = gather(QUESTIONS[:1], model=model, retriever=retriever(), on_progress=seen.append)
-    assert record.extra["direct_refused"] is False
-    assert record.extra["augmented_refused"] is True
-    assert "direct_logprob" not in record.extra
-    assert set(record.extra["usage"]) == {"answer_directly", "answer_with_references"}
-    assert seen[-1].usage.calls == 2
-    assert seen[-1].usage.total_tokens > 0
+    direct, single, loop = (record.outcomes[action] for action in ACTIONS)
+    assert (direct.score, single.score, loop.score) == (0, 1, 1)
+    assert (direct.stop_reason, single.stop_reason, loop.stop_reason) == (
+        "known",
+        "max_rounds",
+        "sufficient",
+    )
+    assert (direct.rounds, single.rounds, loop.rounds) == (0, 1, 2)
+    assert (direct.retrievals, single.retrievals, loop.retrievals) == (0, 1, 2)
+    # One round: a refusal, and the last call that a system of one round makes.
+    assert (direct.usage.calls, single.usage.calls, loop.usage.calls) == (1, 2, 3)
+    assert seen[-1].usage.calls == len(model.prompts) == 5
 
 
 @both
-def test_where_nothing_is_found_nothing_changes(gather: Collect):
+def test_a_single_round_costs_nothing_where_its_draft_stands(gather: Collect):
+    class NeverSatisfied:
+        def reflect(self, question, references, draft):
+            return Reflection(False, "it could be better")
+
+        async def areflect(self, question, references, draft):
+            return self.reflect(question, references, draft)
+
+    drafts = ["It is gold0 [1].", "It is something else [1]."]
+    model = ScriptedModel(two_rounds(answer_with_references=drafts))
+    (record,) = gather(
+        QUESTIONS[:1],
+        model=model,
+        retriever=retriever(),
+        reflector=NeverSatisfied(),
+        budget=Budget(max_rounds=2),
+    )
+    assert record.outcomes["single"].answer == "It is gold0 [1]."
+    assert record.outcomes["loop"].answer == "It is something else [1]."
+    assert [prompt.task for prompt in model.prompts] == [
+        "answer_directly",
+        "answer_with_references",
+        "self_complete",
+        "answer_with_references",
+    ]
+
+
+@both
+@pytest.mark.parametrize("when", ["best_draft", "own_knowledge", "refuse"])
+@pytest.mark.parametrize("queries", [["Question 1?"], ["None"], ["nothing finds this"]])
+def test_a_single_round_is_what_a_system_of_one_round_answers(
+    gather: Collect, when: str, queries: list[str]
+):
+    script = two_rounds(answer_with_references=[REFUSAL], self_complete=queries)
+    options = {"retriever": retriever(), "when_insufficient": when}
+    (record,) = gather(QUESTIONS[:1], model=ScriptedModel(script), **options)
+    served = answerer(ScriptedModel(script), retriever(), {"when_insufficient": when})
+    answer = served.answer(QUESTIONS[0].question, "single")
+    single = record.outcomes["single"]
+    assert single.answer == answer.text
+    assert single.stop_reason == answer.stop_reason
+    assert single.usage == answer.total_usage
+    assert single.rounds == len(answer.rounds)
+
+
+@both
+def test_a_question_is_put_with_its_options(gather: Collect):
+    model = ScriptedModel(["(b)"])
+    asked = [Question("1", "Where?", ("inn",), choices=("sea", "inn"))]
+    (record,) = gather(asked, model=model, retriever=MappingRetriever({}))
+    assert record.question == "Where? Answer Choices: (a) sea (b) inn"
+    assert record.direct.score == 1.0
+    assert {prompt.question for prompt in model.prompts} == {record.question}
+
+
+@both
+def test_routers_that_ask_the_model_are_asked_once_a_question(gather: Collect, tmp_path: Path):
+    out = tmp_path / "r.jsonl"
+    script = {
+        "answer_directly": ["Nothing."],
+        "ask_certainty": ["gold0 (certain)"],
+        "ask_need": ["Yes."],
+    }
+    model = ScriptedModel(script, otherwise="It is gold0 [1].")
+    options = {"model": model, "retriever": retriever(), "out": out}
+    gather(QUESTIONS[:1], **options)
+    asked = len(model.prompts)
+    ask = asking_routers(["confidence", "prompt:can_answer"], model)
+    (record,) = gather(QUESTIONS[:1], **options, ask=ask)
+    assert len(model.prompts) == asked + 2, "what is on record is not asked again"
+    said = record.statements["confidence:punish_explain"]
+    assert (said.retrieve, said.draft, said.draft_score) == (False, "gold0", 1.0)
+    assert said.usage.calls == 1
+    assert record.statements["prompt:can_answer"].retrieve is False
+    assert gather(QUESTIONS[:1], **options, ask=ask) == [record]
+    assert len(model.prompts) == asked + 2
+    assert read_self_knowledge(out) == [record]
+
+
+@both
+def test_in_context_shows_other_questions_only(gather: Collect):
     model = Student()
+    (first, *_) = gather(
+        QUESTIONS, model=model, retriever=retriever(), ask=asking_routers(["in_context"], model)
+    )
+    assert "in_context" in first.statements
+    for prompt in model.prompts:
+        if prompt.task == "ask_need":
+            assert prompt.demonstrations
+            assert prompt.question not in {shown.question for shown in prompt.demonstrations}
+
+
+@both
+def test_a_statement_that_fails_is_asked_for_again(gather: Collect, tmp_path: Path):
+    class Shy(ScriptedModel):
+        shy = True
+
+        def generate(self, prompt: Prompt, *, on_token: object = None) -> Generation:
+            if self.shy and prompt.task == "ask_need":
+                raise ModelError("not now")
+            return super().generate(prompt)
+
+    model, seen = Shy(["No."]), []
+    options = {"retriever": retriever(), "out": tmp_path / "r.jsonl"}
+    ask = asking_routers(["prompt"], model)
+    (record,) = gather(QUESTIONS[:1], model=model, **options, ask=ask, on_progress=seen.append)
+    assert not record.statements
+    assert (seen[-1].recorded, seen[-1].failed, seen[-1].missed) == (1, 0, 1)
+    model.shy = False
+    (record,) = gather(QUESTIONS[:1], model=model, **options, ask=ask)
+    assert list(record.statements) == ["prompt:additional_information"]
+
+
+@both
+def test_where_nothing_is_found_the_loop_answers_as_it_is_served(gather: Collect):
+    model = ScriptedModel({"answer_directly": ["gold0"], "answer_anyway": ["Who knows."]})
     (record,) = gather(QUESTIONS[:1], model=model, retriever=MappingRetriever({}))
-    assert record.augmented_answer == record.direct_answer
-    assert record.effect == "same"
-    assert len(model.prompts) == 1
+    assert record.outcomes["loop"].answer == "Who knows."
+    assert record.outcomes["loop"].stop_reason == "no_new_references"
+    assert record.effect == "hurts"
 
 
 @both
@@ -194,11 +338,18 @@ def test_duplicates_are_asked_once_and_the_unscorable_not_at_all(gather: Collect
 @both
 def test_a_judge_scores_and_its_silence_is_a_failure(gather: Collect):
     judge = ScriptedModel(["right", "wrong"], name="judge")
-    (record,) = gather(QUESTIONS[:1], model=Student(), retriever=retriever(), metric=Judge(judge))
-    assert (record.direct_score, record.augmented_score) == (1.0, 0.0)
-    assert record.stamp.metric == "judge:judge"
-    assert record.extra["usage"]["judge"]["calls"] == 2
     seen: list[Progress] = []
+    (record,) = gather(
+        QUESTIONS[:1],
+        model=Student(),
+        retriever=retriever(),
+        metric=Judge(judge),
+        on_progress=seen.append,
+    )
+    assert (record.direct.score, record.outcomes["single"].score) == (1.0, 0.0)
+    assert record.stamp.metric.startswith("judge:judge")
+    assert seen[-1].usage.calls == len(judge.prompts) == 2, "equal answers are judged once"
+    seen.clear()
     silent = Judge(ScriptedModel(["perhaps"]))
     options = {"model": Student(), "retriever": retriever(), "metric": silent}
     assert gather(QUESTIONS[:2], **options, on_progress=seen.append) == []
@@ -252,7 +403,9 @@ import os, sys, time
 from pathlib import Path
 from skr_core.questions import Question
 from skr_core.self_knowledge import collect
+from skr_core.settings import Settings
 from skr_core.testing import MappingRetriever
+from skr_graphs import GraphAnswerer
 from skr_core.types import Generation
 
 class Slow:
@@ -268,7 +421,7 @@ class Slow:
 names = [f"q{n}?" for n in range(40)]
 records = collect(
     [Question(name, name, ("gold",)) for name in names],
-    model=Slow(), retriever=MappingRetriever({name: ["text"] for name in names}),
+    GraphAnswerer(Settings(Slow(), MappingRetriever({name: ["text"] for name in names}))),
     out=sys.argv[2], concurrency=2,
 )
 print(len(records))
@@ -291,7 +444,9 @@ def test_a_killed_collection_asks_nothing_twice_that_is_on_record(tmp_path: Path
     before = asked.read_text().splitlines()
     assert 8 <= len(recorded) < 40
     with out.open("ab") as file:
-        file.write(b'{"question":"q39?","gold":["go')  # as a kill in the middle of a line leaves it
+        file.write(
+            b'{"key":"q39?","question":"q39?","gold":["go'
+        )  # as a kill in the middle of a line leaves it
 
     finished = subprocess.run(
         command, env=environment, capture_output=True, text=True, check=True, timeout=60

@@ -28,8 +28,10 @@ def test_a_right_answer_counts_for_the_way_it_was_made(
 ):
     record = record_of_feedback(answer(stop_reason), right, expected_other=0.6)
     assert record.benefit == pytest.approx(benefit)
-    measured = record.direct_answer if stop_reason == "known" else record.augmented_answer
-    assert measured == "Ada"
+    taken, other = ("direct", "loop") if stop_reason == "known" else ("loop", "direct")
+    assert record.outcomes[taken].answer == "Ada"
+    assert record.outcomes[other].answer == ""
+    assert record.extra["imputed"] == other
 
 
 def test_an_expectation_is_a_share():

@@ -8,87 +8,76 @@ from hypothesis import strategies as st
 
 from skr_core.errors import InputError, ModelError
 from skr_core.flow import run
-from skr_core.self_knowledge.scoring import Judge, TextMetric, choice, parse_right
+from skr_core.metrics import is_right
+from skr_core.prompts.judging import judge_name
+from skr_core.questions import Question
+from skr_core.self_knowledge.scoring import METRICS, Judge, TextMetric
 from skr_core.testing import ScriptedModel
 from skr_core.types import NO_USAGE
+
+ADA = Question("1", "Who?", ("Ada", "Lovelace"))
+SHOP = Question("2", "Where?", ("shop",), choices=("street", "shop"))
 
 
 @pytest.mark.parametrize(
     ("name", "answer", "gold", "score"),
     [
-        ("contains", "It was Ada Lovelace [1].", ["Ada Lovelace"], 1.0),
-        ("contains", "It was Bob.", ["Ada"], 0.0),
-        ("exact_match", "the Seine.", ["Seine"], 1.0),
-        ("exact_match", "It is the Seine.", ["Seine"], 0.0),
-        ("f1", "in Paris", ["Paris"], 2 / 3),
-        ("choice", "So the answer is (B).", ["B"], 1.0),
+        ("accuracy", "It was Ada Lovelace [1].", "Ada Lovelace", 1.0),
+        ("contains", "It was Ada Lovelace [1].", "Ada Lovelace", 1.0),
+        ("contains", "It was Bob.", "Ada", 0.0),
+        ("exact_match", "the Seine.", "Seine", 1.0),
+        ("exact_match", "It is the Seine.", "Seine", 0.0),
+        ("f1", "in Paris", "Paris", 2 / 3),
+        ("choice", "So the answer is (B).", "B", 1.0),
+        ("choice", "It is Paris.", "Paris", 1.0),
     ],
 )
-def test_text_metrics(name: str, answer: str, gold: list[str], score: float):
-    assert run(TextMetric(name).score(answer, "?", gold)) == (score, NO_USAGE)
+def test_text_metrics(name: str, answer: str, gold: str, score: float) -> None:
+    question = Question("1", "?", (gold,))
+    assert run(TextMetric(name).score(answer, question)) == (score, NO_USAGE)
 
 
-def test_an_unknown_metric_is_refused():
+@pytest.mark.parametrize("name", ["accuracy", "choice"])
+@pytest.mark.parametrize(
+    ("answer", "score"),
+    [("(b)", 1.0), ("(a)", 0.0), ("The shop.", 1.0), ("The street or the shop.", 0.0)],
+)
+def test_the_options_of_a_question_decide(name: str, answer: str, score: float) -> None:
+    assert run(TextMetric(name).score(answer, SHOP))[0] == score
+
+
+def test_accuracy_is_what_evaluation_measures_and_the_default() -> None:
+    assert METRICS[0] == TextMetric().name == "accuracy"
+    for question in (ADA, SHOP):
+        for answer in ("(b)", "street", "shop", "Ada", ""):
+            assert run(TextMetric().score(answer, question))[0] == is_right(question, answer)
+
+
+def test_an_unknown_metric_is_refused() -> None:
     with pytest.raises(InputError, match="bleu"):
         TextMetric("bleu")
 
 
-@pytest.mark.parametrize(
-    ("answer", "gold", "right"),
-    [
-        ("The answer is (B).", "B", True),
-        ("B. They grow.", "(B)", True),
-        ("b", "B", True),
-        ("(A) They grow.", "A. They grow.", True),
-        ("(A) is wrong. So the answer is C.", "C", True),
-        ("(A) is wrong. So the answer is C.", "A", False),
-        ("A watermelon is a fruit.", "A", False),
-        ("It is not true. So the answer is false.", "False", True),
-        ("It is not true. So the answer is false.", "True", False),
-        ("Yes, it could.", "yes", True),
-        ("No.", "yes", False),
-        ("The answer is Paris.", "Paris", True),
-        ("", "B", False),
-    ],
-)
-def test_choice(answer: str, gold: str, right: bool):
-    assert choice(answer, [gold]) is right
+replies = st.text() | st.sampled_from(["(b)", "yes", "true", "B. shop", "The answer is b."])
 
 
-@pytest.mark.parametrize(
-    ("reply", "verdict"),
-    [
-        ("right", True),
-        ("**Right.**", True),
-        ("Correct", True),
-        ("wrong", False),
-        ("Incorrect: it was Bob.", False),
-        ("right/wrong", None),
-        ("right or wrong", None),
-        ("The answer is right.", None),
-        ("", None),
-    ],
-)
-def test_a_verdict_is_read_strictly(reply: str, verdict: bool | None):
-    assert parse_right(reply) is verdict
+@given(replies, st.lists(replies, max_size=3), st.lists(replies, max_size=4))
+def test_every_score_is_between_0_and_1(answer: str, gold: list[str], choices: list[str]) -> None:
+    question = Question("1", "?", tuple(gold), choices=tuple(choices))
+    for name in METRICS:
+        assert 0 <= run(TextMetric(name).score(answer, question))[0] <= 1
 
 
-@given(st.text(), st.text())
-def test_nothing_raises_on_any_text(answer: str, gold: str):
-    choice(answer, [gold])
-    parse_right(answer)
-
-
-def test_a_judge_compares():
+def test_a_judge_compares() -> None:
     model = ScriptedModel(["wrong"], name="strict")
     judge = Judge(model)
-    score, usage = run(judge.score("Bob\n\nReply: right", "Who?", ["Ada", "Lovelace"]))
-    assert (judge.name, score, usage.calls) == ("judge:strict", 0.0, 1)
+    score, usage = run(judge.score("Bob\n\nReply: right", ADA))
+    assert (judge.name, score, usage.calls) == (judge_name("strict"), 0.0, 1)
     (prompt,) = model.prompts
     assert prompt.task == "judge"
     assert "Right answers: Ada; Lovelace\nGiven answer: Bob Reply: right\n" in prompt.text
 
 
-def test_a_judge_without_a_verdict_fails():
+def test_a_judge_without_a_verdict_fails() -> None:
     with pytest.raises(ModelError, match="neither"):
-        run(Judge(ScriptedModel(["perhaps"])).score("Bob", "Who?", ["Ada"]))
+        run(Judge(ScriptedModel(["perhaps"])).score("Bob", ADA))

@@ -45,9 +45,23 @@ def test_growing_step_by_step_ranks_like_a_rebuilt_index(lists, cut):
     assert grown.search("red blue", 20) == index_of(texts).search("red blue", 20)
 
 
-def test_equals_stand_in_the_order_of_addition_also_at_the_cut():
+def test_equals_stand_by_id_also_at_the_cut():
     index = index_of(["same words"] * 9)
     assert [identity for identity, _ in index.search("words", 4)] == ["0", "1", "2", "3"]
+
+
+@given(
+    st.lists(st.lists(st.sampled_from(["red", "green", "blue"]), max_size=6), max_size=12),
+    st.randoms(use_true_random=False),
+    st.integers(1, 12),
+)
+def test_the_order_of_additions_changes_nothing(lists, draw, limit):
+    pairs = [(str(place), " ".join(each)) for place, each in enumerate(lists)]
+    shuffled = draw.sample(pairs, len(pairs))
+    one, other = BM25Index(), BM25Index()
+    one.add(pairs)
+    other.add(shuffled)
+    assert one.search("red blue red", limit) == other.search("red blue red", limit)
 
 
 def test_an_id_is_added_once():

@@ -62,7 +62,8 @@ def test_a_torn_last_line_is_cut_wherever_it_is_torn(tmp_path):
     for length in range(len(whole) + 1):
         path.write_bytes(whole[:length])
         with Journal(path, "hashing") as journal:
-            assert len(journal.ids) == max(0, sum(end <= length for end in ends) - 1)
+            # A line that lacks only its end is whole.
+            assert len(journal.ids) == max(0, sum(end <= length + 1 for end in ends) - 1)
             journal.append([ROME])
         assert ROME.id in {each.id for each in read_journal(path)}
 
@@ -75,6 +76,18 @@ def test_a_torn_line_longer_than_one_read_is_cut(tmp_path):
         file.write(b'{"text": "' + b"x" * 200_000)
     with Journal(path, "hashing") as journal:
         assert list(journal.ids) == [PARIS.id]
+
+
+@pytest.mark.parametrize("tail", [b"\0" * 5000, b'{"id":"torn\0\0', b'{"id":"torn\0\0}\n'])
+def test_what_a_power_cut_filled_with_zeros_is_cut(tmp_path, tail):
+    path = tmp_path / "references.jsonl"
+    with Journal(path, "hashing") as journal:
+        journal.append([PARIS])
+    whole = path.read_bytes()
+    path.write_bytes(whole + tail)
+    with Journal(path, "hashing") as journal:
+        assert list(journal.ids) == [PARIS.id]
+    assert path.read_bytes() == whole
 
 
 def test_a_broken_line_in_the_middle_is_named(tmp_path):

@@ -14,12 +14,12 @@ from skr_core.evaluation.experiments.knowledge import (
     partial,
     with_noise,
 )
-from skr_core.evaluation.report.plots import plot
+from skr_core.evaluation.report.drawing import plot
 from skr_core.evaluation.report.tables import Result
 from skr_core.evaluation.running.asking import ask_all
-from skr_core.evaluation.running.log import Journal
 from skr_core.evaluation.running.measuring import Judged, judge_all
 from skr_core.extractive import ExtractiveModel
+from skr_core.files import KeyedLog
 from skr_core.flow import run
 from skr_core.prompts.templates import REFUSAL
 from skr_core.questions import Context, Question, corpus_of
@@ -75,7 +75,7 @@ def test_corrupted():
 def perform(name: str, model: object) -> tuple[Result, dict[str, list[Judged]]]:
     experiment = EXPERIMENTS[name]
     judged = {
-        system.name: run(judge_all(run(ask_all(system, QUESTIONS, Journal(None)))))
+        system.name: run(judge_all(run(ask_all(system, QUESTIONS, KeyedLog(None)))))
         for system in experiment.systems(model, POOL)
     }
     return experiment.result(judged, {}), judged
@@ -157,7 +157,7 @@ def test_half_of_a_corpus_is_the_same_half():
 
 
 RECORDS = [
-    SelfKnowledge(f"q{n}", ("x",), "", "", float(n % 2), float(n % 3 == 0)) for n in range(40)
+    SelfKnowledge.of(f"q{n}", ["x"], direct=("", n % 2), single=("", n % 3 == 0)) for n in range(40)
 ]
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from skr_core.errors import DataError, InputError, ModelError
-from skr_core.evaluation.key_facts.making import make_key_facts, parse_facts
+from skr_core.evaluation.key_facts.making import make_key_facts
 from skr_core.evaluation.key_facts.review import (
     HEADER,
     KeyFacts,
@@ -19,6 +19,7 @@ from skr_core.evaluation.key_facts.review import (
 )
 from skr_core.flow import run
 from skr_core.questions import Context, Question, read_questions
+from skr_core.replies.lists import parse_facts
 from skr_core.testing import ScriptedModel
 
 MADE = KeyFacts("q1", "Where?", ("Ohio",), ("Jaws is by Spielberg.", "He is from Ohio."), "First.")

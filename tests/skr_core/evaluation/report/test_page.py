@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from html.parser import HTMLParser
 
-from skr_core.evaluation.report.page import Run, accuracy_by_rounds, report_page, worst
+from skr_core.evaluation.report.page import ReportedRun, accuracy_by_rounds, report_page, worst
 from skr_core.evaluation.report.tables import Comparison, Result, Row
 from skr_core.metrics.statistics import Interval
 
@@ -53,8 +53,8 @@ class Tags(HTMLParser):
 
 def page() -> str:
     scores = [row(n, 0.0) for n in range(30)] + [row(99, None)]
-    run = Run(HOSTILE, RESULT, scores, b"\x89PNG", [(0.0, 0.4), (0.5, 0.6), (1.0, 0.5)])
-    return report_page([run, Run("second", RESULT)])
+    run = ReportedRun(HOSTILE, RESULT, scores, b"\x89PNG", [(0.0, 0.4), (0.5, 0.6), (1.0, 0.5)])
+    return report_page([run, ReportedRun("second", RESULT)])
 
 
 def test_hostile_text_is_text():
@@ -97,4 +97,4 @@ def test_rounds():
 
 
 def test_a_run_without_anything():
-    assert "</html>" in report_page([Run("empty", Result("e", "t", {}, ()))])
+    assert "</html>" in report_page([ReportedRun("empty", Result("e", "t", {}, ()))])

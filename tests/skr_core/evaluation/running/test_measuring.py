@@ -10,9 +10,9 @@ from skr_core.entailment import JudgeEntailment, LexicalEntailment
 from skr_core.errors import ModelError
 from skr_core.evaluation.experiments.knowledge import answer_given
 from skr_core.evaluation.report.tables import Result, compare, row_of, to_markdown
-from skr_core.evaluation.running.asking import System, ask_all, journal_key
-from skr_core.evaluation.running.log import Journal
+from skr_core.evaluation.running.asking import System, ask_all, log_key
 from skr_core.evaluation.running.measuring import difference, judge_all, mean
+from skr_core.files import KeyedLog
 from skr_core.flow import run
 from skr_core.metrics.cost import Price
 from skr_core.plain import from_plain, to_plain
@@ -54,7 +54,7 @@ class Nonsense:
 
 
 def test_a_judge_that_answers_nonsense_for_one_question_in_five():
-    asked = run(ask_all(given(ScriptedModel([f"{FACT} [1]"])), QUESTIONS, Journal(None)))
+    asked = run(ask_all(given(ScriptedModel([f"{FACT} [1]"])), QUESTIONS, KeyedLog(None)))
     judged = run(judge_all(asked, entailment=JudgeEntailment(Nonsense())))
     recall = mean(judged, "key_fact_recall")
     assert (recall.n, recall.n_failed) == (8, 2)
@@ -77,15 +77,15 @@ def test_failed_questions_are_asked_again_and_answers_are_not():
                 raise ModelError("over\nloaded")
             return super().generate(prompt)
 
-    model, journal = Moody(["Paris [1]."]), Journal(None)
-    first = run(ask_all(given(model), QUESTIONS, journal))
+    model, log = Moody(["Paris [1]."]), KeyedLog(None)
+    first = run(ask_all(given(model), QUESTIONS, log))
     assert (first.n_failed, first.last_failure) == (1, "over loaded")
     judged = run(judge_all(first))
     assert mean(judged, "answer_accuracy").n_failed == 1
     assert mean(judged, "title_recall").n_failed == 1
     assert len(model.prompts) == 9
     model.broken = False
-    second = run(ask_all(given(model), QUESTIONS, journal))
+    second = run(ask_all(given(model), QUESTIONS, log))
     assert second.n_failed == 0
     assert len(model.prompts) == 10
     assert [each.question for each in second.asked] == QUESTIONS
@@ -96,12 +96,12 @@ def test_failed_questions_are_asked_again_and_answers_are_not():
 
 def test_another_system_or_other_contexts_are_other_rows():
     one, two = QUESTIONS[0], replace(QUESTIONS[0], contexts=())
-    assert len({journal_key("a", one), journal_key("b", one), journal_key("a", two)}) == 3
+    assert len({log_key("a", one), log_key("b", one), log_key("a", two)}) == 3
 
 
 def test_measures_that_gold_says_nothing_about_are_not_there():
     bare = [Question("1", "What?", ("Paris",))]
-    asked = run(ask_all(given(ScriptedModel(["Paris"])), bare, Journal(None)))
+    asked = run(ask_all(given(ScriptedModel(["Paris"])), bare, KeyedLog(None)))
     [judged] = run(judge_all(asked, entailment=LexicalEntailment(), price=Price(1.0, 1.0)))
     assert not {"title_recall", "citation_recall", "fact_recall", "key_fact_recall"} & set(
         judged.values
@@ -111,7 +111,7 @@ def test_measures_that_gold_says_nothing_about_are_not_there():
 
 
 def test_a_result_survives_json():
-    asked = run(ask_all(given(ScriptedModel(["Paris"])), QUESTIONS, Journal(None)))
+    asked = run(ask_all(given(ScriptedModel(["Paris"])), QUESTIONS, KeyedLog(None)))
     judged = run(judge_all(asked))
     result = Result(
         "demo",

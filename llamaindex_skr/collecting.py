@@ -1,0 +1,68 @@
+"""collect: what a LlamaIndex model knows by itself, and what it needs references for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from typing_extensions import Unpack
+
+from llamaindex_skr.adapters import as_language_model, as_retriever
+from skr_core.settings import Settings, SettingsOptions
+from skr_graphs.collecting import CollectOptions, acollect_with, collect_with
+
+if TYPE_CHECKING:
+    from skr_core.questions import Question
+    from skr_core.self_knowledge import SelfKnowledge
+
+
+def collect(
+    questions: Iterable[Question],
+    model: object,
+    retriever: object,
+    options: CollectOptions | None = None,
+    **settings: Unpack[SettingsOptions],
+) -> list[SelfKnowledge]:
+    """Answer each question by every action, and record the outcomes with their scores.
+
+    Args:
+        questions: With their gold answers.
+        model: As for `SKRQueryEngine.from_defaults`.
+        retriever: As for `SKRQueryEngine.from_defaults`.
+        options: How it is done, see `skr_graphs.collecting.CollectOptions`.
+        **settings: The other settings, as for `SKRQueryEngine.from_defaults`: give those that are
+            served.
+
+    Returns:
+        The records of the questions given, in their order; those that failed are missing.
+
+    Raises:
+        InputError: The model or the retriever is not usable, or the file cannot be appended to.
+        StampMismatch: The file holds records made with something else.
+
+    Example:
+        >>> from llama_index.core.llms import MockLLM
+        >>> from skr_core.questions import Question
+        >>> from skr_core.testing import MappingRetriever
+        >>> (record,) = collect(
+        ...     [Question("1", "Say text.", ("text",))],
+        ...     MockLLM(max_tokens=1),
+        ...     MappingRetriever({"Say text.": ["A text."]}),
+        ... )
+        >>> record.effect
+        'same'
+    """
+    system = Settings.of(as_language_model(model), as_retriever(retriever), **settings)
+    return collect_with(questions, system, options or {})
+
+
+async def acollect(
+    questions: Iterable[Question],
+    model: object,
+    retriever: object,
+    options: CollectOptions | None = None,
+    **settings: Unpack[SettingsOptions],
+) -> list[SelfKnowledge]:
+    """The same as `collect`, with awaited calls."""
+    system = Settings.of(as_language_model(model), as_retriever(retriever), **settings)
+    return await acollect_with(questions, system, options or {})

@@ -1,0 +1,235 @@
+"""What the commands that measure share: options, what they open, asking, judging, printing."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.table import Table
+
+from skr_app.opening import make_model
+from skr_app.options import Dataset
+from skr_app.output import console, escape, messages, print_json, progress
+from skr_core.errors import InputError, ModelError
+from skr_core.evaluation.datasets import read_dataset
+from skr_core.evaluation.key_facts.review import with_key_facts
+from skr_core.evaluation.report.folder import RunFolder
+from skr_core.evaluation.report.tables import Result, shown
+from skr_core.evaluation.running.asking import Answers, System, ask_all
+from skr_core.evaluation.running.measuring import Judged, judge_all
+from skr_core.flow import arun
+from skr_core.metrics.cost import Price, price_of, read_prices
+from skr_core.questions import Question, read_questions
+
+if TYPE_CHECKING:
+    from skr_core.ports import EntailmentModel, LanguageModel
+    from skr_core.types import Reference
+
+OutOption = Annotated[
+    Path | None,
+    typer.Option("--out", help="Folder of the run: the same command again goes on in it."),
+]
+KeyFactsOption = Annotated[
+    Path | None, typer.Option("--key-facts", help="Frozen by `skr key-facts accept`.")
+]
+EntailmentOption = Annotated[
+    str | None,
+    typer.Option(
+        "--entailment",
+        help="Judges key-facts and self-consistency: `lexical` (a baseline), `nli:NAME` (a "
+        "cross-encoder, name or folder) or `judge:MODEL`.",
+    ),
+]
+PricesOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--prices",
+        help='JSON of your prices in USD a million tokens: {"MODEL": {"prompt": 1, '
+        '"completion": 2}}.',
+    ),
+]
+
+
+@dataclass(frozen=True)
+class Judging:
+    """What answers are judged with."""
+
+    entailment: EntailmentModel | None = None
+    price: Price | None = None
+
+
+def load_questions(
+    path: Path,
+    dataset: Dataset | None,
+    key_facts: Path | None,
+    *,
+    limit: int | None,
+    skip_bad: bool,
+) -> list[Question]:
+    """Read questions in whatever form, with their key-facts where there are any."""
+    if dataset is None:
+        questions = read_questions(path, limit=limit, skip_bad=skip_bad)
+    else:
+        questions = read_dataset(dataset.value, path, limit=limit, skip_bad=skip_bad)
+    return questions if key_facts is None else with_key_facts(questions, key_facts)
+
+
+def make_judging(
+    entailment: str | None, prices: Path | None, model: LanguageModel, base_url: str | None
+) -> Judging:
+    """What the options name."""
+    return Judging(
+        None if entailment is None else make_entailment(entailment, base_url),
+        None if prices is None else price_of(read_prices(prices), model.name),
+    )
+
+
+def make_entailment(entailment: str, base_url: str | None) -> EntailmentModel:
+    """Make the entailment model that an option names.
+
+    Raises:
+        InputError: It names none.
+    """
+    kind, _, name = entailment.partition(":")
+    if kind == "lexical" and not name:
+        from skr_core.entailment import LexicalEntailment
+
+        return LexicalEntailment()
+    if kind == "nli" and name:
+        from skr_core.models.cross_encoder import CrossEncoderEntailment
+
+        return CrossEncoderEntailment(name)
+    if kind == "judge" and name:
+        from skr_core.entailment import JudgeEntailment
+
+        return JudgeEntailment(make_model(name, base_url))
+    raise InputError(f"--entailment {entailment}: give lexical, nli:NAME or judge:MODEL")
+
+
+async def ask_and_judge(
+    systems: Sequence[System],
+    questions: Sequence[Question],
+    folder: RunFolder,
+    judging: Judging,
+    concurrency: int,
+) -> tuple[dict[str, Answers], dict[str, list[Judged]]]:
+    """Ask every system every question, going on where an earlier run stopped; judge the answers.
+
+    Raises:
+        ModelError: A system answered nothing at all.
+    """
+    from skr_core.entailment import RememberingEntailment
+
+    entailment = judging.entailment
+    if entailment is not None:
+        entailment = RememberingEntailment(entailment, folder.judgements)
+    answers: dict[str, Answers] = {}
+    judged: dict[str, list[Judged]] = {}
+    for system in systems:
+        label = system.name.replace("_", " ")
+        with progress(f"Asking ({label})") as advance:
+            asked = await arun(
+                ask_all(
+                    system, questions, folder.answers, concurrency=concurrency, on_progress=advance
+                )
+            )
+        if asked.n_failed == len(questions):
+            raise ModelError(f"every question failed ({label}); the last: {asked.last_failure}")
+        if asked.n_failed:
+            messages.print(
+                f"[yellow]{asked.n_failed} questions failed ({escape(label)})[/yellow]; run it "
+                f"again to ask them again. The last: {escape(asked.last_failure)}"
+            )
+        answers[system.name] = asked
+        judged[system.name] = await arun(
+            judge_all(asked, entailment=entailment, price=judging.price)
+        )
+    return answers, judged
+
+
+def show_result(
+    result: Result,
+    out: Path | None,
+    *,
+    json: bool,
+    more: Mapping[str, Any],
+    labels: Mapping[str, str] | None = None,
+) -> None:
+    """Print a result for people, or as JSON together with what else belongs to it.
+
+    Args:
+        result: The result.
+        out: Where it was written.
+        json: Print JSON.
+        more: What goes out in the JSON besides.
+        labels: Names of measures for people, where they differ.
+    """
+    if json:
+        print_json({**more, "result": result})
+        return
+    settings = ", ".join(str(value) for value in result.settings.values() if value)
+    table = Table(title=escape(f"{result.title} {settings}"), title_justify="left")
+    table.add_column("")
+    for row in result.rows:
+        table.add_column(escape(row.name), justify="right")
+    for measure in result.measures:
+        cells = [row.cells.get(measure) for row in result.rows]
+        table.add_row((labels or {}).get(measure, measure), *(shown(cell) for cell in cells))
+    failed = [
+        str(max((cell.n_failed for cell in row.cells.values()), default=0)) for row in result.rows
+    ]
+    judged = [str(max((cell.n for cell in row.cells.values()), default=0)) for row in result.rows]
+    table.add_row("n", *judged)
+    table.add_row("n_failed", *failed)
+    console.print(table)
+    for each in result.comparisons:
+        plotted = [name for name in result.plotted if name in each.cells]
+        for name in plotted[:1]:
+            difference = shown(each.cells[name], signed=True)
+            console.print(escape(f"{each.name} − {each.against}: {name} {difference}, paired"))
+    for note in result.notes:
+        console.print(f"[dim]{escape(note)}[/dim]")
+    if out is not None:
+        console.print(f"Written to {escape(str(out))}: result.json, result.md, result.png")
+
+
+def collect_references(corpus: Path, *, skip_bad: bool) -> list[Reference]:
+    """The passages of a corpus file, as ingestion cuts them."""
+    from skr_core.ingest.ingestion import ingest
+
+    collected = _Collected()
+    ingest([corpus], collected, skip_bad=skip_bad)
+    return list(collected.references.values())
+
+
+def digest_of(references: Sequence[Reference]) -> str:
+    """A few digits that tell one corpus from another."""
+    joined = "".join(sorted(reference.id for reference in references))
+    return hashlib.blake2b(joined.encode(), digest_size=4).hexdigest()
+
+
+class _Collected:
+    """A store that only collects."""
+
+    name = "collected"
+
+    def __init__(self) -> None:
+        self.references: dict[str, Reference] = {}
+
+    def add(self, references: Sequence[Reference]) -> int:
+        before = len(self.references)
+        self.references |= {reference.id: reference for reference in references}
+        return len(self.references) - before
+
+    async def aadd(self, references: Sequence[Reference]) -> int:
+        return self.add(references)
+
+    def retrieve(self, query: str) -> Sequence[Reference]:
+        return ()
+
+    async def aretrieve(self, query: str) -> Sequence[Reference]:
+        return ()

@@ -1,0 +1,229 @@
+"""What commands open: models, embedders, stores, routers, and the settings made of them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from skr_core.budget import Budget
+from skr_core.errors import DataError, InputError, StoreError
+from skr_core.prompts.templates import DEFAULT_TEMPLATES, PromptTemplates
+from skr_core.settings import Settings, WhenInsufficient
+from skr_core.types import Demonstration
+
+if TYPE_CHECKING:
+    from skr_core.ports import Embedder, LanguageModel, Retriever, Router
+    from skr_core.questions import Question
+    from skr_core.store.chroma_store import ChromaStore
+    from skr_core.store.hybrid_search import SearchMode
+    from skr_core.types import Reference
+
+BATCH = 1_000
+"""Passages added at a time, between two looks at the progress."""
+
+
+def make_model(model: str, base_url: str | None) -> LanguageModel:
+    """Make the model that an option names."""
+    from langchain_skr.models import load_model
+
+    return load_model(model, base_url=base_url)
+
+
+def open_embedder(embedder: str) -> Embedder:
+    """Make the embedder that an option names: ``hashing``, or a sentence-transformers model."""
+    from skr_core.models.embedders import make_embedder
+
+    return make_embedder(embedder)
+
+
+def open_store(
+    store: str, embedder: str, search: SearchMode = "hybrid", *, must_exist: bool = True
+) -> ChromaStore:
+    """Open the store that an option names.
+
+    Raises:
+        StoreError: It must exist and does not, or cannot be opened.
+    """
+    from skr_core.store.chroma_store import ChromaStore
+    from skr_core.store.folder import JOURNAL_NAME
+
+    chosen = open_embedder(embedder)
+    if store.startswith(("http://", "https://")):
+        return ChromaStore.connect(store, embedder=chosen, search=search)
+    path = store_folder(store)
+    # A folder of something else must not become a store because somebody asked a question.
+    if must_exist and not (path / JOURNAL_NAME).exists():
+        raise StoreError(
+            f"there is no store at {path}: make one with  skr ingest FILES --store {path}"
+        )
+    return ChromaStore.open(path, embedder=chosen, search=search)
+
+
+def store_folder(store: str) -> Path:
+    """The folder that an option names; the home of an unknown user stays as it is written."""
+    return Path(os.path.expanduser(store))
+
+
+def open_searched(
+    stack: ExitStack,
+    *,
+    store: str | None,
+    corpus: Path | None,
+    questions: Sequence[Question],
+    embedder: str,
+    search: SearchMode,
+    skip_bad: bool,
+) -> tuple[ChromaStore, str]:
+    """Open what questions are searched in: a store, a corpus file, or their own contexts.
+
+    Args:
+        stack: Closes the store.
+        store: A store that is there already.
+        corpus: A file of passages, ingested for this run alone.
+        questions: Their contexts are searched where neither is given.
+        embedder: As an option names it.
+        search: How it is searched.
+        skip_bad: Leave out lines of the corpus that cannot be read.
+
+    Returns:
+        The store, and a name for what it holds that tells one corpus from another.
+
+    Raises:
+        InputError: Both are given, or there is nothing to search.
+    """
+    from skr_app.measuring import collect_references, digest_of
+    from skr_app.output import progress
+    from skr_core.questions import corpus_of
+    from skr_core.store.chroma_store import ChromaStore
+
+    if corpus is not None and store is not None:
+        raise InputError("give either --corpus or --store")
+    if store is not None:
+        opened = stack.enter_context(open_store(store, embedder, search))
+        return opened, store if "://" in store else Path(store).name
+    references = (
+        corpus_of(list(questions))
+        if corpus is None
+        else collect_references(corpus, skip_bad=skip_bad)
+    )
+    if not references:
+        raise InputError("the questions hold no contexts to search: give --corpus or --store")
+    opened = ChromaStore.ephemeral(embedder=open_embedder(embedder), search=search)
+    stack.enter_context(opened)
+    with progress("Ingesting") as advance:
+        add_all(opened, references, advance)
+    name = "contexts" if corpus is None else corpus.name
+    return opened, f"{name} ({len(references):,} passages, {digest_of(references)})"
+
+
+def add_all(store: ChromaStore, references: Sequence[Reference], advance: Any) -> None:
+    """Add references, telling how far it is."""
+    for start in range(0, len(references), BATCH):
+        store.add(references[start : start + BATCH])
+        advance(min(start + BATCH, len(references)), len(references))
+
+
+def open_router(
+    folder: Path,
+    model: LanguageModel,
+    *,
+    retriever: Retriever | None = None,
+    force: bool = False,
+) -> Router:
+    """Load a saved router for what it will work with; it builds its own embedder.
+
+    Raises:
+        InputError: There is no router in the folder.
+        StampMismatch: It was made with something else, unless `force`.
+    """
+    from skr_core.routers.saving import load_router
+
+    return load_router(folder, model=model, retriever=retriever, force=force)
+
+
+def make_settings(
+    model: LanguageModel,
+    retriever: Retriever | None,
+    *,
+    router: Path | None = None,
+    force: bool = False,
+    max_rounds: int = 3,
+    max_calls: int | None = None,
+    when_insufficient: WhenInsufficient | None = None,
+    templates: str | None = None,
+    demonstrations: Path | None = None,
+) -> Settings:
+    """The settings that a command's options describe.
+
+    Args:
+        model: Answers.
+        retriever: Is searched.
+        router: Folder of a saved router; always retrieving without.
+        force: Take the router although it was made with something else.
+        max_rounds: Rounds of retrieval.
+        max_calls: Calls of the model.
+        when_insufficient: As in `Settings`.
+        templates: As `read_templates` takes them.
+        demonstrations: A file as `read_demonstrations` takes it.
+    """
+    loaded = (
+        None if router is None else open_router(router, model, retriever=retriever, force=force)
+    )
+    return Settings.of(
+        model,
+        retriever,
+        router=loaded,
+        budget=Budget(max_rounds=max_rounds, max_calls=max_calls),
+        when_insufficient=when_insufficient,
+        templates=read_templates(templates),
+        demonstrations=read_demonstrations(demonstrations),
+    )
+
+
+def read_templates(templates: str | None) -> PromptTemplates:
+    """The words that an option names: ``default``, ``skr``, ``w2r``, or a JSON file of templates.
+
+    Raises:
+        InputError: There is no such set or file, or a template lacks a placeholder.
+        DataError: The file is not JSON.
+    """
+    import orjson
+
+    from skr_core.plain import from_plain
+    from skr_core.prompts.papers import SKR_TEMPLATES, W2R_TEMPLATES
+
+    sets = {"default": DEFAULT_TEMPLATES, "skr": SKR_TEMPLATES, "w2r": W2R_TEMPLATES}
+    if templates is None:
+        return DEFAULT_TEMPLATES
+    if templates in sets:
+        return sets[templates]
+    path = Path(templates)
+    if not path.is_file():
+        raise InputError(f"--templates {templates}: give {', '.join(sets)}, or a JSON file")
+    try:
+        return from_plain(PromptTemplates, orjson.loads(path.read_bytes()), strict=True)
+    except orjson.JSONDecodeError as error:
+        raise DataError(path, None, f"this is not JSON ({error})") from error
+
+
+def read_demonstrations(path: Path | None) -> tuple[Demonstration, ...]:
+    """Worked examples of a JSONL file: ``question``, ``answer``, and ``contexts`` where given.
+
+    Raises:
+        InputError: There is no such file.
+        DataError: A line is broken, or none has an answer.
+    """
+    if path is None:
+        return ()
+    from skr_core.questions import read_questions
+
+    rows = [each for each in read_questions(path) if each.gold]
+    if not rows:
+        raise DataError(path, None, "there is no question with an answer in this file")
+    return tuple(
+        Demonstration(each.asked, each.gold[0], tuple(part.text for part in each.contexts))
+        for each in rows
+    )

@@ -1,0 +1,191 @@
+"""What the decisions of routers were worth on recorded answers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skr_core.calibration.intervals import interval
+from skr_core.learning.outcomes import ActionTable
+from skr_core.learning.rows import Floats
+from skr_core.metrics.routing import area_contributions, guidance, saved_at_parity
+from skr_core.metrics.statistics import Interval
+
+_NAMES = {"direct": "direct", "single": "single", "loop": "multistep"}
+
+
+@dataclass(frozen=True)
+class Replayed:
+    """What one router decided.
+
+    Attributes:
+        scores: The expected benefit of one round of retrieval, shape (runs, n).
+        taken: Indices of the actions, shape (runs, n).
+        drafts: Whether it asks for the direct answer first.
+    """
+
+    scores: Floats
+    taken: NDArray[np.int64]
+    drafts: bool
+
+    @classmethod
+    def empty(cls, runs: int, n: int, drafts: bool) -> Replayed:
+        """Room for what a router will decide."""
+        return cls(np.zeros((runs, n)), np.zeros((runs, n), dtype=np.int64), drafts)
+
+    def __getitem__(self, chosen: Any) -> Replayed:
+        return Replayed(self.scores[:, chosen], self.taken[:, chosen], self.drafts)
+
+
+@dataclass(frozen=True)
+class RouterResult:
+    """One router on one group of recorded questions.
+
+    Attributes:
+        accuracy: Of the answers it chose.
+        retrieval_rate: Share of the questions it retrieved for.
+        random_line: Accuracy of drawing among the constant policies at as many retrievals.
+        gain: Accuracy minus the random line.
+        regret: The best constant policy minus accuracy.
+        area_gain: Mean over all rates of accuracy minus the random line, of one round or none.
+        saved_at_parity: See `skr_core.metrics.routing.saved_at_parity`.
+        retrievals: A question.
+        model_calls: A question, the router's own included.
+        shares: How often each action was taken.
+        accuracies: The accuracy with its interval.
+    """
+
+    accuracy: float
+    retrieval_rate: float
+    random_line: float
+    gain: Interval
+    regret: Interval
+    area_gain: Interval
+    saved_at_parity: float
+    retrievals: float
+    model_calls: float
+    shares: Mapping[str, float]
+    accuracies: Interval
+
+    def row(self) -> dict[str, Any]:
+        """The result as plain values; cost and shares where there are more than two actions."""
+        found = {
+            "accuracy": self.accuracy,
+            "retrieval_rate": self.retrieval_rate,
+            "random_line": self.random_line,
+            "gain": self.gain.mean,
+            "gain_ci": [self.gain.low, self.gain.high],
+            "regret": self.regret.mean,
+            "area_gain": self.area_gain.mean,
+            "saved_at_parity": self.saved_at_parity,
+        }
+        if len(self.shares) == 2:
+            return found
+        return found | {
+            "accuracy_ci": [self.accuracies.low, self.accuracies.high],
+            "retrievals": self.retrievals,
+            "model_calls": self.model_calls,
+            "shares": dict(self.shares),
+        }
+
+
+@dataclass(frozen=True)
+class GroupResult:
+    """All routers on one group of recorded questions.
+
+    Attributes:
+        n: Questions.
+        never: Accuracy of the direct answers.
+        always: Accuracy with one round of retrieval.
+        multistep: Accuracy of the loop; None where it is not among the actions.
+        oracle: Accuracy of the best answer to each question.
+        routers: Results by name.
+    """
+
+    n: int
+    never: float
+    always: float
+    multistep: float | None
+    oracle: float
+    routers: Mapping[str, RouterResult]
+
+    def row(self) -> dict[str, Any]:
+        """The result as plain values."""
+        found = {"n": self.n, "never": self.never, "always": self.always, "oracle": self.oracle}
+        several = {} if self.multistep is None else {"multistep": self.multistep}
+        routers = {name: result.row() for name, result in self.routers.items()}
+        return {**found, **several, "routers": routers}
+
+
+def judge_group(table: ActionTable, routers: Mapping[str, Replayed]) -> GroupResult:
+    """Judge routers on one group of questions.
+
+    Args:
+        table: What the actions were worth and cost on these questions.
+        routers: What each router decided on them.
+
+    Example:
+        >>> table = ActionTable(("direct", "single"), np.eye(2), np.tile([0.0, 1.0], (2, 1)))
+        >>> always = Replayed(np.zeros((1, 2)), np.ones((1, 2), dtype=np.int64), False)
+        >>> judge_group(table, {"always": always}).routers["always"].regret.mean
+        0.0
+    """
+    scores = table.scores
+    return GroupResult(
+        n=len(table),
+        never=float(scores[:, 0].mean()),
+        always=float(scores[:, 1].mean()),
+        multistep=float(scores[:, 2].mean()) if scores.shape[1] > 2 else None,
+        oracle=float(scores.max(axis=1).mean()),
+        routers={name: _judged(each, table) for name, each in routers.items()},
+    )
+
+
+def _judged(router: Replayed, table: ActionTable) -> RouterResult:
+    """One router's result, the mean over runs."""
+    scores, costs, rows = table.scores, table.costs, np.arange(len(table))
+    direct, single = scores[:, 0], scores[:, 1]
+    retrieved = router.taken > 0
+    achieved = scores[rows, router.taken].mean(axis=0)
+    retrievals = float(costs[rows, router.taken].mean())
+    means = scores.mean(axis=0)
+    # Of equally good constant policies the dearest: the one that a router has to beat.
+    better = scores[:, len(means) - 1 - int(np.argmax(means[::-1]))]
+    line = _random_line(retrievals, means, costs.mean(axis=0))
+    calls = costs + 1.0 if router.drafts else np.maximum(costs, 1.0)
+    if scores.shape[1] == 2:
+        runs = [guidance(each, single - direct) for each in retrieved]
+        gain = interval(np.mean(runs, axis=0))
+    else:
+        gain = interval(achieved - line)
+    return RouterResult(
+        accuracy=float(achieved.mean()),
+        retrieval_rate=float(retrieved.mean()),
+        random_line=line,
+        gain=gain,
+        regret=interval(better - achieved),
+        area_gain=interval(
+            np.mean([area_contributions(each, direct, single) for each in router.scores], axis=0)
+        ),
+        saved_at_parity=float(
+            np.mean([saved_at_parity(each, direct, single) for each in router.scores])
+        ),
+        retrievals=retrievals,
+        model_calls=float(calls[rows, router.taken].mean()),
+        shares={
+            _NAMES[action]: float((router.taken == column).mean())
+            for column, action in enumerate(table.actions)
+        },
+        accuracies=interval(achieved),
+    )
+
+
+def _random_line(retrievals: float, accuracy: Floats, costs: Floats) -> float:
+    """The best accuracy of drawing among the constant policies at as many retrievals."""
+    mixed = float(np.interp(retrievals, costs, accuracy))
+    ends = [0, len(costs) - 1]
+    return max(mixed, float(np.interp(retrievals, costs[ends], accuracy[ends])))

@@ -1,0 +1,193 @@
+"""What a question-answering system is made of: described once, used wherever one is built.
+
+The graph's factory, both plug-ins, collection, evaluation, the experiments and the command all take
+these settings. What is measured with them is therefore what is served with them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import Any, Literal, Self, TypeVar, get_args
+
+from typing_extensions import TypedDict
+
+from skr_core.budget import Budget
+from skr_core.errors import InputError
+from skr_core.plain import from_plain, to_plain
+from skr_core.ports import LanguageModel, ReferenceStore, Reflector, Retriever, Router
+from skr_core.prompts.templates import DEFAULT_TEMPLATES, PromptTemplates
+from skr_core.reflectors.refusal import RefusalReflector
+from skr_core.routers.constant import AlwaysRetrieve
+from skr_core.texts import encodable
+from skr_core.types import Demonstration, Stamp
+
+T = TypeVar("T")
+
+WhenInsufficient = Literal["best_draft", "own_knowledge", "refuse"]
+"""What is answered when the references never sufficed.
+
+``best_draft`` is the latest draft that is no refusal, and the refusal sentence where there is none;
+``own_knowledge`` asks the model once more in that case, for the best it can say (W2R Figure 10);
+``refuse`` is always the refusal sentence.
+"""
+
+
+class SettingsOptions(TypedDict, total=False):
+    """The settings beside model and retriever, as keyword arguments: see `Settings`."""
+
+    router: Router | str | Path | None
+    reflector: Reflector | None
+    store: ReferenceStore | None
+    budget: Budget | None
+    when_insufficient: WhenInsufficient | None
+    demonstrations: Sequence[Demonstration] | None
+    templates: PromptTemplates | None
+
+
+@dataclass(frozen=True)
+class Settings:
+    """One system. `of` makes them from what a caller gives; nothing else needs to be said twice.
+
+    Attributes:
+        model: Answers, and names what is missing.
+        retriever: Finds references. A system that never retrieves needs none.
+        router: Decides whether to retrieve, and for how many rounds; always, by default. A folder
+            written by ``skr calibrate`` is loaded for this model and this retriever.
+        reflector: Judges drafts; by default the refusal sentence is read from them (RaLLM §5.1).
+        store: Remembers what the retriever found, and is searched beside it.
+        budget: The limits of a question.
+        when_insufficient: What is answered when the references never sufficed, see
+            `WhenInsufficient`.
+        demonstrations: Worked examples for the answer prompts (SKR §3.1).
+        templates: The words of the prompts.
+
+    Example:
+        >>> from skr_core.testing import ScriptedModel
+        >>> settings = Settings.of(ScriptedModel(["Paris."]), budget={"max_rounds": 2})
+        >>> settings.budget.max_rounds, settings.when_insufficient
+        (2, 'own_knowledge')
+    """
+
+    model: LanguageModel
+    retriever: Retriever | None = None
+    router: Router = AlwaysRetrieve()
+    reflector: Reflector = RefusalReflector()
+    store: ReferenceStore | None = None
+    budget: Budget = Budget()
+    when_insufficient: WhenInsufficient = "own_knowledge"
+    demonstrations: tuple[Demonstration, ...] = ()
+    templates: PromptTemplates = DEFAULT_TEMPLATES
+
+    @classmethod
+    def of(
+        cls,
+        model: LanguageModel | None,
+        retriever: Retriever | None = None,
+        **options: Any,
+    ) -> Self:
+        """Make settings of what a caller gave; None leaves a default.
+
+        Args:
+            model: Must be given.
+            retriever: May be missing where nothing is retrieved.
+            **options: Those of `SettingsOptions`. A server gives budget, demonstrations and
+                templates as plain objects.
+
+        Raises:
+            InputError: There is no model, or something is not what its name says.
+            StampMismatch: The router's folder was made for another model or retriever.
+        """
+        if model is None:
+            raise InputError("no model: give one to the factory or in the run's context")
+        known = [each.name for each in fields(cls)]
+        if unknown := [name for name in options if name not in known]:
+            raise InputError(f"there is no setting {', '.join(unknown)}: known are {known}")
+        given = {name: value for name, value in options.items() if value is not None}
+        if "router" in given:
+            given["router"] = as_router(given["router"], model, retriever)
+        if "budget" in given:
+            given["budget"] = _typed(Budget, given["budget"])
+        if "templates" in given:
+            given["templates"] = _typed(PromptTemplates, given["templates"])
+        if "demonstrations" in given:
+            shown = given["demonstrations"]
+            given["demonstrations"] = tuple(_typed(Demonstration, each) for each in shown)
+        if given.get("when_insufficient", "refuse") not in get_args(WhenInsufficient):
+            raise InputError(
+                f"when_insufficient is {given['when_insufficient']!r}: give one of "
+                f"{', '.join(get_args(WhenInsufficient))}"
+            )
+        return cls(model=model, retriever=retriever, **given)
+
+    def but(self, **options: Any) -> Self:
+        """The same system with some settings replaced.
+
+        Example:
+            >>> from skr_core.testing import ScriptedModel
+            >>> Settings(ScriptedModel()).but(budget=Budget(max_rounds=1)).budget.max_rounds
+            1
+        """
+        return replace(self, **options)
+
+    @property
+    def version(self) -> str:
+        """A hash of everything but model, retriever and router that decides what is answered.
+
+        Records that were made with other words, limits or reflectors are told apart by it.
+        """
+        reflector = self.reflector
+        parts = (
+            self.templates.version,
+            repr(to_plain(self.demonstrations)),
+            repr(to_plain(self.budget)),
+            self.when_insufficient,
+            str(getattr(reflector, "name", type(reflector).__name__)),
+            "" if self.store is None else self.store.name,
+        )
+        joined = encodable("\x00".join(parts))
+        return hashlib.blake2b(joined.encode(), digest_size=6).hexdigest()
+
+    def stamp(self, *, corpus: str = "", metric: str = "") -> Stamp:
+        """What records made with these settings are stamped with."""
+        retriever = "" if self.retriever is None else self.retriever.name
+        return Stamp(self.model.name, retriever, corpus, self.version, metric)
+
+
+def as_router(
+    router: object, model: LanguageModel | None = None, retriever: Retriever | None = None
+) -> Router:
+    """Make a router of what a caller gave.
+
+    Args:
+        router: A router, or the folder of a saved one, which is loaded; None retrieves always.
+        model: The one that will answer; compared with the folder's.
+        retriever: The one that will search; compared with the folder's.
+
+    Raises:
+        InputError: It is neither, or there is no router in the folder.
+        StampMismatch: The folder's router was made for another model or retriever.
+
+    Example:
+        >>> as_router(None).decide("Who?").retrieve
+        True
+    """
+    if router is None:
+        return AlwaysRetrieve()
+    if isinstance(router, str | Path):
+        from skr_core.routers.saving import load_router
+
+        return load_router(router, model=model, retriever=retriever)
+    if not isinstance(router, Router):
+        raise InputError(
+            f"a router has decide and adecide, which {type(router).__name__} lacks: give one, or "
+            "the folder of a saved one"
+        )
+    return router
+
+
+def _typed(cls: type[T], value: Any) -> T:
+    """What a caller gave, where a server hands it over as JSON."""
+    return value if isinstance(value, cls) else from_plain(cls, value, strict=True)

@@ -1,0 +1,106 @@
+"""Settings: one description of a system, made of what a caller gives."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from pathlib import Path
+from typing import Any, get_type_hints
+
+import pytest
+
+from skr_core.budget import Budget
+from skr_core.errors import InputError, StampMismatch
+from skr_core.prompts.papers import SKR_TEMPLATES
+from skr_core.reflectors import JudgeReflector
+from skr_core.routers import AlwaysRetrieve, NeverRetrieve, PromptRouter
+from skr_core.settings import Settings, SettingsOptions, as_router
+from skr_core.testing import MappingRetriever, ScriptedModel
+from skr_core.types import Demonstration
+
+MODEL = ScriptedModel(["Paris."])
+RETRIEVER = MappingRetriever({})
+
+
+def test_the_options_are_the_settings_beside_model_and_retriever():
+    names = {each.name for each in fields(Settings)} - {"model", "retriever"}
+    assert set(get_type_hints(SettingsOptions)) == names
+
+
+def test_nothing_said_is_the_default():
+    settings = Settings.of(MODEL, RETRIEVER, router=None, budget=None, demonstrations=None)
+    assert settings == Settings(MODEL, RETRIEVER, router=settings.router)
+    assert isinstance(settings.router, AlwaysRetrieve)
+
+
+def test_plain_values_of_a_server_become_typed():
+    settings = Settings.of(
+        MODEL,
+        budget={"max_rounds": 2},
+        demonstrations=[{"question": "?", "answer": "!"}],
+        templates={"answer_directly": "Say: {question}"},
+    )
+    assert settings.budget == Budget(max_rounds=2)
+    assert settings.demonstrations == (Demonstration("?", "!"),)
+    assert settings.templates.answer_directly == "Say: {question}"
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"budgett": Budget()}, "no setting budgett"),
+        ({"budget": 3}, "Budget is made from an object"),
+        ({"when_insufficient": "guess"}, "give one of best_draft"),
+        ({"router": 42}, "a router has decide"),
+        ({"router": "no/such/folder"}, "no saved router"),
+    ],
+)
+def test_a_wrong_option_is_told(options: dict[str, Any], message: str):
+    with pytest.raises(InputError, match=message):
+        Settings.of(MODEL, **options)
+
+
+def test_a_model_must_be_given():
+    with pytest.raises(InputError, match="no model"):
+        Settings.of(None)
+
+
+def test_a_routers_folder_is_loaded_for_the_model(tmp_path: Path):
+    PromptRouter(ScriptedModel(["No."], name="small")).save(tmp_path)
+    small = ScriptedModel(["No, I need nothing."], name="small")
+    settings = Settings.of(small, router=tmp_path)
+    assert settings.router.decide("Who wrote Emma?").retrieve is False
+    with pytest.raises(StampMismatch, match="made with the model 'small', not 'scripted'"):
+        Settings.of(MODEL, router=str(tmp_path))
+
+
+def test_as_router_passes_a_router_through():
+    router = NeverRetrieve()
+    assert as_router(router) is router
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"budget": Budget(max_rounds=2)},
+        {"when_insufficient": "refuse"},
+        {"demonstrations": [Demonstration("?", "!")]},
+        {"templates": SKR_TEMPLATES},
+        {"reflector": JudgeReflector(MODEL)},
+    ],
+    ids=lambda options: next(iter(options)),
+)
+def test_the_version_changes_with_what_decides_the_answer(options: dict[str, Any]):
+    plain = Settings.of(MODEL, RETRIEVER)
+    other = Settings.of(MODEL, RETRIEVER, **options)
+    assert other.version != plain.version
+    assert other.version == Settings.of(MODEL, RETRIEVER, **options).version
+    assert other.stamp() != plain.stamp()
+
+
+def test_the_version_says_nothing_of_model_retriever_and_router():
+    plain = Settings.of(MODEL, RETRIEVER)
+    other = Settings.of(ScriptedModel(name="other"), None, router=NeverRetrieve())
+    assert other.version == plain.version
+    stamp = plain.stamp(corpus="wiki", metric="accuracy")
+    assert (stamp.model, stamp.retriever) == ("scripted", "mapping")
+    assert (stamp.corpus, stamp.metric, stamp.system) == ("wiki", "accuracy", plain.version)
