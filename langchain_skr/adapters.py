@@ -25,7 +25,13 @@ from langchain_core.vectorstores import VectorStore
 from langgraph.errors import GraphBubbleUp
 
 from langchain_skr.models import load_model, model_name, streams_safely
-from skr_core.errors import InputError, ModelError, RetrieverError, translated
+from skr_core.errors import (
+    InputError,
+    ModelError,
+    NoReferencesError,
+    RetrieverError,
+    translated,
+)
 from skr_core.models.chunked import ChunkedModel, Reply
 from skr_core.ports import LanguageModel, Retriever
 from skr_core.references.foreign import foreign_reference
@@ -45,7 +51,7 @@ class _Reply(Reply):
 
     def generation(self, prompt: Prompt) -> Generation:
         about: Mapping[str, Any] = getattr(self.whole, "response_metadata", {})
-        reason = about.get("finish_reason")
+        reason = str(about.get("finish_reason") or about.get("stop_reason") or "")
         text = self.text(f" (finish reason: {reason})" if reason else "")
         spent = getattr(self.whole, "usage_metadata", None) or {}
         usage = Usage(spent.get("input_tokens", 0), spent.get("output_tokens", 0), calls=1)
@@ -54,6 +60,7 @@ class _Reply(Reply):
             text,
             usage if usage.total_tokens else estimate_usage(prompt, text),
             tuple(float(token["logprob"]) for token in tokens) or None,
+            reason,
         )
 
 
@@ -202,14 +209,14 @@ def checked_documents(found: object) -> list[Document]:
     """What a runnable returned, if it is documents; any runnable may stand for a retriever.
 
     Raises:
-        RetrieverError: It is something else.
+        NoReferencesError: It is something else.
 
     Example:
         >>> checked_documents((Document("Paris"),))[0].page_content
         'Paris'
     """
     if not isinstance(found, Sequence) or not all(isinstance(each, Document) for each in found):
-        raise RetrieverError(f"the retriever returned {type(found).__name__}, not documents")
+        raise NoReferencesError(f"the retriever returned {type(found).__name__}, not documents")
     return list(found)
 
 

@@ -30,7 +30,7 @@ def create_skr_graph(
             uses its parent's.
         **options: The other settings, see `skr_core.settings.Settings`: ``router`` (also the folder
             of a saved one), ``reflector``, ``store``, ``budget``, ``when_insufficient``,
-            ``demonstrations`` and ``templates``.
+            ``on_retriever_error``, ``demonstrations`` and ``templates``.
 
     Returns:
         A compiled graph: ``{"question": str}`` in, `skr_graphs.SKROutput` out.

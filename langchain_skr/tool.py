@@ -15,6 +15,8 @@ DESCRIPTION = (
     "Answers a question from a library of references, searching it as often as the question needs. "
     "The answer cites references as [n]; it says so when the references do not suffice."
 )
+UNSUPPORTED = "(Not supported by the references.)"
+"""Last line of a content whose answer was retrieved for and rests on no reference."""
 
 
 class ToolQuestion(BaseModel):
@@ -43,7 +45,8 @@ def create_skr_tool(
     Returns:
         A tool whose content is the answer's text and whose artifact is the graph's output,
         `skr_graphs.SKROutput`: plain values, so that checkpointers hold it.
-        ``answer_of(message.artifact)`` makes an `Answer` of it.
+        ``answer_of(message.artifact)`` makes an `Answer` of it. Where references were searched
+        for and the answer rests on none, the content says so in a last line of its own.
 
     Raises:
         InputError: The model or the retriever is not usable.
@@ -78,4 +81,7 @@ def create_skr_tool(
 
 
 def _content_and_artifact(output: Any) -> tuple[str, SKROutput]:
-    return output["answer"], output
+    text: str = output["answer"]
+    if output["decision"]["retrieve"] and not output["grounded"]:
+        text = f"{text}\n\n{UNSUPPORTED}"
+    return text, output

@@ -27,8 +27,9 @@ class SKRQueryEngine(BaseQueryEngine):
     """Answers a query, retrieving only when needed and until the references suffice.
 
     A response's ``source_nodes`` are the references the answer was given, in the order of its [n]
-    markers; its ``metadata`` hold ``decision``, ``rounds``, ``stop_reason``, ``citations`` and
-    ``usage``. A question the model knows gets a direct answer and no source.
+    markers; its ``metadata`` hold ``decision``, ``rounds``, ``stop_reason``, ``grounded``,
+    ``citations`` and ``usage``. An answer that is not ``grounded`` rests on no reference. A
+    question the model knows gets a direct answer and no source.
 
     ``get_prompts`` and ``update_prompts`` read and replace the words of the prompts, of this
     engine alone.
@@ -40,13 +41,14 @@ class SKRQueryEngine(BaseQueryEngine):
         callback_manager: LlamaIndex's.
 
     Example:
-        >>> from llama_index.core.llms import MockLLM
-        >>> from skr_core.testing import MappingRetriever
+        >>> from skr_core.testing import MappingRetriever, ScriptedModel
         >>> engine = SKRQueryEngine.from_defaults(
-        ...     MappingRetriever({"Capital?": ["Paris is the capital."]}), llm=MockLLM(max_tokens=3)
+        ...     MappingRetriever({"Capital?": ["Paris is the capital."]}),
+        ...     llm=ScriptedModel(["Paris [1]."]),
         ... )
-        >>> engine.query("Capital?").metadata["stop_reason"]
-        'sufficient'
+        >>> response = engine.query("Capital?")
+        >>> response.metadata["stop_reason"], response.metadata["grounded"]
+        ('sufficient', True)
     """
 
     def __init__(
@@ -83,7 +85,8 @@ class SKRQueryEngine(BaseQueryEngine):
             callback_manager: LlamaIndex's; ``Settings.callback_manager`` where none is given.
             **options: The other settings, see `skr_core.settings.Settings`: ``router`` (also the
                 folder of a saved one), ``reflector``, ``store``, ``budget``,
-                ``when_insufficient``, ``demonstrations`` and ``templates``.
+                ``when_insufficient``, ``on_retriever_error``, ``demonstrations`` and
+                ``templates``.
 
         Raises:
             InputError: The model or the retriever is none of the above.

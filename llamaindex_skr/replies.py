@@ -29,6 +29,7 @@ class LlamaIndexReply(Reply):
         super().__init__(name, on_token)
         self.usage: Usage | None = None
         self.logprobs: list[float] = []
+        self.finish_reason = ""
 
     def add(self, chunk: ChatResponse) -> None:
         """Take the next chunk."""
@@ -36,12 +37,13 @@ class LlamaIndexReply(Reply):
         self.take((chunk.delta if chunk.delta is not None else chunk.message.content) or "")
         self.usage = _usage(chunk) or self.usage  # the last chunk of a stream has it
         self.logprobs += _logprobs(chunk)
+        self.finish_reason = _finish_reason(chunk) or self.finish_reason
 
     def generation(self, prompt: Prompt) -> Generation:
         """All of it; raises `ModelError` when it is empty."""
         text = self.text()
         usage = self.usage or estimate_usage(prompt, text)
-        return Generation(text, usage, tuple(self.logprobs) or None)
+        return Generation(text, usage, tuple(self.logprobs) or None, self.finish_reason)
 
 
 def _get(source: Any, *names: str) -> Any:
@@ -70,3 +72,8 @@ def _logprobs(chunk: ChatResponse) -> list[float]:
     choices = _get(chunk.raw, "choices") or [None]
     tokens = _get(_get(choices[0], "logprobs"), "content") or []
     return [float(_get(token, "logprob")) for token in tokens]
+
+
+def _finish_reason(chunk: ChatResponse) -> str:
+    choices = _get(chunk.raw, "choices") or [None]
+    return str(_get(choices[0], "finish_reason") or _get(chunk.raw, "stop_reason") or "")

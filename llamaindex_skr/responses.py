@@ -3,7 +3,8 @@
 A streamed response is made when the answer's first token is there, so everything before it, and
 whatever fails in it, happens inside ``query``, as with LlamaIndex's own engines. Its
 ``source_nodes``, ``metadata`` and ``response_txt`` are filled when the stream ends: the text is the
-final answer's, also where a draft that turned out to be a refusal was streamed before it.
+final answer's, also where a draft that turned out to be a refusal was streamed before it, as may
+happen with templates that ask for no verdict.
 """
 
 from __future__ import annotations
@@ -28,7 +29,15 @@ from skr_core.types import Answer
 UNREAD = "(a stream that was not read: await response.get_response())"
 """What an awaited stream says as a string before it is read: an empty one would say nothing."""
 
-METADATA = ("decision", "rounds", "stop_reason", "citations", "usage", "removed_markers")
+METADATA = (
+    "decision",
+    "rounds",
+    "stop_reason",
+    "grounded",
+    "citations",
+    "usage",
+    "removed_markers",
+)
 """What of an `Answer` goes into a response's ``metadata``, as plain values."""
 
 

@@ -184,7 +184,7 @@ def make_settings(
 
 
 def read_templates(templates: str | None) -> PromptTemplates:
-    """The words that an option names: ``default``, ``skr``, ``w2r``, or a JSON file of templates.
+    """The words that an option names: a set of templates, or a JSON file of them.
 
     Raises:
         InputError: There is no such set or file, or a template lacks a placeholder.
@@ -193,9 +193,14 @@ def read_templates(templates: str | None) -> PromptTemplates:
     import orjson
 
     from skr_core.plain import from_plain
-    from skr_core.prompts.papers import SKR_TEMPLATES, W2R_TEMPLATES
+    from skr_core.prompts.papers import RALLM_TEMPLATES, SKR_TEMPLATES, W2R_TEMPLATES
 
-    sets = {"default": DEFAULT_TEMPLATES, "skr": SKR_TEMPLATES, "w2r": W2R_TEMPLATES}
+    sets = {
+        "default": DEFAULT_TEMPLATES,
+        "rallm": RALLM_TEMPLATES,
+        "skr": SKR_TEMPLATES,
+        "w2r": W2R_TEMPLATES,
+    }
     if templates is None:
         return DEFAULT_TEMPLATES
     if templates in sets:

@@ -95,8 +95,9 @@ TemplatesOption = Annotated[
     str | None,
     typer.Option(
         "--templates",
-        help="The words of the prompts, for every system: `default`, `skr`, `w2r`, or a JSON file "
-        "with some of answer_directly, answer_with_references, answer_anyway, self_complete.",
+        help="The words of the prompts, for every system: `default`, `rallm`, `skr`, `w2r`, or a "
+        "JSON file with some of answer_directly, answer_with_references, answer_anyway and "
+        "self_complete.",
     ),
 ]
 DemonstrationsOption = Annotated[

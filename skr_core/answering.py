@@ -56,10 +56,33 @@ def answer_with_references(
     on_token: OnToken | None = None,
     *,
     templates: PromptTemplates = DEFAULT_TEMPLATES,
+    queries: Sequence[str] = (),
+    missing: str = "",
+    partial: str = "",
 ) -> Flow[Generation]:
-    """Answer from references with citations, or refuse (SKR §3.3, unknown; RaLLM §5.1)."""
+    """Answer from references with citations, or say that they do not suffice (SKR §3.3, unknown).
+
+    `skr_core.replies.read_reply` reads the verdict, the answer and the queries.
+
+    Args:
+        model: Answers.
+        question: The user's question.
+        references: What has been found.
+        demonstrations: Worked examples.
+        on_token: Gets the reply in pieces as it comes.
+        templates: The words to ask in.
+        queries: What has been searched; none of it needs to be asked again.
+        missing: What an earlier round found missing; may be empty.
+        partial: What an earlier round could answer; may be empty.
+    """
     prompt = prompts.answer_with_references(
-        question, references, demonstrations, templates=templates
+        question,
+        references,
+        demonstrations,
+        templates=templates,
+        queries=queries,
+        missing=missing,
+        partial=partial,
     )
     return (yield from generate(model, prompt, on_token))
 
@@ -86,6 +109,7 @@ def self_complete(
     limit: int = prompts.MAX_QUERIES,
     *,
     missing: str = "",
+    partial: str = "",
     templates: PromptTemplates = DEFAULT_TEMPLATES,
 ) -> Flow[tuple[tuple[str, ...], Usage]]:
     """Ask the model what to search next (RaLLM §5.2).
@@ -97,12 +121,15 @@ def self_complete(
         asked: What has been searched; none of it is asked again.
         limit: How many queries are wanted at most.
         missing: What the reflection found missing; may be empty.
+        partial: What the references do support of the answer; may be empty.
         templates: The words to ask in.
 
     Returns:
         The queries that have not been asked yet, and what asking cost.
     """
-    prompt = prompts.self_complete(question, references, asked, limit, missing, templates=templates)
+    prompt = prompts.self_complete(
+        question, references, asked, limit, missing, partial=partial, templates=templates
+    )
     generation = yield from generate(model, prompt)
     known = {query.casefold() for query in asked}
     queries = parse_queries(generation.text, limit)

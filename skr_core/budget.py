@@ -17,6 +17,8 @@ MAX_REFERENCES = 10
 CALLS_A_ROUND = 2
 """Asking for queries and answering again; with fewer calls left, a round cannot bear fruit."""
 
+_LIMITS = ("max_rounds", "max_references", "max_calls", "max_tokens", "max_reference_tokens")
+
 
 @dataclass(frozen=True, slots=True)
 class Budget:
@@ -30,6 +32,11 @@ class Budget:
             it by those. None: no limit.
         max_tokens: Tokens sent and received. No call starts once they are spent; the call that
             crosses the line is finished. None: no limit.
+        max_reference_tokens: Tokens of the references that are handed to the model at a time, with
+            their titles and fences. They are packed by rank: the first that does not fit is cut at
+            a sentence, and those below it are left out; see
+            `skr_core.references.packing.pack_references`. None: what the model's context window is
+            known to hold, or no limit where it is not known.
         deadline_s: Seconds of wall clock since the question was asked; no call starts after them.
             Time in which a run stands still, as between a crash and its resumption, counts. A
             person's review does not: the clock starts anew after it. None: no limit.
@@ -47,9 +54,10 @@ class Budget:
     max_calls: int | None = None
     max_tokens: int | None = None
     deadline_s: float | None = None
+    max_reference_tokens: int | None = None
 
     def __post_init__(self) -> None:
-        for name in ("max_rounds", "max_references", "max_calls", "max_tokens"):
+        for name in _LIMITS:
             limit = getattr(self, name)
             if limit is None:
                 continue

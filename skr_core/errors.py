@@ -9,6 +9,7 @@ SKRError
 │   └── StoreLocked       another process has the store open
 ├── ModelError            the language model did not give a usable reply
 ├── RetrieverError        the retriever failed
+│   └── NoReferencesError what it returned is no references
 ├── StampMismatch         records or a router belong to another model, retriever or embedder
 └── MissingDependency     an extra is not installed; the message is the pip line
 ```
@@ -78,6 +79,10 @@ class ModelError(SKRError):
 
 class RetrieverError(SKRError):
     """The retriever failed."""
+
+
+class NoReferencesError(RetrieverError):
+    """What a retriever returned is no references: a mistake in its code, which no search mends."""
 
 
 class StampMismatch(SKRError):

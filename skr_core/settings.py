@@ -29,10 +29,14 @@ T = TypeVar("T")
 WhenInsufficient = Literal["best_draft", "own_knowledge", "refuse"]
 """What is answered when the references never sufficed.
 
-``best_draft`` is the latest draft that is no refusal, and the refusal sentence where there is none;
-``own_knowledge`` asks the model once more in that case, for the best it can say (W2R Figure 10);
-``refuse`` is always the refusal sentence.
+``best_draft`` is the latest draft that cites a reference, else the latest one that answers, else a
+refusal that names what is missing; ``own_knowledge`` asks the model once more in place of a draft
+that cites nothing or a refusal, for the best it can say (W2R Figure 10); ``refuse`` always refuses.
 """
+
+OnRetrieverError = Literal["raise", "continue"]
+"""What happens when every search of the first round fails: a `RetrieverError`, or an answer without
+references, whose stop reason is ``retriever_failed``."""
 
 
 class SettingsOptions(TypedDict, total=False):
@@ -43,6 +47,7 @@ class SettingsOptions(TypedDict, total=False):
     store: ReferenceStore | None
     budget: Budget | None
     when_insufficient: WhenInsufficient | None
+    on_retriever_error: OnRetrieverError | None
     demonstrations: Sequence[Demonstration] | None
     templates: PromptTemplates | None
 
@@ -56,11 +61,12 @@ class Settings:
         retriever: Finds references. A system that never retrieves needs none.
         router: Decides whether to retrieve, and for how many rounds; always, by default. A folder
             written by ``skr calibrate`` is loaded for this model and this retriever.
-        reflector: Judges drafts; by default the refusal sentence is read from them (RaLLM §5.1).
+        reflector: Judges drafts; by default the verdict is read from the model's reply.
         store: Remembers what the retriever found, and is searched beside it.
         budget: The limits of a question.
         when_insufficient: What is answered when the references never sufficed, see
             `WhenInsufficient`.
+        on_retriever_error: See `OnRetrieverError`.
         demonstrations: Worked examples for the answer prompts (SKR §3.1).
         templates: The words of the prompts.
 
@@ -68,7 +74,7 @@ class Settings:
         >>> from skr_core.testing import ScriptedModel
         >>> settings = Settings.of(ScriptedModel(["Paris."]), budget={"max_rounds": 2})
         >>> settings.budget.max_rounds, settings.when_insufficient
-        (2, 'own_knowledge')
+        (2, 'best_draft')
     """
 
     model: LanguageModel
@@ -77,7 +83,8 @@ class Settings:
     reflector: Reflector = RefusalReflector()
     store: ReferenceStore | None = None
     budget: Budget = Budget()
-    when_insufficient: WhenInsufficient = "own_knowledge"
+    when_insufficient: WhenInsufficient = "best_draft"
+    on_retriever_error: OnRetrieverError = "raise"
     demonstrations: tuple[Demonstration, ...] = ()
     templates: PromptTemplates = DEFAULT_TEMPLATES
 
@@ -115,11 +122,9 @@ class Settings:
         if "demonstrations" in given:
             shown = given["demonstrations"]
             given["demonstrations"] = tuple(_typed(Demonstration, each) for each in shown)
-        if given.get("when_insufficient", "refuse") not in get_args(WhenInsufficient):
-            raise InputError(
-                f"when_insufficient is {given['when_insufficient']!r}: give one of "
-                f"{', '.join(get_args(WhenInsufficient))}"
-            )
+        for name, choices in _CHOICES.items():
+            if name in given and given[name] not in choices:
+                raise InputError(f"{name} is {given[name]!r}: give one of {', '.join(choices)}")
         return cls(model=model, retriever=retriever, **given)
 
     def but(self, **options: Any) -> Self:
@@ -154,6 +159,12 @@ class Settings:
         """What records made with these settings are stamped with."""
         retriever = "" if self.retriever is None else self.retriever.name
         return Stamp(self.model.name, retriever, corpus, self.version, metric)
+
+
+_CHOICES = {
+    "when_insufficient": get_args(WhenInsufficient),
+    "on_retriever_error": get_args(OnRetrieverError),
+}
 
 
 def as_router(

@@ -1,10 +1,10 @@
 """Deterministic stand-ins for the outside, for tests of applications built on this project.
 
 Example:
-    >>> model = ScriptedModel({"self_complete": ["who directed Jaws?"]}, otherwise="Spielberg [1].")
-    >>> from skr_core.prompts.templates import answer_directly
-    >>> model.generate(answer_directly("Who?")).text
-    'Spielberg [1].'
+    >>> model = ScriptedModel(["INSUFFICIENT\\nSearch: Jaws director", "SUFFICIENT\\nShe [1]."])
+    >>> from skr_core.prompts.templates import answer_with_references
+    >>> model.generate(answer_with_references("Who?", [])).text
+    'INSUFFICIENT\\nSearch: Jaws director'
 """
 
 from __future__ import annotations
@@ -20,6 +20,9 @@ from skr_core.usage import estimate_usage
 
 class ScriptedModel:
     """A language model that says what it was told to say, in order.
+
+    Replies to the default words for an answer begin with SUFFICIENT or INSUFFICIENT; what does not
+    is read as `skr_core.replies.read_reply` says, so that a cited answer alone suffices.
 
     Args:
         replies: Either one list of replies for all tasks, or a list for each task. The last reply

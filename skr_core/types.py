@@ -138,6 +138,7 @@ class Prompt:
         demonstrations: Worked examples rendered into the text.
         queries: What has been searched already, so that nothing is asked twice.
         history: Earlier turns, user and assistant in turn, beginning with the user.
+        states_verdict: Whether the text asks for the verdict's line before the answer.
     """
 
     task: Task
@@ -147,6 +148,7 @@ class Prompt:
     demonstrations: tuple[Demonstration, ...] = ()
     queries: tuple[str, ...] = ()
     history: tuple[str, ...] = ()
+    states_verdict: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,6 +183,9 @@ class Usage:
 
 NO_USAGE = Usage()
 
+_CUT_OFF = frozenset({"length", "max_tokens", "content_filter", "safety", "recitation"})
+"""Finish reasons of OpenAI, Anthropic and Google, in lower case."""
+
 
 @dataclass(frozen=True, slots=True)
 class Generation:
@@ -190,11 +195,23 @@ class Generation:
         text: The reply.
         usage: What it cost.
         logprobs: Natural-log probability of each token, where the provider returned them.
+        finish_reason: Why the model ended, in the provider's word; empty where it did not say.
     """
 
     text: str
     usage: Usage = NO_USAGE
     logprobs: tuple[float, ...] | None = None
+    finish_reason: str = ""
+
+    @property
+    def is_cut_off(self) -> bool:
+        """Whether the reply ended before the model had: too long, or filtered.
+
+        Example:
+            >>> Generation("Paris is", finish_reason="length").is_cut_off
+            True
+        """
+        return self.finish_reason.lower() in _CUT_OFF
 
     @property
     def mean_logprob(self) -> float | None:
@@ -288,12 +305,17 @@ class Citation:
         reference_id: Of the reference it names.
         sentence: The answer's sentence that it stands in.
         span: Start and end of the marker in the answer's text.
+        quote: The sentence of the reference that supports the answer's sentence best, word by
+            word; empty where they share no word.
+        quote_span: Start and end of the quote in the reference's text.
     """
 
     marker: int
     reference_id: str
     sentence: str
     span: tuple[int, int]
+    quote: str = ""
+    quote_span: tuple[int, int] = (0, 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -334,6 +356,8 @@ class Answer:
         usage: Cost by task.
         removed_markers: Markers that named no supplied reference and were taken out.
         logprob: Mean natural-log probability of a direct answer's tokens, where it is known.
+        grounded: Whether it rests on references: it cites one, and was written from references
+            alone. Without, it is what the model says from memory, or a refusal.
     """
 
     question: str
@@ -346,6 +370,7 @@ class Answer:
     usage: Mapping[str, Usage]
     removed_markers: int = 0
     logprob: float | None = None
+    grounded: bool = False
 
     @property
     def total_usage(self) -> Usage:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from skr_core.prompts.templates import QUERY_LEAD, REFUSAL
+from skr_core.prompts.words import INSUFFICIENT, QUERY_LEAD, SEARCH_LEAD, SUFFICIENT
 from tests.servers import Messages
 
 State = Literal["right", "half out of date", "wrong"]
@@ -108,16 +108,18 @@ def write_corpus(folder: Path, facts: list[Fact]) -> Path:
 def reply(messages: Messages) -> str:
     """What the model of these worlds says to a prompt, whatever the task."""
     prompt = str(messages[-1]["content"])
-    references = re.findall(r"^\[(\d+)\] (.*)$", prompt, re.MULTILINE)
+    references = re.findall(r'^\[(\d+)\][^\n]*\n"""\n(.*?)\n"""$', prompt, re.DOTALL | re.MULTILINE)
     [question] = re.findall(r"(?:Question|Q): (.*\?)", prompt)[-1:] or [prompt]
     found = _read(question, references)
     if QUERY_LEAD in prompt:
         keeper = next((name for name in KEEPERS if any(name in text for _, text in references)), "")
         return f"{QUERY_LEAD} {keeper} works" if keeper else f"{QUERY_LEAD} nothing else"
+    verdict = INSUFFICIENT in prompt
     if references and found:
-        return found
-    if REFUSAL in prompt:
-        return f"{REFUSAL}."
+        return f"{SUFFICIENT}\n{found}" if verdict else found
+    if verdict:
+        keeper = next((name for name in KEEPERS if any(name in text for _, text in references)), "")
+        return f"{INSUFFICIENT}\n" + (f"{SEARCH_LEAD} {keeper} works" if keeper else "")
     known = _remember(question)
     if '"certain"' in prompt:
         return f"{known} (certain)" if known else "Somebody, I suppose. Uncertain."

@@ -109,7 +109,7 @@ class GraphAnswerer:
         rounds: Sequence[Plain] = output["rounds"][:1]
         if len(loop.rounds) <= 1:
             # One round more was wanted, and nothing was left to search for it.
-            went_on = "self_complete" in loop.usage
+            went_on = "self_complete" in loop.usage or loop.stop_reason == "no_new_queries"
             return replace(
                 loop,
                 decision=DECISIONS["single"],
@@ -147,4 +147,5 @@ class GraphAnswerer:
             stop_reason="max_rounds",
             usage={task: usage for task, usage in spent.items() if usage.calls},
             removed_markers=cited.removed,
+            grounded=bool(cited.citations) and not chosen.from_memory,
         )

@@ -15,7 +15,7 @@ from skr_core.budget import Budget
 from skr_core.errors import InputError
 from skr_core.ports import LanguageModel, ReferenceStore, Reflector, Retriever, Router
 from skr_core.prompts.templates import PromptTemplates
-from skr_core.settings import Settings, WhenInsufficient
+from skr_core.settings import OnRetrieverError, Settings, WhenInsufficient
 from skr_core.types import Demonstration
 
 
@@ -41,6 +41,7 @@ class SKRContext:
     store: Annotated[ReferenceStore | None, SkipJsonSchema()] = None
     budget: Budget | None = None
     when_insufficient: WhenInsufficient | None = None
+    on_retriever_error: OnRetrieverError | None = None
     demonstrations: Sequence[Demonstration] | None = None
     templates: PromptTemplates | None = None
     stream: bool | None = None

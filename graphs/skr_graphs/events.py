@@ -38,6 +38,15 @@ class ReferencesEvent(TypedDict):
     total: int
 
 
+class PackedEvent(TypedDict):
+    """Not all references fitted into the model's context: those left out, and the one cut."""
+
+    type: Literal["packed"]
+    round: int
+    dropped: list[str]
+    cut: str | None
+
+
 class DraftEvent(TypedDict):
     """A draft was written."""
 
@@ -80,6 +89,7 @@ Event = (
     RouteEvent
     | QueryEvent
     | ReferencesEvent
+    | PackedEvent
     | DraftEvent
     | ReflectionEvent
     | TokenEvent
@@ -101,6 +111,11 @@ def query(number: int, text: str) -> QueryEvent:
 def references(number: int, added: Sequence[Plain], total: int) -> ReferencesEvent:
     """Make the event of a round's references."""
     return {"type": "references", "round": number, "added": list(added), "total": total}
+
+
+def packed(number: int, dropped: Sequence[str], cut: str | None) -> PackedEvent:
+    """Make the event of references that did not fit, by their ids."""
+    return {"type": "packed", "round": number, "dropped": list(dropped), "cut": cut}
 
 
 def draft(number: int, text: str) -> DraftEvent:

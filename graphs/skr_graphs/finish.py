@@ -6,14 +6,19 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from skr_core import answering
+from skr_core.errors import ModelError
 from skr_core.flow import Flow
 from skr_core.plain import from_plain, to_plain
-from skr_core.prompts.templates import REFUSAL
 from skr_core.references.citations import resolve_citations
+from skr_core.references.packing import pack_references
 from skr_core.replies.refusal import is_refusal
+from skr_core.replies.refusing import refuse
+from skr_core.replies.reply import cited_numbers
+from skr_core.replies.thoughts import strip_thoughts
 from skr_core.settings import Settings
 from skr_core.types import NO_USAGE, Reference, Usage
 from skr_graphs import events
+from skr_graphs.fitting import reference_limit
 from skr_graphs.limits import call_limit
 from skr_graphs.node import StepContext
 from skr_graphs.state import Plain, SKRState, usage_with
@@ -27,11 +32,13 @@ class Conclusion:
     Attributes:
         text: As the model wrote it.
         references: What it was given, which its markers count.
-        usage: What a last call cost, where one was made.
+        from_memory: Whether the model was asked to fall back on what it knows.
+        usage: What that call cost, where it was made.
     """
 
     text: str
     references: Sequence[Reference]
+    from_memory: bool = False
     usage: Usage = NO_USAGE
 
 
@@ -46,9 +53,9 @@ def conclude(
 ) -> Flow[Conclusion]:
     """Choose the answer among the drafts, as the settings say.
 
-    A sufficient draft is the answer. Where the loop ended otherwise, `when_insufficient` decides:
-    the latest draft that is no refusal, one more call for the best the model can say, or the
-    refusal sentence.
+    A sufficient draft is the answer. Where the loop ended otherwise, `when_insufficient` decides
+    what is: the latest draft that cites a reference, a draft that cites none, one more call for the
+    best the model can say, or a refusal that names what is missing.
 
     Args:
         question: The user's.
@@ -57,19 +64,43 @@ def conclude(
         settings: The system's.
         sufficient: Whether the last draft was found sufficient.
         may_call: Whether the budget has a call left.
+
+    Raises:
+        ModelError: It failed at that call, and no draft could be the answer.
     """
     last = references_of(rounds[-1]) if rounds else ()
-    if settings.when_insufficient == "refuse" and not sufficient:
-        return Conclusion(REFUSAL, last)
-    drafted = next((each for each in reversed(rounds) if not is_refusal(each["draft"])), None)
-    if drafted is not None:
-        return Conclusion(drafted["draft"], references_of(drafted))
-    if settings.when_insufficient != "own_knowledge" or not may_call:
-        return Conclusion(REFUSAL, last)
-    generation = yield from answering.answer_anyway(
-        settings.model, question, last, settings.demonstrations, templates=settings.templates
-    )
-    return Conclusion(generation.text, last, generation.usage)
+    if sufficient:
+        return Conclusion(rounds[-1]["draft"], last)
+    refused = Conclusion(refuse(question, _missing(rounds)), last)
+    if settings.when_insufficient == "refuse":
+        return refused
+    answers = [each for each in reversed(rounds) if not is_refusal(each["draft"])]
+    for each in answers:
+        if cited_numbers(each["draft"], len(each["given"])):
+            return Conclusion(each["draft"], references_of(each))
+    if settings.when_insufficient == "own_knowledge" and may_call:
+        fitting = pack_references(last, reference_limit(settings)).references
+        try:
+            generation = yield from answering.answer_anyway(
+                settings.model,
+                question,
+                fitting,
+                settings.demonstrations,
+                templates=settings.templates,
+            )
+        except ModelError:
+            if not answers:
+                raise
+        else:
+            text = strip_thoughts(generation.text)
+            return Conclusion(text, last, from_memory=True, usage=generation.usage)
+    return Conclusion(answers[0]["draft"], references_of(answers[0])) if answers else refused
+
+
+def _missing(rounds: Sequence[Plain]) -> str:
+    """What the latest reflection that names something found missing."""
+    reflections = [each["reflection"] for each in reversed(rounds) if each["reflection"]]
+    return next((each["missing"] for each in reflections if each["missing"]), "")
 
 
 def finish(state: SKRState, step: StepContext) -> Flow[Plain]:
@@ -98,4 +129,5 @@ def finish(state: SKRState, step: StepContext) -> Flow[Plain]:
         "references": [state["pool"][reference.id] for reference in chosen.references],
         "usage": usage_with(state, "answer_anyway", chosen.usage) if spent else state["usage"],
         "removed_markers": cited.removed,
+        "grounded": bool(cited.citations) and not chosen.from_memory,
     }

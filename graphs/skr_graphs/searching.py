@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from langgraph.errors import GraphBubbleUp
 
-from skr_core.errors import RetrieverError
+from skr_core.errors import NoReferencesError, RetrieverError
 from skr_core.flow import Flow, call, gather
 from skr_core.plain import from_plain, to_plain
 from skr_core.ports import Retriever
@@ -15,13 +15,21 @@ from skr_core.references.fusion import merge_rankings, reciprocal_rank_fusion
 from skr_core.settings import Settings
 from skr_core.types import Reference, Round, StopReason
 from skr_graphs import events
-from skr_graphs.limits import call_limit
+from skr_graphs.limits import call_limit, round_limit
 from skr_graphs.node import StepContext
 from skr_graphs.state import Plain, SentQuery, SKRState
+from skr_graphs.warnings import warn_once
 
 
 def retrieve(sent: SentQuery, step: StepContext) -> Flow[Plain]:
-    """Search one query, in the retriever and in the store beside it. A failure is a finding."""
+    """Search one query, in the retriever and in the store beside it.
+
+    A failure is a finding, so that other searches count, but for the first round's only one.
+
+    Raises:
+        RetrieverError: The only search of the first round failed, or something found is no
+            reference.
+    """
     query = sent["query"]
     step.write(events.query(sent["round"], query))
     sources: dict[int, Retriever] = {
@@ -30,17 +38,27 @@ def retrieve(sent: SentQuery, step: StepContext) -> Flow[Plain]:
         if source is not None
     }
     errors = [] if sources else ["there is no retriever"]
+    main = step.settings.store if step.settings.retriever is None else step.settings.retriever
+    failures: dict[int, Exception] = {}
 
     def attempt(source: Retriever) -> Flow[Sequence[Reference]]:
         try:
-            return _checked((yield from call(source.retrieve, source.aretrieve, query)), source)
-        except GraphBubbleUp:  # an interrupt inside a retriever is not a failure
+            found = yield from call(source.retrieve, source.aretrieve, query)
+            if isinstance(found, Iterator):  # one that finds as it goes may fail here
+                found = list(found)
+        except (GraphBubbleUp, NoReferencesError):  # an interrupt is no failure; a wrong type is
             raise
-        except Exception as failure:  # whatever a user's retriever raises, the question goes on
+        except Exception as failure:  # whatever else a user's retriever raises
             errors.append(f"{query}: {failure}")
+            failures[id(source)] = failure
             return ()
+        return _checked(found, source)
 
     rankings = yield from gather([attempt(source) for source in sources.values()])
+    # A store that fails, or is empty, beside a retriever does not change what that one says.
+    failed = not any(rankings) and (main is None or id(main) in failures)
+    if sent["round"] == 1 and sent["alone"] and failed:
+        _raise_unless_told(errors, step.settings, failures.get(id(main)))
     found = {
         reference.id: reference for ranking in reversed(rankings) for reference in reversed(ranking)
     }
@@ -50,6 +68,7 @@ def retrieve(sent: SentQuery, step: StepContext) -> Flow[Plain]:
             "position": sent["position"],
             "references": [to_plain(found[key]) for key in best],
             "error": "; ".join(errors),
+            "failed": failed,
         }
     }
 
@@ -67,35 +86,60 @@ def merge(state: SKRState, step: StepContext) -> Flow[Plain]:
         [[plain["id"] for plain in each["references"]] for each in found],
     ]
     merged = merge_rankings(rankings, limit=step.settings.budget.max_references)
-    failed = all(each["error"] and not each["references"] for each in found)
+    failed = all(each["failed"] for each in found)
+    if failed and not state["rounds"]:
+        _raise_unless_told([each["error"] for each in found], step.settings)
     not_kept = yield from _remember(list(added.values()), step.settings)
     errors = (*(each["error"] for each in found if each["error"]), *not_kept)
     round_ = Round(
         queries=tuple(state["queries"]), found=tuple(added), given=tuple(merged), errors=errors
     )
+    for error in errors:
+        warn_once(error)
     step.write(events.references(len(rankings), list(added.values()), len(merged)))
-    stop_reason: StopReason | str = ""
+    after: SKRState = {**state, "rounds": [*state["rounds"], to_plain(round_)]}
+    stop_reason: StopReason | None = call_limit(state, step.settings.budget)
     if failed:
         stop_reason = "retriever_failed"
-    elif not added:
+    elif not merged:
+        # Other queries may find something, while there are rounds left to search them.
+        stop_reason = round_limit(after, step.settings.budget)
+    elif not added and _is_as_before(merged, state["rounds"]):
         stop_reason = "no_new_references"
     return {
         "references": [pool[key] for key in merged],
         "rankings": rankings,
         "pool": pool,
-        "rounds": [*state["rounds"], to_plain(round_)],
-        "stop_reason": stop_reason or call_limit(state, step.settings.budget) or "",
+        "rounds": after["rounds"],
+        "reply": None,
+        "stop_reason": stop_reason or "",
     }
+
+
+def _is_as_before(merged: Sequence[str], rounds: Sequence[Plain]) -> bool:
+    """Whether the model would be handed what it was handed already, in whatever order."""
+    given = rounds[-1]["given"] if rounds else []
+    return set(merged[: len(given)]) == set(given)
+
+
+def _raise_unless_told(
+    errors: Sequence[str], settings: Settings, cause: Exception | None = None
+) -> None:
+    """Fail where the first searches all failed: nothing is known of what the references say."""
+    if settings.on_retriever_error == "raise":
+        raise RetrieverError(f"every search failed: {'; '.join(errors)}") from cause
 
 
 def _checked(found: Any, source: Retriever) -> list[Reference]:
     """What a retriever, which is anybody's code, has found."""
     if not isinstance(found, Iterable) or isinstance(found, str):
-        raise RetrieverError(f"{type(source).__name__} gave {type(found).__name__}, no references")
+        raise NoReferencesError(
+            f"{type(source).__name__} gave {type(found).__name__}, no references"
+        )
     references = list(found)
     for each in references:
         if not isinstance(each, Reference):
-            raise RetrieverError(
+            raise NoReferencesError(
                 f"{type(source).__name__} found {type(each).__name__}, no reference"
             )
     return references

@@ -103,8 +103,10 @@ def after_route(state: SKRState) -> str | list[Send]:
 
 
 def after_merge(state: SKRState) -> str:
-    """Nothing to answer from in a round is the end."""
-    return "finish" if state["stop_reason"] else "answer"
+    """References are answered from; while none was found, the model is asked for other queries."""
+    if state["stop_reason"]:
+        return "finish"
+    return "answer" if state["references"] else "follow_up"
 
 
 def after_answer(state: SKRState) -> str:
@@ -135,6 +137,14 @@ def by_review(edge: Edge) -> Edge:
 def fan_out(state: SKRState) -> list[Send]:
     """One search a query, so that each is checkpointed and visible by itself."""
     return [
-        Send("retrieve", SentQuery(query=query, position=position, round=len(state["rounds"]) + 1))
+        Send(
+            "retrieve",
+            SentQuery(
+                query=query,
+                position=position,
+                round=len(state["rounds"]) + 1,
+                alone=len(state["queries"]) == 1,
+            ),
+        )
         for position, query in enumerate(state["queries"])
     ]

@@ -23,14 +23,23 @@ class SentQuery(TypedDict):
     query: str
     position: int
     round: int
+    alone: bool
 
 
 class Found(TypedDict):
-    """What one query of a round came back with."""
+    """What one query of a round came back with.
+
+    Attributes:
+        position: Of the query in its round.
+        references: Best first.
+        error: What failed on the way; empty where nothing did.
+        failed: Whether nothing is known of what there is to find.
+    """
 
     position: int
     references: list[Plain]
     error: str
+    failed: bool
 
 
 class Streamed(TypedDict):
@@ -60,6 +69,7 @@ class SKROutput(TypedDict):
         usage: Cost by task.
         removed_markers: Markers that named no reference and were taken out.
         logprob: Mean natural-log probability of a direct answer's tokens; None where not known.
+        grounded: Whether the answer rests on references, see `skr_core.types.Answer`.
     """
 
     question: str
@@ -72,6 +82,7 @@ class SKROutput(TypedDict):
     usage: dict[str, Plain]
     removed_markers: int
     logprob: float | None
+    grounded: bool
 
 
 class SKRState(SKROutput, total=False):
@@ -85,6 +96,7 @@ class SKRState(SKROutput, total=False):
         found: What the searches of this round brought.
         rankings: Ids found, by round, by query, best first.
         pool: Every reference found, by id.
+        reply: What the model said last, as it was read.
         streamed: What a draft has streamed so far.
         started_at: Seconds since the epoch.
     """
@@ -93,6 +105,7 @@ class SKRState(SKROutput, total=False):
     found: Annotated[list[Found], Topic(Found)]
     rankings: list[list[list[str]]]
     pool: dict[str, Plain]
+    reply: Plain | None
     streamed: Streamed | None
     started_at: float
 
@@ -145,4 +158,5 @@ def answer_of(output: SKROutput) -> Answer:
         usage={task: from_plain(Usage, each) for task, each in output["usage"].items()},
         removed_markers=output["removed_markers"],
         logprob=output.get("logprob"),
+        grounded=output.get("grounded", False),
     )

@@ -7,6 +7,7 @@ setting ``stop_reason``; the edges only read it.
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import replace
 
 from skr_core import answering
@@ -15,11 +16,14 @@ from skr_core.flow import Flow, call
 from skr_core.plain import from_plain, to_plain
 from skr_core.ports import DraftRouter
 from skr_core.prompts.templates import checked_question
-from skr_core.references.citations import resolve_citations
-from skr_core.reflectors import RefusalReflector
+from skr_core.references.citations import resolve_citations, without_markers
+from skr_core.reflectors.refusal import RefusalReflector, judge_reply
 from skr_core.replies.refusal import is_refusal
-from skr_core.types import Decision, Reflection
+from skr_core.replies.reply import Reply, read_reply
+from skr_core.replies.thoughts import strip_thoughts
+from skr_core.types import Decision, Generation, Reference
 from skr_graphs import events
+from skr_graphs.fitting import ask_with_fitting, reference_limit
 from skr_graphs.limits import call_limit, round_limit
 from skr_graphs.node import StepContext
 from skr_graphs.state import Plain, SKRState, queries_asked, references_of, usage_with
@@ -44,13 +48,15 @@ def route(state: SKRState, step: StepContext) -> Flow[Plain]:
         "usage": {"route": plain["usage"]} if decision.usage.calls else {},
         "removed_markers": 0,
         "logprob": None,
+        "grounded": False,
         "queries": [question],
         "rankings": [],
         "pool": {},
+        "reply": None,
         "streamed": None,
         "started_at": started_at,
     }
-    is_answered = not decision.retrieve and decision.draft.strip()
+    is_answered = not decision.retrieve and strip_thoughts(decision.draft)
     spent = None if is_answered else call_limit(begun, step.settings.budget)
     return {**begun, "stop_reason": spent or ""}
 
@@ -65,16 +71,17 @@ def decide(question: str, step: StepContext) -> Flow[Decision]:
         settings.model, question, settings.demonstrations, templates=settings.templates
     )
     # As it would be served, which is how it stands in the records that the router learnt from.
-    served = replace(direct, text=resolve_citations(direct.text, ()).text)
+    text = strip_thoughts(direct.text)
+    served = replace(direct, text=resolve_citations(text, ()).text)
     decision = yield from call(router.decide_on, router.adecide_on, question, served)
-    return replace(decision, draft=direct.text)
+    return replace(decision, draft=text)
 
 
 def answer_directly(state: SKRState, step: StepContext) -> Flow[Plain]:
     """Answer a known question from what the model knows, or with the router's draft."""
     settings = step.settings
-    tokens = TokenStream(step.write)
-    text, usage, logprob = state["decision"]["draft"].strip(), state["usage"], None
+    tokens = TokenStream(step.write, without_thoughts=True)
+    text, usage, logprob = strip_thoughts(state["decision"]["draft"]), state["usage"], None
     if not text:
         generation = yield from answering.answer_directly(
             settings.model,
@@ -83,7 +90,7 @@ def answer_directly(state: SKRState, step: StepContext) -> Flow[Plain]:
             tokens.write if step.stream else None,
             templates=settings.templates,
         )
-        text, logprob = generation.text, generation.mean_logprob
+        text, logprob = strip_thoughts(generation.text), generation.mean_logprob
         usage = usage_with(state, "answer_directly", generation.usage)
     cited = resolve_citations(text, ())
     tokens.finish(cited.text)
@@ -98,29 +105,59 @@ def answer_directly(state: SKRState, step: StepContext) -> Flow[Plain]:
 
 
 def answer(state: SKRState, step: StepContext) -> Flow[Plain]:
-    """Draft an answer from the references in hand, or the refusal sentence."""
+    """Draft an answer from the references in hand; the same reply says whether they suffice."""
     settings = step.settings
     # A draft that another reflector may reject is not streamed before it has passed.
     streams = step.stream and isinstance(settings.reflector, RefusalReflector)
-    references = references_of(state)
-    tokens = TokenStream(step.write, references, hold_refusals=True)
-    try:
-        generation = yield from answering.answer_with_references(
-            settings.model,
-            state["question"],
+    *earlier, last = state["rounds"]
+    before = earlier[-1] if earlier else None
+    number = len(state["rounds"])
+    tokens = TokenStream(step.write)
+
+    def ask(references: Sequence[Reference]) -> Flow[Generation]:
+        nonlocal tokens
+        tokens = TokenStream(
+            step.write,
             references,
-            settings.demonstrations,
-            tokens.write if streams else None,
-            templates=settings.templates,
+            hold_refusals=True,
+            states_verdict=settings.templates.states_verdict,
+            without_thoughts=True,
+        )
+        return (
+            yield from answering.answer_with_references(
+                settings.model,
+                state["question"],
+                references,
+                settings.demonstrations,
+                tokens.write if streams else None,
+                templates=settings.templates,
+                queries=queries_asked(state),
+                missing=_missing(before),
+                partial=without_markers(before["draft"]) if before else "",
+            )
+        )
+
+    try:
+        packed, generation = yield from ask_with_fitting(
+            ask, references_of(state), reference_limit(settings)
         )
     except ModelError as failure:
         return {**_best_draft(state, failure), "streamed": tokens.streamed}
-    *earlier, last = state["rounds"]
-    draft = generation.text.strip()
-    step.write(events.draft(len(state["rounds"]), draft))
-    drafted = {**last, "draft": draft, "usage": to_plain(generation.usage)}
+    handed: Plain = {}
+    if packed.dropped or packed.cut:
+        dropped = [reference.id for reference in packed.dropped]
+        step.write(events.packed(number, dropped, packed.cut.id if packed.cut else None))
+        last = {**last, "given": [reference.id for reference in packed.references]}
+        handed = {"references": [to_plain(reference) for reference in packed.references]}
+    reply = read_reply(generation.text, len(packed.references))
+    if generation.is_cut_off and reply.sufficient:
+        reply = replace(reply, sufficient=False)  # what is missing may be what was cut off
+    step.write(events.draft(number, reply.text))
+    drafted = {**last, "draft": reply.text, "usage": to_plain(generation.usage)}
     return {
+        **handed,
         "rounds": [*earlier, drafted],
+        "reply": to_plain(reply),
         "streamed": tokens.streamed,
         "usage": usage_with(state, "answer_with_references", generation.usage),
     }
@@ -130,47 +167,60 @@ def reflect(state: SKRState, step: StepContext) -> Flow[Plain]:
     """Judge the draft, and whether the budget allows another round."""
     *earlier, last = state["rounds"]
     reflector, budget = step.settings.reflector, step.settings.budget
-    reads_alone = isinstance(reflector, RefusalReflector)
-    if not reads_alone and (spent := call_limit(state, budget)):
+    reply = from_plain(Reply, state["reply"] or {})
+    # A model that finds its references insufficient needs no judge to say so.
+    if isinstance(reflector, RefusalReflector) or reply.sufficient is False:
+        must_cite = step.settings.templates.asks_for_citations
+        reflection = judge_reply(reply, must_cite=must_cite)
+    elif spent := call_limit(state, budget):
         return {"stop_reason": spent}  # a judge may call a model, and no call is left
-    try:
-        reflection: Reflection = yield from call(
-            reflector.reflect,
-            reflector.areflect,
-            state["question"],
-            () if reads_alone else references_of(state),
-            last["draft"],
-        )
-    except ModelError as failure:
-        return _best_draft(state, failure)
+    else:
+        try:
+            reflection = yield from call(
+                reflector.reflect,
+                reflector.areflect,
+                state["question"],
+                references_of(state),
+                last["draft"],
+            )
+        except ModelError as failure:
+            return _best_draft(state, failure)
     tokens = TokenStream(step.write, streamed=state["streamed"])
-    if not reflection.sufficient:
-        tokens.retract()
     plain = to_plain(reflection)
     step.write(events.reflection(len(state["rounds"]), plain))
     usage = state["usage"]
     if reflection.usage.calls:
         usage = usage_with(state, "reflect", reflection.usage)
     after: SKRState = {**state, "usage": usage}
+    stop_reason = "sufficient" if reflection.sufficient else round_limit(after, budget) or ""
+    if not stop_reason:
+        tokens.retract()  # where the loop ends here, the draft may be the answer all the same
     return {
         "rounds": [*earlier, {**last, "reflection": plain}],
         "streamed": tokens.streamed,
         "usage": usage,
-        "stop_reason": "sufficient" if reflection.sufficient else round_limit(after, budget) or "",
+        "stop_reason": stop_reason,
     }
 
 
 def follow_up(state: SKRState, step: StepContext) -> Flow[Plain]:
-    """Ask the model what is missing; what has been searched is not searched again."""
+    """Search what the reply asked for, or ask the model; nothing is searched twice."""
     settings = step.settings
-    reflection = from_plain(Reflection, state["rounds"][-1]["reflection"] or {"sufficient": False})
+    asked = queries_asked(state)
+    reply = from_plain(Reply, state["reply"]) if state["reply"] else None
+    if reply and reply.queries:
+        known = {query.casefold() for query in asked}
+        fresh = [query for query in reply.queries if query.casefold() not in known]
+        return {"queries": fresh, "stop_reason": "" if fresh else "no_new_queries"}
+    last = state["rounds"][-1]
     try:
         queries, spent = yield from answering.self_complete(
             settings.model,
             state["question"],
             references_of(state),
-            queries_asked(state),
-            missing=reflection.missing,
+            asked,
+            missing=_missing(last),
+            partial=last["draft"],
             templates=settings.templates,
         )
     except ModelError as failure:
@@ -179,6 +229,12 @@ def follow_up(state: SKRState, step: StepContext) -> Flow[Plain]:
     after: SKRState = {**state, "usage": usage}
     stop_reason = call_limit(after, settings.budget) if queries else "no_new_queries"
     return {"queries": list(queries), "usage": usage, "stop_reason": stop_reason or ""}
+
+
+def _missing(round_: Plain | None) -> str:
+    """What the reflection on a round found missing."""
+    reflection = round_["reflection"] if round_ else None
+    return str(reflection["missing"]) if reflection else ""
 
 
 def _best_draft(state: SKRState, failure: ModelError) -> Plain:

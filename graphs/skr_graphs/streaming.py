@@ -1,13 +1,13 @@
 """The answer's tokens, and no others, to whoever streams.
 
 Every call of a model is tagged ``nostream``, so LangGraph shows none of them in
-``stream_mode="messages"``. A draft's pieces pass through here instead: they are held back while the
-draft may still turn out to be a refusal, and a marker is held back until it is known to name a
+``stream_mode="messages"``. A draft's pieces pass through here instead, from the first word behind
+the verdict that its references suffice. A marker is held back until it is known to name a
 reference. What has been passed on is always a beginning of the resolved text.
 
-Only its beginning is asked whether a draft refuses. One that refuses later, or that is not the
-answer for another reason, has been shown in part: a ``retract`` event says so, once, and what
-follows is a message of its own.
+Templates that ask for no verdict leave its place to a guess: pieces are held back while the draft
+may still begin with a refusal. One that refuses later has been shown in part: a ``retract`` event
+says so, once, and what follows is a message of its own.
 """
 
 from __future__ import annotations
@@ -23,6 +23,8 @@ from langgraph.graph.message import push_message
 
 from skr_core.references.citations import MarkerResolver
 from skr_core.replies.refusal import LONGEST_OPENING, may_become_refusal
+from skr_core.replies.stream import VerdictStream
+from skr_core.replies.thoughts import ThoughtFilter
 from skr_core.types import Reference
 from skr_graphs import events
 from skr_graphs.state import Streamed
@@ -44,6 +46,9 @@ class TokenStream:
         write: Tells an event of the run.
         references: What the answer may cite.
         hold_refusals: Hold pieces back while they may become the refusal sentence.
+        states_verdict: The reply begins with a verdict: what stands behind it is passed on where
+            it is that the references suffice, and nothing else.
+        without_thoughts: The answer will have neither thoughts nor space around it.
         streamed: What an earlier step has passed on of a draft, to go on with.
     """
 
@@ -53,13 +58,21 @@ class TokenStream:
         references: Sequence[Reference] = (),
         *,
         hold_refusals: bool = False,
+        states_verdict: bool = False,
+        without_thoughts: bool = False,
         streamed: Streamed | None = None,
     ) -> None:
         self._tell = write
         self._resolver = MarkerResolver(len(references))
-        self._undecided = hold_refusals
+        self._verdict = VerdictStream(len(references)) if states_verdict else None
+        self._thoughts = ThoughtFilter() if without_thoughts and not states_verdict else None
+        self._space = ""  # behind what was taken; it counts where something follows
+        self._references = len(references)
+        self._hold_refusals = hold_refusals and not states_verdict
+        self._undecided = self._hold_refusals
         self._held = False
         self._opening = ""
+        self._begun = False
         self._id = streamed["id"] if streamed else _new_id()
         self._passed_on = [streamed["text"]] if streamed else []
         # Models call back from contexts of their own; messages belong to the node's.
@@ -72,6 +85,10 @@ class TokenStream:
 
     def write(self, piece: str) -> None:
         """Take the next piece as the model makes it."""
+        if self._verdict is not None:
+            piece = self._verdict.write(piece)
+        elif self._thoughts is not None:
+            piece = self._without_thoughts(piece, self._thoughts)
         self._resolver.write(piece)
         if self._undecided:
             self._opening = (self._opening + piece).lstrip()
@@ -95,6 +112,22 @@ class TokenStream:
         if self.streamed["text"]:
             self._tell(events.retract())
             self._id, self._passed_on = _new_id(), []
+
+    def _without_thoughts(self, piece: str, thoughts: ThoughtFilter) -> str:
+        """What a piece says; a thought that shows only at its end to be one is taken back."""
+        said = thoughts.write(piece)
+        if thoughts.restarted:
+            self.retract()
+            self._resolver = MarkerResolver(self._references)
+            self._undecided, self._held = self._hold_refusals, False
+            self._opening = self._space = ""
+            self._begun = False
+        said = self._space + said
+        if not self._begun:
+            said = said.lstrip()
+        kept = said.rstrip()
+        self._space, self._begun = said[len(kept) :], self._begun or bool(kept)
+        return kept
 
     def _pass_on(self, piece: str) -> None:
         if piece:

@@ -51,7 +51,7 @@ def ask(
     force: ForceOption = False,
     templates: TemplatesOption = None,
     demonstrations: DemonstrationsOption = None,
-    when_insufficient: WhenInsufficientOption = WhenInsufficient.own_knowledge,
+    when_insufficient: WhenInsufficientOption = WhenInsufficient.best_draft,
     stream: Stream = False,
     json: JsonOption = False,
 ) -> None:

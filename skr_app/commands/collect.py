@@ -94,7 +94,7 @@ def collect(
     embedder: EmbedderOption = "hashing",
     search: SearchOption = SearchMode.hybrid,
     max_rounds: MaxRoundsOption = 3,
-    when_insufficient: WhenInsufficientOption = WhenInsufficient.own_knowledge,
+    when_insufficient: WhenInsufficientOption = WhenInsufficient.best_draft,
     templates: TemplatesOption = None,
     demonstrations: DemonstrationsOption = None,
     metric: MetricOption = Metric.accuracy,

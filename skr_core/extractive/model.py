@@ -7,7 +7,14 @@ from skr_core.extractive.follow_up import follow_up_queries
 from skr_core.extractive.quoting import choose_quotes, is_sufficient, speaks_of_all
 from skr_core.extractive.text import content_words
 from skr_core.ports import OnToken
-from skr_core.prompts.templates import MAX_QUERIES, QUERY_LEAD, REFUSAL
+from skr_core.prompts.templates import (
+    INSUFFICIENT,
+    MAX_QUERIES,
+    QUERY_LEAD,
+    REFUSAL,
+    SEARCH_LEAD,
+    SUFFICIENT,
+)
 from skr_core.types import Generation, Prompt, Reference
 from skr_core.usage import estimate_usage
 
@@ -17,18 +24,18 @@ UNKNOWN = "I don't know."
 class ExtractiveModel:
     """A baseline that quotes instead of writing: deterministic, no download, no key, no network.
 
-    It answers with at most four sentences of the references, each followed by its [n] marker,
-    refuses when they leave something open, and asks for names that no reference is about. It
-    knows nothing by itself: without references its answer is "I don't know.". Use it to see the
-    loop work, in tests, and as the floor that a real model has to beat. It reads the parts of a
-    prompt, not its text; demonstrations and history are ignored.
+    It answers with at most four sentences of the references, each followed by its [n] marker. When
+    they leave something open it says so, in the words that the prompt asks for, and asks for names
+    that no reference is about. It knows nothing by itself: without references its answer is "I
+    don't know.". Use it to see the loop work, in tests, and as the floor that a real model has to
+    beat. It reads the parts of a prompt, not its text; demonstrations and history are ignored.
 
     Example:
         >>> from skr_core.prompts.templates import answer_with_references
         >>> capital = Reference.of("Paris is the capital of France.", "Paris")
         >>> prompt = answer_with_references("What is the capital of France?", [capital])
         >>> ExtractiveModel().generate(prompt).text
-        'Paris is the capital of France. [1]'
+        'SUFFICIENT\\nParis is the capital of France. [1]'
     """
 
     name = "extractive"
@@ -49,9 +56,9 @@ class ExtractiveModel:
 def _reply(prompt: Prompt) -> str:
     match prompt.task:
         case "answer_with_references":
-            return _answer(prompt, may_refuse=True)
+            return _stated(prompt) if prompt.states_verdict else _answer_or_refuse(prompt)
         case "answer_anyway":
-            return _answer(prompt, may_refuse=False)
+            return _answer(prompt) or UNKNOWN
         case "self_complete":
             return _ask(prompt)
         case "ask_certainty":
@@ -62,15 +69,26 @@ def _reply(prompt: Prompt) -> str:
             return UNKNOWN
 
 
-def _answer(prompt: Prompt, *, may_refuse: bool) -> str:
-    quotes = choose_quotes(prompt.question, prompt.references)
-    if may_refuse and not is_sufficient(prompt.question, prompt.references, quotes):
-        return REFUSAL
-    chosen = quotes.sentences
+def _stated(prompt: Prompt) -> str:
+    """The verdict on its line, what is supported, and what to search where that is not enough."""
+    answer = _answer(prompt)
+    if _suffices(prompt):
+        return f"{SUFFICIENT}\n{answer}"
+    queries = [f"{SEARCH_LEAD} {query}" for query in _queries(prompt)]
+    return "\n".join(filter(None, [INSUFFICIENT, answer, *queries]))
+
+
+def _answer_or_refuse(prompt: Prompt) -> str:
+    """The answer, or RaLLM's refusal sentence."""
+    return _answer(prompt) if _suffices(prompt) else REFUSAL
+
+
+def _answer(prompt: Prompt) -> str:
+    """The best quotes; empty where no reference speaks of the question."""
+    chosen = choose_quotes(prompt.question, prompt.references).sentences
     if chosen and speaks_of_all(prompt.question, chosen[0]):
         chosen = chosen[:1]  # more would only be said beside the point
-    quoted = (_quote(each, prompt.references[each.number - 1]) for each in chosen)
-    return " ".join(quoted) or UNKNOWN
+    return " ".join(_quote(each, prompt.references[each.number - 1]) for each in chosen)
 
 
 def _suffices(prompt: Prompt) -> bool:
@@ -86,5 +104,8 @@ def _quote(sentence: Sentence, reference: Reference) -> str:
 
 
 def _ask(prompt: Prompt) -> str:
-    queries = follow_up_queries(prompt.question, prompt.references, prompt.queries, MAX_QUERIES)
-    return "\n".join(f"{QUERY_LEAD} {query}" for query in queries) or UNKNOWN
+    return "\n".join(f"{QUERY_LEAD} {query}" for query in _queries(prompt)) or UNKNOWN
+
+
+def _queries(prompt: Prompt) -> list[str]:
+    return follow_up_queries(prompt.question, prompt.references, prompt.queries, MAX_QUERIES)

@@ -2,8 +2,8 @@
 
 | suffix | what becomes a document |
 |---|---|
-| .txt .text .md .markdown | the file; titled by its first heading or its name |
-| .html .htm | the visible text; titled by <title> |
+| .txt .text .md .markdown .py | the file; Markdown is titled by its first heading, others by name |
+| .html .htm | the visible text, with <pre> as it is and a row of a table a line; by <title> |
 | .pdf | a page |
 | .jsonl .jsonl.gz | a line ``{"id": ..., "title": ..., "text": ...}``; only text is required |
 """
@@ -124,12 +124,26 @@ def _load_text(path: Path, on_bad: OnBad) -> Iterator[Document]:
         # Guessing an encoding would put wrong letters into answers without a word.
         problem = f"not UTF-8 at byte {error.start}: convert the file, for example with iconv"
         raise DataError(path, None, problem) from None
-    heading = (
-        re.search(r"^# +(.+?)[ #]*$", text, re.M) if path.suffix.lower() in _MARKDOWN else None
-    )
+    suffix = path.suffix.lower()
+    heading = _heading(text) if suffix in _MARKDOWN else None
     if heading:  # the title goes with every passage, so the text need not say it again
-        text = text.replace(heading[0], "", 1).lstrip("\n")
-    yield Document(text, heading[1] if heading else path.stem, {"source": str(path)})
+        text = (text[: heading.start()] + text[heading.end() :]).lstrip("\r\n")
+    name = path.name if suffix in _CODE else path.stem
+    yield Document(text, heading[1] if heading else name, {"source": str(path)})
+
+
+def _heading(text: str) -> re.Match[str] | None:
+    """The first heading of a Markdown text; a comment in a block of code is none."""
+    fence = ""
+    for line in _LINE.finditer(text):
+        if fence:
+            if line[0].strip().startswith(fence) and not line[0].strip().strip(fence[0]):
+                fence = ""
+        elif opened := _FENCE.match(line[0]):
+            fence = opened[1]
+        elif heading := _HEADING.match(text, line.start(), line.end()):
+            return heading
+    return None
 
 
 def _load_html(path: Path, on_bad: OnBad) -> Iterator[Document]:
@@ -142,11 +156,23 @@ def _load_html(path: Path, on_bad: OnBad) -> Iterator[Document]:
         title = soup.title.get_text().strip() if soup.title else ""
         for tag in soup(["script", "style", "template", "noscript", "title"]):
             tag.decompose()
+        for tag in soup("pre"):
+            for line_break in tag("br"):
+                line_break.replace_with("\n")
+            tag.string = tag.get_text().strip("\r\n").translate(_KEPT)
+        for string in soup(string=re.compile("[\r\n]")):  # elsewhere a line break is a space
+            string.replace_with(string.translate(_UNBROKEN))
+        for row in soup("tr"):
+            for cell in row(["td", "th"], recursive=False)[1:]:
+                if cell.find(_BLOCKS) is None:
+                    cell.insert_before(" | ")
         for tag in soup(_BLOCKS):
+            if tag.name in _CELLS and tag.find(_BLOCKS) is None:
+                continue  # one of several on a line
             tag.insert(0, "\n")  # before it too: an item left open holds the next one
             tag.append("\n")
         lines = (" ".join(line.split()) for line in soup.get_text().splitlines())
-        text = "\n".join(line for line in lines if line)
+        text = "\n".join(line for line in lines if line).translate(_GIVEN_BACK)
     except RecursionError:
         raise DataError(path, None, "its tags are nested too deeply") from None
     yield Document(text, title or path.stem, {"source": str(path)})
@@ -199,6 +225,16 @@ def _document_of_line(line: bytes, path: Path, number: int) -> Document:
 
 
 _MARKDOWN = (".md", ".markdown")
+_CODE = (".py",)
+_LINE = re.compile(r"[^\n]+")
+_FENCE = re.compile(r"\s*(`{3,}|~{3,})")
+_HEADING = re.compile(r"# +(\S.*?)[ #\r]*$")
+_CELLS = ("td", "th")
+# Space in <pre> is meant. While the rest is put on lines, noncharacters, which no text may hold,
+# stand for it.
+_KEPT = {0x20: 0xFDD0, 0x0A: 0xFDD1, 0x09: 0xFDD2, 0x0D: None}
+_UNBROKEN = str.maketrans("\r\n", "  ")
+_GIVEN_BACK = {kept: given for given, kept in _KEPT.items() if kept is not None}
 # After these a line ends; the others run on within one.
 _BLOCKS = re.compile(
     r"^(p|div|br|hr|li|ul|ol|dl|dt|dd|tr|table|td|th|caption|h[1-6]|pre|blockquote|section|article"
@@ -209,6 +245,7 @@ _LOADERS: dict[str, Callable[[Path, OnBad], Iterator[Document]]] = {
     ".text": _load_text,
     ".md": _load_text,
     ".markdown": _load_text,
+    ".py": _load_text,
     ".html": _load_html,
     ".htm": _load_html,
     ".pdf": _load_pdf,

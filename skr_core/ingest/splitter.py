@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from functools import cached_property
 from typing import Any
@@ -15,6 +16,8 @@ OVERLAP = 50
 PASSAGE_LIMIT = 2000
 # From the best place to cut to the worst; the full stops of Chinese and Japanese among them.
 SEPARATORS = ("\n# ", "\n## ", "\n### ", "\n\n", "\n", ". ", "。", " ", "")
+
+_BLANK_LINES = re.compile(r"\A(?:[^\S\n]*\n)+")
 
 
 def _tokens(text: str) -> int:
@@ -48,7 +51,9 @@ class TokenSplitter:
         # A token has at least one character, so short texts need no counting.
         if len(text) <= self._limit or self._count(text) <= self._limit:
             return [text] if text.strip() else []
-        return [part for part in self._splitter.split_text(text) if part.strip()]
+        first, *others = self._splitter.split_text(text)
+        parts = [_without_blank_lines(first), *map(_beginning_with_a_line, others)]
+        return [part for part in parts if part.strip()]
 
     @cached_property
     def _splitter(self) -> Any:
@@ -60,4 +65,15 @@ class TokenSplitter:
             chunk_size=self._limit,
             chunk_overlap=self._overlap,
             length_function=self._count,
+            strip_whitespace=False,  # the indentation of a first line is part of its code
         )
+
+
+def _without_blank_lines(part: str) -> str:
+    """A part without blank lines around it; its first line keeps its indentation."""
+    return _BLANK_LINES.sub("", part).rstrip()
+
+
+def _beginning_with_a_line(part: str) -> str:
+    """The same, without the space of a cut within a line."""
+    return _without_blank_lines(part) if part[:1] == "\n" else part.strip()

@@ -40,15 +40,23 @@ def citation_recall(cited: Iterable[str], supporting: Iterable[str]) -> float:
     return title_recall(cited, supporting)
 
 
-def citation_precision(cited: Iterable[str], supporting: Iterable[str]) -> float:
-    """|cited ∩ supporting| / |cited| (RaLLM §4.2), 0 to 1; an uncited answer has 0.
+def citation_precision(cited: Iterable[str], supporting: Iterable[str], invented: int = 0) -> float:
+    """|cited ∩ supporting| / (|cited| + invented) (RaLLM §4.2), 0 to 1; an uncited answer has 0.
+
+    Args:
+        cited: Titles of what the answer cites.
+        supporting: Titles of what supports it.
+        invented: Citations that named no reference and were taken out.
 
     Example:
         >>> citation_precision(["Jaws", "Shark"], ["Jaws", "Steven Spielberg"])
         0.5
+        >>> citation_precision(["Jaws", "Shark"], ["Jaws", "Steven Spielberg"], invented=2)
+        0.25
     """
     said = titles(cited)
-    return len(said & titles(supporting)) / len(said) if said else 0.0
+    made = len(said) + invented
+    return len(said & titles(supporting)) / made if made else 0.0
 
 
 def titles(given: Iterable[str]) -> set[str]:

@@ -2,7 +2,8 @@
 
 =============  ====================================================================
 `templates`    answers, and the next queries: the words that a run may replace
-`papers`       the papers' own words for the same
+`words`        these words as they are by default
+`papers`       the three papers' own words for the same
 `routing`      what does the model know? (SKR, W2R)
 `judging`      verdicts: sufficient, right, entailed
 `baselines`    the papers' prompt baselines

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from skr_core.prompts.parts import number_references, version_of
+from skr_core.references.fencing import FENCE
 from skr_core.types import Prompt, Reference
 
 STEP_REASONING = """\
@@ -31,7 +32,7 @@ Please identify 2 to 4 non-redundant key-facts within the reasoning steps which 
 derive the final answer. Write one key-fact a line, each a full sentence that stands by itself."""
 """RaLLM §3, Key-facts Extraction, with a form that can be read."""
 
-KEY_FACTS_VERSION = version_of(STEP_REASONING, EXTRACTION)
+KEY_FACTS_VERSION = version_of(STEP_REASONING, EXTRACTION, FENCE)
 """Changes with the wording, so that key-facts made with other words are told apart."""
 
 

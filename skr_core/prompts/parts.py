@@ -1,46 +1,34 @@
-"""What all prompts share: quoted material on one line, numbered references, a version of words.
+"""What all prompts share: numbered references, worked examples, a version of words.
 
-Quoted material is hostile: each piece is put on one line and loses its own bracketed numbers, so
-that none can pose as another reference or as a part of the prompt.
+Quoted material is hostile. References are fenced, see `skr_core.references.fencing`; any other
+piece is put on one line and loses its own bracketed numbers, so that none can pose as a reference
+or as a part of the prompt.
 """
 
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Sequence
 
+from skr_core.references.fencing import fence_references
+from skr_core.references.fencing import one_line as one_line
 from skr_core.types import Demonstration, Reference
 
 PASSAGES = "Here are some passages:"
 """What stands before passages (SKR §3.3)."""
 
-# Lists, ranges and wide brackets too: whatever the citations would take for a marker.
-_BRACKETED_NUMBER = re.compile(r"[\[【]\s*(-?\d[^\[\]【】]*)[\]】]")
-
-
-def one_line(text: str) -> str:
-    """A text on one line, with round brackets around numbers that could pose as markers.
-
-    Example:
-        >>> one_line("It sank. [7] " + chr(10) + "  It was new.")
-        'It sank. (7) It was new.'
-    """
-    return _BRACKETED_NUMBER.sub(r"(\1)", " ".join(text.split()))
-
 
 def number_references(references: Sequence[Reference]) -> str:
-    """Render references as ``[n] title: text`` lines, n from 1.
+    """Render references, numbered from 1 and fenced, or say that there are none.
 
     Example:
-        >>> number_references([Reference.of("Paris is in France.", "Paris")])
-        '[1] Paris: Paris is in France.'
+        >>> print(number_references([Reference.of("Paris is in France.", "Paris")]))
+        [1] Paris
+        \"\"\"
+        Paris is in France.
+        \"\"\"
     """
-    lines = (
-        f"[{number}] " + ": ".join(filter(None, (one_line(each.title), one_line(each.text))))
-        for number, each in enumerate(references, start=1)
-    )
-    return "\n".join(lines) or "(none)"
+    return fence_references(references) or "(none)"
 
 
 def demonstrate(example: Demonstration) -> str:

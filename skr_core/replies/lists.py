@@ -42,6 +42,16 @@ def has_bullets(text: str) -> bool:
     return any(map(_BULLET.match, text.replace("**", "").splitlines()))
 
 
+def is_bullet(line: str) -> bool:
+    """Whether one line begins with a bullet or a number.
+
+    Example:
+        >>> is_bullet("* one"), is_bullet("one")
+        (True, False)
+    """
+    return _BULLET.match(line) is not None
+
+
 def without_bullet(line: str) -> str:
     """A line without the bullet, the number or the label in front of it.
 

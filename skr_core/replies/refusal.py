@@ -1,126 +1,110 @@
-"""Whether a reply refuses (RaLLM §5.1), and whether it says that the model does not know."""
+"""Whether a reply refuses, in the words that were asked for (RaLLM §5.1) or in its own.
+
+A reply is read as a whole, because some refuse only at the end: they explain what would be needed,
+quote what is there, and then say that the rest is not. What rests on a citation is an answer all
+the same, if one with a gap.
+"""
 
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 
-from skr_core.replies.certainty import DOES_NOT_KNOW, parse_certainty
-from skr_core.texts import MARKER, straight_quotes
+from skr_core.replies import languages, wording
+from skr_core.replies.certainty import parse_certainty
+from skr_core.replies.thoughts import strip_thoughts
+from skr_core.texts import split_sentences, straight_quotes
 
 LONGEST_OPENING = 400
 """Characters in which a first sentence is expected to end."""
 
-_CANNOT = r"(?:cannot|can\s?not|can't|could not|couldn't|(?:am |was )?(?:unable|not able) to)"
-_GIVEN = r"\b(?:references|information|passages|sources|context|documents)\b"
-_KIND = r"\b(?:provided|given|available|current|these|the|supplied)\s+"
-_APOLOGY = (
-    r"(?:(?:I'm|I am|we're|we are)(?: very| so)? sorry|sorry|I apologi[sz]e|unfortunately"
-    r"|my apologies)"
-)
-# The sentence that was asked for, and the ways in which models put it in words of their own.
-_REFUSAL = re.compile(
-    rf"\b{_CANNOT}\s+(?:fully\s+|be\s+)?(?:answer|answered|determine|determined|found|find|inferred)"
-    rf"\b[^.\n]{{0,80}}{_KIND}(?:\w+\s+)?{_GIVEN}"
-    rf"|{_GIVEN}[^.\n]{{0,30}}\b(?:do|does)(?: not|n't)\s+"
-    r"(?:contain|provide|include|have|give|offer)\b[^.\n]{0,60}\b(?:enough|sufficient|to answer)\b"
-    rf"|{_GIVEN}\s+(?:is|are)\s+(?:insufficient|not sufficient|not enough)\b",
+LONGEST_READ = 6000
+"""Characters read at the beginning of a reply and as many at its end: longer ones answer."""
+
+_FENCED = re.compile(r"(?ms)^[ \t]*(?P<fence>`{3,}|~{3,}).*?(?:^[ \t]*(?P=fence)|\Z)")
+_SPACES = re.compile(r"\s+")
+# What stands in place of an answer, as the whole of a reply.
+_NO_ANSWER = re.compile(
+    r"\W*(?:(?:(?:it|that|this|the answer) is )?(?:unknown|not known)(?: to me)?|n/?a|none|nothing"
+    r"|no answer|(?:not )?(?:answer )?found|unanswerable|not (?:stated|mentioned|available|given"
+    r"|specified|provided)|unbekannt|inconnu|desconocido|未知|不明|なし|无|無)\W*",
     re.IGNORECASE,
 )
-# What refuses as the beginning of a reply that cites nothing.
-_OPENING_REFUSAL = re.compile(
-    rf"\W*(?:{_APOLOGY}\W+(?:but\W+)?)?(?:"
-    rf"(?:the\s+(?:\w+\s+)?{_GIVEN}[^.\n]{{0,30}}\b(?:do|does)(?: not|n't)"
-    rf"|none of the\s+(?:\w+\s+)?{_GIVEN})\s+(?:\w+\s+)?"
-    r"(?:mention|say|state|specif|contain|provide|include|give|indicate|tell|answer)"
-    r"|there(?: is| are|'s)\s+(?:not enough|insufficient|no)\s+(?:\w+\s+)?information\b"
-    r"|(?:not enough|insufficient)\s+information\b"
-    r"|(?:I am |I'm )?unable to (?:answer|determine)\b)",
-    re.IGNORECASE,
-)
-# What refuses as the whole of a reply.
-_WHOLE_REFUSAL = re.compile(
-    rf"\W*(?:{_APOLOGY}\W+(?:but\W+)?)?(?:I\s+{_CANNOT}\s+answer(?:\s+(?:it|this|that|the|your))?"
-    rf"(?:\s+question)?|(?:{DOES_NOT_KNOW})(?:\s+the answer)?(?:\s+to\s+[^.!?\n]{{0,200}})?)\W*",
-    re.IGNORECASE,
-)
-_UNKNOWN = re.compile(
-    r"\W*(?:(?:it|that|this|the answer) is )?unknown(?: to me)?\W*", re.IGNORECASE
-)
-_MARKERS = re.compile(MARKER)
-# How refusals begin in practice; whether such a sentence is one is known at its end.
-_REFUSAL_OPENERS = (
-    "i'm sorry",
-    "i am sorry",
-    "i apologi",
-    "my apologies",
-    "sorry",
-    "unfortunately",
-    "i cannot",
-    "i can't",
-    "i can not",
-    "i could",
-    "i do not",
-    "i don't",
-    "i have no",
-    "i really",
-    "i honestly",
-    "i am unable",
-    "i'm unable",
-    "i am not able",
-    "i was unable",
-    "unable to",
-    "no idea",
-    "no clue",
-    "based on the",
-    "the references",
-    "the provided",
-    "the given",
-    "the available",
-    "the current",
-    "the supplied",
-    "the retrieved",
-    "the passages",
-    "the information",
-    "the context",
-    "the sources",
-    "the documents",
-    "none of the",
-    "there is no",
-    "there's no",
-    "there is insufficient",
-    "there are no",
-    "not enough",
-    "insufficient information",
-    "the answer cannot",
-    "the question cannot",
-    "this question cannot",
-    "this cannot",
-    "it cannot",
-)
-_SENTENCE_ENDED = re.compile(r"[.!?](?:\s|$)")
-_WRAPPING = " \t\"'`<>*_"
+_ENDED = re.compile(r"[.!?](?:\s|$)|[。！？]")
+_SETTLING = 24  # characters behind a sentence, after which it is known to have ended
+_WRAPPING = " \t\"'`<>*_#"
+
+
+@dataclass(frozen=True, slots=True)
+class Gaps:
+    """What a reply says that it cannot say.
+
+    Attributes:
+        sentences: Those that name what is missing, or that the writer cannot tell, in order.
+        refuses: Whether the reply refuses, as a whole, where nothing in it is cited.
+        opens: Whether it begins with one of these sentences, so that it gives no answer first.
+        answers: Whether a citation stands behind something that is said.
+    """
+
+    sentences: tuple[str, ...] = ()
+    refuses: bool = False
+    opens: bool = False
+    answers: bool = False
+
+
+def find_gaps(text: str) -> Gaps:
+    """Read what a reply says that it cannot say; never raises.
+
+    Args:
+        text: The reply without its thoughts and its verdict.
+
+    Example:
+        >>> find_gaps("It sank in 1912 [1]. The references do not say why.").sentences
+        ('The references do not say why.',)
+    """
+    said = _sentences(text)
+    if not said or _NO_ANSWER.fullmatch(text.strip()[:40]):
+        return Gaps((), refuses=True, opens=True)
+    lacks = [_lacks(each) for each in said]
+    cannot = [_cannot(each) for each in said]
+    if wording.MATERIAL_ONLY.search(said[0]):
+        lacks[0] = not wording.CITATION.search(said[0])
+    for place, each in enumerate(said[1:], start=1):
+        # An absence that something is concluded from is no gap: "Therefore, the amount is 0."
+        if lacks[place - 1] and not (lacks[place] or cannot[place]):
+            lacks[place - 1] = not wording.CONCLUDES.search(each)
+    gaps = [place for place in range(len(said)) if lacks[place] or cannot[place]]
+    first = next((place for place, each in enumerate(said) if not _is_courtesy(each)), 0)
+    opens = first in gaps or _sorry(said[0])
+    asks = any(map(wording.ASKS_FOR_MORE.search, said))
+    return Gaps(
+        tuple(said[place] for place in gaps),
+        refuses=opens or any(cannot) or (bool(gaps) and asks),
+        opens=opens,
+        answers=any(map(_is_backed, said)),
+    )
 
 
 def is_refusal(text: str) -> bool:
-    """Whether a reply says that the references are insufficient, or answers nothing at all.
+    """Whether nothing of a reply could be served: it refuses, and it cites nothing.
 
     An answer that names a gap is none: what it cites is an answer.
 
     Args:
-        text: The reply; an empty one refuses.
+        text: The reply; an empty one refuses, and so does one that is nothing but thoughts.
 
     Example:
         >>> is_refusal("I’m sorry, I cannot answer the question based on the provided references.")
         True
-        >>> is_refusal("I don't know.")
+        >>> is_refusal("Die Quellen nennen kein Datum.")
+        True
+        >>> is_refusal("参考资料中没有提到她的出生地。")
         True
         >>> is_refusal("Paris [1].")
         False
     """
-    said = straight_quotes(text)
-    if not said.strip() or _REFUSAL.search(said) or _WHOLE_REFUSAL.fullmatch(said):
-        return True
-    return _OPENING_REFUSAL.match(said) is not None and _MARKERS.search(said) is None
+    gaps = find_gaps(strip_thoughts(text))
+    return gaps.refuses and not gaps.answers
 
 
 def may_become_refusal(beginning: str) -> bool:
@@ -138,11 +122,42 @@ def may_become_refusal(beginning: str) -> bool:
     """
     if is_refusal(beginning):
         return True
-    said = " ".join(straight_quotes(beginning).lower().split()).lstrip(_WRAPPING)
-    if len(said) > LONGEST_OPENING:
+    if len(beginning) > LONGEST_OPENING or not opens_like_refusal(beginning):
         return False
-    opens = any(said.startswith(each) or each.startswith(said) for each in _REFUSAL_OPENERS)
-    return opens and not _SENTENCE_ENDED.search(said)
+    return not _ENDED.search(straight_quotes(beginning))
+
+
+def opens_like_refusal(beginning: str) -> bool:
+    """Whether a text begins as refusals do, or is too short to tell.
+
+    Example:
+        >>> opens_like_refusal("The ref"), opens_like_refusal("The answer is")
+        (True, False)
+    """
+    opening = straight_quotes(beginning[:LONGEST_OPENING]).lower()
+    said = _SPACES.sub(" ", opening).lstrip(_WRAPPING)
+    return any(said.startswith(each) or each.startswith(said) for each in languages.OPENERS)
+
+
+def begins_with_refusal(beginning: str, *, is_whole: bool = False) -> bool | None:
+    """Whether the first sentence of an answer refuses; None where it has not ended.
+
+    Args:
+        beginning: What a model has written so far of its answer.
+        is_whole: Whether nothing follows.
+
+    Example:
+        >>> begins_with_refusal("Par"), begins_with_refusal("The references do not")
+        (False, None)
+    """
+    if not opens_like_refusal(beginning):
+        return False
+    opening = beginning[:LONGEST_OPENING]
+    first, *further = split_sentences(opening) or [""]
+    if not is_whole and len(beginning) < LONGEST_OPENING and sum(map(len, further)) < _SETTLING:
+        return None
+    gaps = find_gaps(first)
+    return gaps.opens and not gaps.answers
 
 
 def says_unknown(answer: str) -> bool:
@@ -157,6 +172,49 @@ def says_unknown(answer: str) -> bool:
         >>> says_unknown("Paris.")
         False
     """
-    if is_refusal(answer) or _UNKNOWN.fullmatch(answer):
+    return is_refusal(answer) or parse_certainty(answer).certain is False
+
+
+def _sentences(text: str) -> list[str]:
+    """The sentences of a reply that are prose, each on one line, of its beginning and its end."""
+    if len(text) > 2 * LONGEST_READ:
+        text = f"{text[:LONGEST_READ]}\n{text[-LONGEST_READ:]}"
+    prose = straight_quotes(_FENCED.sub("\n", text)).replace("**", "")
+    return [_SPACES.sub(" ", each) for each in split_sentences(prose)]
+
+
+def _lacks(sentence: str) -> bool:
+    """Whether a sentence says that the material lacks something; a cited one must name it so."""
+    if wording.CITATION.search(sentence) and not wording.SURELY_MATERIAL.search(sentence):
+        return False
+    patterns = (wording.MATERIAL_LACKS, *languages.LANGUAGES)
+    return any(pattern.search(sentence) for pattern in patterns)
+
+
+def _cannot(sentence: str) -> bool:
+    """Whether a sentence says that its writer cannot tell; a cited one must name the material."""
+    if wording.CITATION.search(sentence) and not wording.SURELY_MATERIAL.search(sentence):
+        return False
+    return wording.WRITER_CANNOT.search(sentence) is not None
+
+
+def _is_backed(sentence: str) -> bool:
+    """Whether a citation stands behind something else than a gap."""
+    marker = wording.CITATION.search(sentence)
+    if marker is None:
+        return False
+    said = sentence[: marker.start()]
+    if not wording.SURELY_MATERIAL.search(sentence):
         return True
-    return parse_certainty(answer).certain is False
+    return not (_lacks(said) or _cannot(said))
+
+
+def _is_courtesy(sentence: str) -> bool:
+    """Whether a sentence is only what politeness puts first, such as "I apologise."."""
+    return wording.COURTESY.fullmatch(sentence) is not None
+
+
+def _sorry(sentence: str) -> bool:
+    """Whether a sentence apologises for what it denies."""
+    apologises = wording.APOLOGISES.search(sentence) and wording.DENIES.search(sentence)
+    return bool(apologises) and not wording.CITATION.search(sentence)

@@ -13,7 +13,13 @@ from langchain_core.outputs import ChatGeneration, ChatResult
 from langchain_core.retrievers import BaseRetriever
 from pydantic import Field
 
-from skr_core.prompts.templates import QUERY_LEAD, REFUSAL
+from skr_core.prompts.templates import (
+    INSUFFICIENT,
+    QUERY_LEAD,
+    REFUSAL,
+    SEARCH_LEAD,
+    SUFFICIENT,
+)
 from skr_core.types import Decision
 
 QUESTION = "Where was the engineer of the lighthouse born?"
@@ -28,6 +34,13 @@ ANSWER = "She was born in Port Elm [1]."
 def model() -> FakeListChatModel:
     """Refuses, asks a further question, answers."""
     return FakeListChatModel(responses=[REFUSAL, f"{QUERY_LEAD}\n1. {FURTHER}", ANSWER])
+
+
+def stating_model() -> FakeListChatModel:
+    """Says it all in each reply, as it is asked to: a verdict, and a query or the answer."""
+    return FakeListChatModel(
+        responses=[f"{INSUFFICIENT}\n{SEARCH_LEAD} {FURTHER}", f"{SUFFICIENT}\n{ANSWER}"]
+    )
 
 
 class Library(BaseRetriever):

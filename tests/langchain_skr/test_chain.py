@@ -23,7 +23,7 @@ from skr_core.budget import Budget
 from skr_core.errors import InputError
 from skr_core.reflectors import RefusalReflector
 from skr_core.routers import NeverRetrieve
-from tests.langchain_skr.fakes import ANSWER, FURTHER, QUESTION, Library, model
+from tests.langchain_skr.fakes import ANSWER, FURTHER, QUESTION, Library, model, stating_model
 
 Say = Callable[..., Awaitable[str]]
 
@@ -156,9 +156,15 @@ async def test_config_reaches_the_graph_and_what_it_calls(say: Say) -> None:
 
 
 def test_only_the_final_answer_streams_and_piece_by_piece() -> None:
-    pieces = list(create_skr_chain(model(), Library()).stream(QUESTION))
+    library = Library()
+    pieces = list(create_skr_chain(stating_model(), library).stream(QUESTION))
     assert "".join(pieces) == ANSWER
     assert len(pieces) > 5
+    assert library.asked == [QUESTION, FURTHER]
+
+
+def test_a_reply_without_its_verdict_streams_once_it_is_read() -> None:
+    assert list(create_skr_chain(model(), Library()).stream(QUESTION)) == [ANSWER]
 
 
 @pytest.mark.parametrize("colour", ["sync", "async"])
@@ -252,6 +258,7 @@ def test_schemas_and_drawing() -> None:
     configurable = chain.config_schema().model_json_schema()["$defs"]["Configurable"]
     assert sorted(configurable["properties"]) == [
         "budget",
+        "on_retriever_error",
         "reflector",
         "router",
         "when_insufficient",

@@ -21,6 +21,7 @@ from skr_core.types import Decision
 from tests.langchain_skr.fakes import FOUND, QUESTION, Agent, Library, RouteByWord, model
 
 KNOWN = "What is the capital of France?"
+FIRST = f'[1]\n"""\n{FOUND[QUESTION][0]}\n"""\n'
 
 
 @tool
@@ -74,7 +75,7 @@ async def test_references_join_the_system_message(ask: Any) -> None:
     system = chat.sent[0][0]
     assert isinstance(system, SystemMessage)
     assert system.text.startswith("Be brief.\n\nAnswer from these references")
-    assert "[1] Ada Quill engineered the lighthouse." in system.text
+    assert FIRST in system.text
     assert [each["text"] for each in result["skr_references"]] == FOUND[QUESTION]
     assert not any(isinstance(each, SystemMessage) for each in result["messages"])
     await ask(agent, KNOWN)
@@ -88,7 +89,7 @@ async def test_blocks_of_a_system_message_stay_blocks(ask: Any) -> None:
     await ask(agent, QUESTION)
     first, second = chat.sent[0][0].content
     assert first == block
-    assert "[1] Ada Quill" in second["text"]
+    assert FIRST in second["text"]
 
 
 async def test_retrieval_happens_once_a_run_however_often_the_model_is_called(ask: Any) -> None:
@@ -98,7 +99,7 @@ async def test_retrieval_happens_once_a_run_however_often_the_model_is_called(as
     agent = create_agent(chat, [clock], middleware=[SKRMiddleware(retriever=library)])
     assert (await ask(agent, QUESTION))["messages"][-1].text == "At noon."
     assert library.asked == [QUESTION]
-    assert ["[1] Ada Quill" in each[0].text for each in chat.sent] == [True, True]
+    assert [FIRST in each[0].text for each in chat.sent] == [True, True]
 
 
 async def test_self_completion_by_a_retriever_with_a_model(ask: Any) -> None:

@@ -123,11 +123,12 @@ async def test_failure_is_raised_and_never_looks_like_knowledge(find: Find) -> N
 async def test_what_returns_no_documents_is_told_in_one_line(find: Find, found: Any) -> None:
     for fields in ({}, {"k": 1}, {"model": model()}):
         retriever = SKRRetriever(retriever=RunnableLambda(lambda query: found), **fields)
-        with pytest.raises(
-            RetrieverError, match=r"the retriever returned \w+, not documents$"
-        ) as caught:
+        with pytest.raises(RetrieverError) as caught:
             await find(retriever, QUESTION)
-        assert "\n" not in str(caught.value)
+        said, problem = str(caught.value), f"returned {type(found).__name__}, not documents"
+        assert said.endswith(f"the retriever {problem}")
+        assert said.count(problem) == 1
+        assert "\n" not in said
 
 
 @pytest.mark.parametrize("fields", [{}, {"model": model()}], ids=["once", "until they suffice"])

@@ -11,7 +11,10 @@ from langchain_core.tools import BaseTool
 from langgraph.checkpoint.memory import InMemorySaver
 
 from langchain_skr import create_skr_tool
+from langchain_skr.tool import UNSUPPORTED
 from skr_core.errors import InputError
+from skr_core.prompts.templates import REFUSAL
+from skr_core.routers import NeverRetrieve
 from skr_graphs import answer_of
 from tests.langchain_skr.fakes import ANSWER, FURTHER, QUESTION, Agent, Library, model
 
@@ -41,6 +44,28 @@ async def test_the_content_is_the_text_and_the_artifact_all_of_it(invoke: Any) -
 
 async def test_called_with_arguments_alone_it_gives_the_text(invoke: Any) -> None:
     assert await invoke(create_skr_tool(model(), Library()), {"question": QUESTION}) == ANSWER
+
+
+@pytest.mark.parametrize(
+    ("reply", "options", "content"),
+    [
+        ("In Port Elm.", {}, f"In Port Elm.\n\n{UNSUPPORTED}"),
+        ("In Port Elm.", {"when_insufficient": "own_knowledge"}, f"In Port Elm.\n\n{UNSUPPORTED}"),
+        (f"{REFUSAL}.", {"when_insufficient": "refuse"}, f"{REFUSAL}.\n\n{UNSUPPORTED}"),
+        ("In Port Elm.", {"router": NeverRetrieve()}, "In Port Elm."),
+        ("In Port Elm [1].", {}, "In Port Elm [1]."),
+    ],
+    ids=["uncited", "from memory", "refused", "known", "cited"],
+)
+async def test_the_content_tells_an_answer_that_rests_on_no_reference(
+    invoke: Any, reply: str, options: dict[str, Any], content: str
+) -> None:
+    tool = create_skr_tool(FakeListChatModel(responses=[reply]), Library(), **options)
+    message = await invoke(tool, {**CALL, "type": "tool_call"})
+    assert message.content == content
+    answer = answer_of(message.artifact)
+    assert answer.grounded == ("[1]" in content)
+    assert UNSUPPORTED not in answer.text
 
 
 async def test_an_agent_uses_it_and_a_checkpointer_keeps_its_artifact(invoke: Any) -> None:

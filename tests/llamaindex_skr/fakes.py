@@ -13,7 +13,7 @@ from llama_index.core.retrievers import BaseRetriever
 from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
 from pydantic import Field
 
-from skr_core.prompts.templates import QUERY_LEAD, REFUSAL
+from skr_core.prompts.templates import INSUFFICIENT, QUERY_LEAD, REFUSAL, SUFFICIENT
 
 QUESTION = "Where was the director of Jaws born?"
 FOLLOW_UP = "Where was Steven Spielberg born?"
@@ -53,12 +53,13 @@ class Search(BaseRetriever):
 
 
 def two_hops(prompt: str) -> str:
-    """Refuses, asks for the birthplace, and answers when it has that."""
+    """Refuses, asks for the birthplace, and answers when it has that, with a verdict if asked."""
     if QUERY_LEAD in prompt:
         return f"{QUERY_LEAD} {FOLLOW_UP}"
     if "internal knowledge" in prompt:
         return "Cincinnati, as far as I know."
-    return ANSWER if BORN in prompt else f"{REFUSAL}."
+    verdict = f"{SUFFICIENT}\n" if INSUFFICIENT in prompt else ""
+    return f"{verdict}{ANSWER}" if BORN in prompt else f"{REFUSAL}."
 
 
 def late(prompt: str) -> str:

@@ -34,6 +34,7 @@ async def test_query_engine_tool(engine: SKRQueryEngine) -> None:
     tool = QueryEngineTool.from_defaults(engine, name="films", description="About films.")
     for output in (tool.call(QUESTION), await tool.acall(input=QUESTION)):
         assert output.content == ANSWER
+        assert output.raw_output.metadata["grounded"] is True
         assert [node.text for node in output.raw_output.source_nodes] == [JAWS, BORN]
 
 

@@ -28,6 +28,8 @@ from llamaindex_skr import (
     SKRRouteEvent,
     SKRSelector,
 )
+from skr_core.prompts.papers import RALLM_TEMPLATES
+from skr_core.prompts.templates import DEFAULT_TEMPLATES, PromptTemplates
 from skr_core.routers import AlwaysRetrieve, NeverRetrieve
 from tests.llamaindex_skr.fakes import (
     ANSWER,
@@ -147,11 +149,20 @@ async def test_a_query_tells_its_walk(
 
 
 @pytest.mark.parametrize("streaming", [False, True])
-async def test_a_refusal_that_comes_late_is_taken_back(events: Events, streaming: bool) -> None:
-    engine = SKRQueryEngine.from_defaults(Search(), llm=Speaker(late), streaming=streaming)
-    str(engine.query(QUESTION))
+@pytest.mark.parametrize(
+    ("templates", "shown"),
+    [(RALLM_TEMPLATES, True), (DEFAULT_TEMPLATES, False)],
+    ids=["no verdict", "verdict"],
+)
+async def test_a_refusal_that_comes_late_is_taken_back_if_it_was_shown(
+    events: Events, streaming: bool, templates: PromptTemplates, shown: bool
+) -> None:
+    engine = SKRQueryEngine.from_defaults(
+        Search(), llm=Speaker(late), streaming=streaming, templates=templates
+    )
+    assert str(engine.query(QUESTION)) == ANSWER
     taken_back = [each for each in events.ours if isinstance(each, SKRRetractEvent)]
-    assert len(taken_back) == streaming
+    assert len(taken_back) == (streaming and shown)
 
 
 KINDS = (SKRRouteEvent, SKRQueryEvent, SKRReferencesEvent, SKRReflectionEvent, SKRAnswerEvent)

@@ -19,12 +19,13 @@ from llama_index.core.base.response.schema import (
 from llama_index.core.callbacks import CallbackManager, CBEventType, LlamaDebugHandler
 from llama_index.core.llms import MockLLM
 from llama_index.core.prompts import PromptTemplate
+from llama_index.core.schema import QueryBundle
 
 from llamaindex_skr import LlamaIndexModel, SKRQueryEngine
 from llamaindex_skr.responses import UNREAD
 from skr_core.budget import Budget
-from skr_core.errors import InputError, ModelError
-from skr_core.prompts.papers import SKR_TEMPLATES, W2R_TEMPLATES
+from skr_core.errors import InputError, ModelError, RetrieverError
+from skr_core.prompts.papers import RALLM_TEMPLATES, SKR_TEMPLATES, W2R_TEMPLATES
 from skr_core.prompts.templates import REFUSAL, PromptTemplates
 from skr_core.reflectors import JudgeReflector
 from skr_core.routers import NeverRetrieve
@@ -81,6 +82,7 @@ async def test_retrieves_until_the_references_suffice(ask: Ask, colour: str) -> 
     about: Any = response.metadata
     assert about["stop_reason"] == "sufficient"
     assert about["decision"]["retrieve"]
+    assert about["grounded"] is True
     assert [each["queries"] for each in about["rounds"]] == [[QUESTION], [FOLLOW_UP]]
     assert [each["marker"] for each in about["citations"]] == [1, 2]
     assert about["citations"][1]["reference_id"] == response.source_nodes[1].node_id
@@ -96,14 +98,30 @@ async def test_a_known_question_gets_a_direct_answer(ask: Ask) -> None:
     assert response.metadata is not None
     assert response.metadata["stop_reason"] == "known"
     assert response.metadata["decision"]["reason"] == "no question is retrieved for"
+    assert response.metadata["grounded"] is False
     assert search.colours == []
 
 
 async def test_finding_nothing_is_no_empty_response(ask: Ask) -> None:
-    response = await ask(Search({}), llm=Speaker())
-    assert response.response == "Cincinnati, as far as I know."
+    for how, said in (
+        ("best_draft", f"{REFUSAL}."),
+        ("own_knowledge", "Cincinnati, as far as I know."),
+    ):
+        search = Search({})
+        response = await ask(search, llm=Speaker(), when_insufficient=how)
+        assert response.response == said
+        about: Any = response.metadata
+        assert about["stop_reason"] == "no_new_queries"
+        assert [each["queries"] for each in about["rounds"]] == [[QUESTION], [FOLLOW_UP]]
+        assert about["grounded"] is False
+
+
+async def test_an_answer_that_cites_nothing_is_marked_as_not_grounded(ask: Ask) -> None:
+    response = await ask(Search(), llm=Speaker(lambda prompt: "In Cincinnati."))
+    assert response.response == "In Cincinnati."
     assert response.metadata is not None
-    assert response.metadata["stop_reason"] == "no_new_references"
+    assert response.metadata["stop_reason"] != "sufficient"
+    assert response.metadata["grounded"] is False
 
 
 async def test_stock_fakes(ask: Ask) -> None:
@@ -116,7 +134,7 @@ async def test_the_options_reach_the_graph(ask: Ask) -> None:
     response = await ask(
         Search(), llm=Speaker(), budget=Budget(max_rounds=1), when_insufficient="refuse"
     )
-    assert response.response == REFUSAL
+    assert response.response == f"{REFUSAL}."
     llm = Speaker(lambda prompt: "sufficient" if "Draft" in prompt else "Yes.")
     response = await ask(Search(), llm=llm, reflector=JudgeReflector(LlamaIndexModel(llm)))
     assert response.response == "Yes."
@@ -132,6 +150,20 @@ async def test_what_fails_fails_inside_the_query(colour: str) -> None:
     else:
         with pytest.raises(ModelError, match="broken on purpose"):
             await engine.aquery(QUESTION)
+
+
+@pytest.mark.parametrize("found", [None, "text", [5]])
+async def test_what_finds_no_nodes_is_told_once_in_one_line(ask: Ask, found: Any) -> None:
+    class Wrong(Search):
+        def _of(self, query_bundle: QueryBundle) -> Any:
+            return found
+
+    with pytest.raises(RetrieverError) as caught:
+        await ask(Wrong(), llm=Speaker())
+    said = str(caught.value)
+    assert said.count("object") == said.count("Wrong: ") == 1
+    assert "\n" not in said
+    assert len(said) < 160
 
 
 async def test_an_empty_question_is_an_input_error(ask: Ask) -> None:
@@ -196,7 +228,9 @@ async def test_no_part_falls_back_on_the_settings(
         TreeIndex(nodes(), llm=llm),
     ]
     for source in sources:
-        response = await ask(source, "Who directed Jaws?", llm=llm)
+        response = await ask(
+            source, "Who directed Jaws?", llm=llm, when_insufficient="own_knowledge"
+        )
         assert response.response == "text text"
         assert response.metadata is not None
         assert response.metadata["rounds"][0]["errors"] == []
@@ -229,7 +263,13 @@ async def test_prompts_are_read_and_replaced() -> None:
 @pytest.mark.parametrize(
     ("templates", "words"),
     [
-        (SKR_TEMPLATES, ["Here are some passages:\n[1] Jaws", "Question: Of what?\nHere are some"]),
+        (
+            SKR_TEMPLATES,
+            [
+                f'Here are some passages:\n[1]\n"""\n{JAWS}\n"""\n',
+                "Question: Of what?\nHere are some",
+            ],
+        ),
         (W2R_TEMPLATES, ["Given the following information:", "with one or few words"]),
     ],
     ids=["SKR", "W2R"],
@@ -312,8 +352,11 @@ async def test_a_stream_that_is_dropped_leaves_no_trouble() -> None:
     assert troubles == []
 
 
-async def test_a_refusal_that_comes_late_is_not_in_the_response(ask: Ask) -> None:
-    response = await ask(Search(), llm=Speaker(late))
+@pytest.mark.parametrize("templates", [None, RALLM_TEMPLATES], ids=["verdict", "no verdict"])
+async def test_a_refusal_that_comes_late_is_not_in_the_response(
+    ask: Ask, templates: PromptTemplates | None
+) -> None:
+    response = await ask(Search(), llm=Speaker(late), templates=templates)
     assert response.metadata is not None
     assert response.metadata["stop_reason"] == "sufficient"
     assert response.response == ANSWER
@@ -322,7 +365,9 @@ async def test_a_refusal_that_comes_late_is_not_in_the_response(ask: Ask) -> Non
 def test_a_streams_text_is_the_answers_however_it_is_read(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    engine = SKRQueryEngine.from_defaults(Search(), llm=Speaker(late), streaming=True)
+    engine = SKRQueryEngine.from_defaults(
+        Search(), llm=Speaker(late), streaming=True, templates=RALLM_TEMPLATES
+    )
     assert str(engine.query(QUESTION)) == ANSWER
     begun: Any = engine.query(QUESTION)
     next(begun.response_gen)
@@ -337,7 +382,9 @@ def test_a_streams_text_is_the_answers_however_it_is_read(
 
 
 async def test_an_awaited_stream_is_safe_to_turn_into_a_string() -> None:
-    engine = SKRQueryEngine.from_defaults(Search(), llm=Speaker(late), streaming=True)
+    engine = SKRQueryEngine.from_defaults(
+        Search(), llm=Speaker(late), streaming=True, templates=RALLM_TEMPLATES
+    )
     async with asyncio.timeout(20):
         response: Any = await engine.aquery(QUESTION)
         assert str(response) == UNREAD

@@ -26,6 +26,7 @@ SCORES = {
     "answer_accuracy",
     "citation_precision",
     "citation_recall",
+    "removed_markers",
     "rounds",
     "calls",
     "prompt_tokens",

@@ -13,11 +13,13 @@ from skr_core.errors import InputError
 from skr_core.types import Usage
 
 NOTHING = Usage()
+LIMITS = ["max_rounds", "max_references", "max_calls", "max_tokens", "max_reference_tokens"]
 
 
 def test_the_defaults():
     budget = Budget()
     assert (budget.max_rounds, budget.max_references) == (3, 10)
+    assert budget.max_reference_tokens is None
     assert budget.spent(Usage(10**9, 10**9, 10**9), seconds=1e9) is None
 
 
@@ -61,7 +63,7 @@ def test_a_decision_may_tighten_the_rounds_but_not_loosen_them(
     assert Budget().reached(NOTHING, rounds=rounds, seconds=0, max_rounds=max_rounds) == reason
 
 
-@pytest.mark.parametrize("name", ["max_rounds", "max_references", "max_calls", "max_tokens"])
+@pytest.mark.parametrize("name", LIMITS)
 @pytest.mark.parametrize("limit", [0, -1])
 def test_a_limit_below_one_is_an_input_error(name: str, limit: int):
     limits: dict[str, Any] = {name: limit}
@@ -69,7 +71,7 @@ def test_a_limit_below_one_is_an_input_error(name: str, limit: int):
         Budget(**limits)
 
 
-@pytest.mark.parametrize("name", ["max_rounds", "max_references", "max_calls", "max_tokens"])
+@pytest.mark.parametrize("name", LIMITS)
 @pytest.mark.parametrize("limit", [1.5, 2.0, "2", True, float("nan")])
 def test_a_limit_is_a_whole_number(name: str, limit: Any):
     limits: dict[str, Any] = {name: limit}

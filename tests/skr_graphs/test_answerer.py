@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
@@ -13,7 +13,7 @@ from skr_core.errors import ModelError, RetrieverError
 from skr_core.ports import ActionAnswerer
 from skr_core.prompts.templates import REFUSAL
 from skr_core.routers import AlwaysRetrieve, NeverRetrieve
-from skr_core.settings import Settings
+from skr_core.settings import Settings, WhenInsufficient
 from skr_core.testing import BrokenModel, ScriptedModel
 from skr_core.types import ACTIONS, Action, Answer
 from skr_graphs import GraphAnswerer
@@ -59,7 +59,7 @@ def test_both_colours_answer_the_same(action: Action | None):
     ("action", "text", "stop_reason"),
     [
         ("direct", "Lyon.", "known"),
-        ("single", "Perhaps Paris.", "max_rounds"),
+        ("single", REFUSAL, "max_rounds"),
         ("loop", "Paris [1].", "sufficient"),
     ],
 )
@@ -80,10 +80,22 @@ def test_without_an_action_the_router_decides():
 
 
 @both
-@pytest.mark.parametrize("drafts", [["Paris [1]."], [REFUSAL, "Paris [1]."], [REFUSAL]])
-def test_every_action_is_as_if_asked_alone(each: Each, drafts: list[str]):
+@pytest.mark.parametrize("when", get_args(WhenInsufficient))
+@pytest.mark.parametrize(
+    "drafts",
+    [
+        ["Paris [1]."],
+        [REFUSAL, "Paris [1]."],
+        [REFUSAL],
+        ["Paris, surely."],
+        ["INSUFFICIENT\nIt is in France [1].\nSearch: one", "SUFFICIENT\nParis [1]."],
+        [f"INSUFFICIENT\nIt is in France [1].\nSearch: {QUESTION}"],
+    ],
+)
+def test_every_action_is_as_if_asked_alone(each: Each, drafts: list[str], when: Any):
     def made() -> GraphAnswerer:
-        return GraphAnswerer(Settings(ScriptedModel(script(*drafts)), searchable("one")))
+        model = ScriptedModel(script(*drafts))
+        return GraphAnswerer(Settings(model, searchable("one"), when_insufficient=when))
 
     answers = each(made())
     assert list(answers) == list(ACTIONS)
@@ -94,6 +106,7 @@ def test_every_action_is_as_if_asked_alone(each: Each, drafts: list[str]):
         assert answers[action].total_usage == alone.total_usage
         assert answers[action].citations == alone.citations
         assert answers[action].references == alone.references
+        assert answers[action].grounded == alone.grounded
         assert answers[action].decision.action == action
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from skr_core.answering import answer_directly
 from skr_core.budget import Budget
-from skr_core.errors import InputError, ModelError
+from skr_core.errors import InputError, ModelError, RetrieverError
 from skr_core.flow import run
 from skr_core.prompts.templates import REFUSAL
 from skr_core.reflectors import JudgeReflector
@@ -53,6 +53,7 @@ def failing_graphs() -> dict[str, Any]:
 @pytest.mark.parametrize("step", ["follow_up", "answer", "reflect"])
 def test_a_usable_draft_outlives_the_model(step: str, invoke: Invoke):
     output = invoke(failing_graphs()[step].compile())
+    assert output["grounded"]
     assert (output["answer"], output["stop_reason"]) == ("Paris [1].", "model_failed")
     assert [each["text"] for each in output["references"]] == [PARIS]
     assert output["rounds"][-1]["errors"] == ["the model failed: the model is away"]
@@ -69,6 +70,21 @@ def test_without_a_usable_draft_the_failure_is_raised(fails: Any, after: int, in
     graph = create_self_completion_graph(
         model=FailingModel(script, fails=fails, after=after), retriever=searchable("one")
     ).compile()
+    with pytest.raises(ModelError, match="the model is away"):
+        invoke(graph)
+
+
+@both
+def test_a_draft_outlives_a_model_that_fails_at_the_last_call(invoke: Invoke):
+    script: Any = {"answer_with_references": ["Paris, surely."], "self_complete": ["None"]}
+    graph = create_self_completion_graph(
+        model=FailingModel(script, fails="answer_anyway"),
+        retriever=searchable(),
+        when_insufficient="own_knowledge",
+    ).compile()
+    output = invoke(graph)
+    assert (output["answer"], output["grounded"]) == ("Paris, surely.", False)
+    script["answer_with_references"] = [REFUSAL]
     with pytest.raises(ModelError, match="the model is away"):
         invoke(graph)
 
@@ -114,23 +130,42 @@ class Finds:
 )
 def test_what_is_no_reference_is_an_error_of_the_retriever(found: Any, named: str, invoke: Invoke):
     model = ScriptedModel(["Paris."])
-    output = invoke(create_self_completion_graph(model=model, retriever=Finds(found)).compile())
-    assert output["stop_reason"] == "retriever_failed"
-    (error,) = output["rounds"][0]["errors"]
-    assert "Finds" in error
-    assert named in error
+    graph = create_self_completion_graph(model=model, retriever=Finds(found)).compile()
+    with pytest.raises(RetrieverError, match=f"Finds .*{named}"):
+        invoke(graph)
+    assert not model.prompts
 
 
 @both
-def test_beside_a_store_it_costs_only_its_own_references(invoke: Invoke):
+def test_beside_a_store_it_is_told_all_the_same(invoke: Invoke):
     store = ListStore()
     store.add([Reference.of("The capital? Paris.")])
     graph = create_self_completion_graph(
         model=ScriptedModel(["Paris [1]."]), retriever=Finds(None), store=store
     )
-    output = invoke(graph.compile())
-    assert output["stop_reason"] == "sufficient"
-    assert len(output["rounds"][0]["errors"]) == 1
+    with pytest.raises(RetrieverError, match="Finds gave NoneType"):
+        invoke(graph.compile())
+
+
+class FindsAsItGoes(Finds):
+    """Finds one text, and breaks down behind it."""
+
+    def retrieve(self, query: str) -> Any:
+        yield Reference.of(PARIS)
+        raise OSError("the line is cut")
+
+    async def aretrieve(self, query: str) -> Any:
+        return self.retrieve(query)
+
+
+@both
+def test_an_iterable_that_fails_is_a_search_that_fails(invoke: Invoke):
+    graph = create_self_completion_graph(
+        model=ScriptedModel(["Paris [1]."]), retriever=FindsAsItGoes(None)
+    )
+    with pytest.raises(RetrieverError, match="the line is cut") as failure:
+        invoke(graph.compile())
+    assert isinstance(failure.value.__cause__, OSError)
 
 
 @both

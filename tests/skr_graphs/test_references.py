@@ -130,7 +130,7 @@ def test_what_a_retriever_found_a_later_question_finds_in_the_store(invoke: Invo
 def test_an_empty_store_is_a_store(invoke: Invoke):
     graph = create_self_completion_graph(model=refusing(), retriever=ListStore()).compile()
     output = invoke(graph)
-    assert output["stop_reason"] == "no_new_references"
+    assert output["stop_reason"] == "no_new_queries", "the model was asked for other queries"
     assert output["rounds"][0]["errors"] == []
 
 

@@ -127,10 +127,10 @@ def test_each_query_is_checkpointed_by_itself():
 
 @both
 def test_a_context_replaces_the_defaults(invoke: Invoke):
-    default, other = ScriptedModel(["default"]), ScriptedModel(["other"])
+    default, other = ScriptedModel(["default [1]"]), ScriptedModel(["other [1]"])
     graph = create_self_completion_graph(model=default, retriever=searchable()).compile()
-    assert invoke(graph, context=SKRContext(model=other))["answer"] == "other"
-    assert invoke(graph)["answer"] == "default"
+    assert invoke(graph, context=SKRContext(model=other))["answer"] == "other [1]"
+    assert invoke(graph)["answer"] == "default [1]"
     assert len(default.prompts) == len(other.prompts) == 1
 
 

@@ -73,8 +73,18 @@ def cases() -> list[Case]:
         ),
         Case(
             "no_new_references",
-            refusing(),
-            1,
+            refusing("again"),
+            3,
+            "Perhaps Paris.",
+            retriever=MappingRetriever({QUESTION: [PARIS, PARIS], "again": [PARIS]}),
+            id="twice",
+        ),
+        # Nothing to answer from: asked for other queries, and answered anyway.
+        Case("no_new_queries", refusing(), 2, "Perhaps Paris.", MappingRetriever({}), id="nothing"),
+        Case(
+            "max_rounds",
+            refusing("a", "b"),
+            3,
             "Perhaps Paris.",
             retriever=MappingRetriever({}),
             id="nothing",
@@ -99,7 +109,7 @@ def cases() -> list[Case]:
             "max_calls",
             ScriptedModel(["Paris."]),
             2,
-            REFUSAL,
+            f"{REFUSAL}.",
             router=CostlyRouter(known),
             budget=two_calls,
             id="router",
@@ -109,7 +119,7 @@ def cases() -> list[Case]:
             "deadline",
             refusing("one"),
             0,
-            REFUSAL,
+            f"{REFUSAL}.",
             retriever=SlowRetriever({QUESTION: 0.02}),
             budget=Budget(deadline_s=0.01),
         ),
@@ -156,6 +166,9 @@ def test_every_stop_reason(number: int, invoke: Invoke):
         router=case.router,
         budget=case.budget,
         reflector=case.reflector,
+        # A last call for the best there is, and failed searches as a reason to stop.
+        when_insufficient="own_knowledge",
+        on_retriever_error="continue",
     ).compile()
     answer = answer_of(invoke(graph))  # type: ignore[arg-type]
     assert answer.stop_reason == case.stop_reason

@@ -12,6 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from skr_core.budget import Budget
+from skr_core.prompts.papers import RALLM_TEMPLATES
 from skr_core.prompts.templates import REFUSAL
 from skr_core.references.citations import MarkerResolver, resolve_citations
 from skr_core.reflectors import JudgeReflector
@@ -53,10 +55,17 @@ REFUSING_OPENERS = [
 
 
 def two_rounds(refusal: str = REFUSAL, answer: str = "Paris is the capital [1].") -> Any:
-    model = ScriptedModel(
-        {"answer_with_references": [refusal, answer], "self_complete": ["one"]},
-    )
+    """A refusal, and an answer behind its verdict."""
+    drafts = [refusal, f"SUFFICIENT\n{answer}"]
+    model = ScriptedModel({"answer_with_references": drafts, "self_complete": ["one"]})
     return create_self_completion_graph(model=model, retriever=searchable("one")).compile()
+
+
+def without_verdicts(refusal: str, answer: str, **options: Any) -> Any:
+    """The same with words that ask for no verdict, so that a refusal shows only as it comes."""
+    script: Any = {"answer_with_references": [refusal, answer], "self_complete": ["one"]}
+    options = {"retriever": searchable("one"), "templates": RALLM_TEMPLATES, **options}
+    return create_self_completion_graph(model=ScriptedModel(script), **options).compile()
 
 
 @both
@@ -103,6 +112,15 @@ def graphs() -> dict[str, Any]:
         **{f"refusal {n}": two_rounds(each) for n, each in enumerate(REFUSING_OPENERS)},
         "invalid markers": two_rounds(answer="[7] Paris [1, 9] is [0] large [-1]. So [8]"),
         "wide brackets": two_rounds(answer="Paris 【1†source】 is【2】large [1-2] [x] [1"),
+        "no verdict": without_verdicts(REFUSAL, "Paris is the capital [1]."),
+        "thoughts": two_rounds("<think>Lyon? [1]</think>\n" + REFUSAL),
+        "thoughts, no verdict": without_verdicts(
+            REFUSAL, "<think>Lyon? [1]\n</think>\nParis [1].\n"
+        ),
+        "direct, thoughts": create_self_completion_graph(
+            model=ScriptedModel(["<think>Is it Lyon? No.</think>\n\nIt is Paris. \n"]),
+            router=NeverRetrieve(),
+        ).compile(),
         "direct": create_self_completion_graph(model=direct, router=NeverRetrieve()).compile(),
         "anyway": create_self_completion_graph(model=refusing(QUESTION), **searching).compile(),
         "refuse": create_self_completion_graph(
@@ -140,7 +158,7 @@ def test_an_answer_is_streamed_as_it_is_made(stream: Stream):
 @both
 def test_a_draft_that_refuses_late_is_retracted_once(stream: Stream):
     """What was shown of it is cleared, and the answer is a message of its own."""
-    graph = two_rounds(f"Paris is old. {REFUSAL}")
+    graph = without_verdicts(f"Paris is old. {REFUSAL}", "Paris is the capital [1].")
     parts = stream(graph, ["custom", "messages", "values"])
     events = [data for mode, data in parts if mode == "custom"]
     kinds = [event["type"] for event in events]
@@ -164,10 +182,9 @@ def test_a_draft_that_refuses_late_is_retracted_once(stream: Stream):
 
 @both
 def test_what_is_streamed_before_an_abstention_is_retracted_once(stream: Stream):
-    model = ScriptedModel({"answer_with_references": [f"Old. {REFUSAL}"], "self_complete": ["?"]})
-    graph = create_self_completion_graph(
-        model=model, retriever=searchable(), when_insufficient="refuse"
-    ).compile()
+    graph = without_verdicts(
+        f"Old. {REFUSAL}", "", budget=Budget(max_rounds=1), when_insufficient="refuse"
+    )
     kinds = [event["type"] for event in stream(graph, "custom")]
     assert kinds.count("retract") == 1
     assert kinds[-2:] == ["token", "answer"]
@@ -195,7 +212,7 @@ def test_a_marker_waits_until_it_is_known(pushed: list[Any]):
     tokens = TokenStream(events.append, REFERENCES)
     for piece in ["Paris", " [", "1", "]", " and", " [", "9", "]", "."]:
         tokens.write(piece)
-    assert texts(events) == ["Paris", " [1]", " and", "."]
+    assert texts(events) == ["Paris", " [1] and", "."]
     assert [message.content for message in pushed] == texts(events)
     assert {message.id for message in pushed} == {tokens.streamed["id"]}
 

@@ -41,6 +41,7 @@ MEASURES = (
     "token_f1",
     "citation_recall",
     "citation_precision",
+    "removed_markers",
     "self_consistency",
     "refused",
     "prompt_tokens",

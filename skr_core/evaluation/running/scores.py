@@ -29,7 +29,8 @@ class Scores:
         all_titles: Whether every supporting title is among the references.
         answer_accuracy: Whether the answer chooses the right option, where there are options;
             else whether it contains a gold answer.
-        citation_precision: Share of the cited titles that are supporting, 0 to 1.
+        citation_precision: Share of the citations that are supporting, by titles, 0 to 1; those
+            that were taken out count among them.
         citation_recall: Share of the supporting titles that are cited, 0 to 1.
         rounds: Of retrieval.
         calls: Of the language model.
@@ -42,6 +43,7 @@ class Scores:
         retrieved: Whether anything was searched.
         refused: Whether the answer is a refusal.
         completion_tokens: Received from the model.
+        removed_markers: Citations that named no reference and were taken out.
     """
 
     question: Question
@@ -60,6 +62,7 @@ class Scores:
     retrieved: bool = True
     refused: bool = False
     completion_tokens: int = 0
+    removed_markers: int = 0
 
     @classmethod
     def of(cls, question: Question, answer: Answer) -> Scores:
@@ -80,7 +83,7 @@ class Scores:
             title_recall=title_recall(found, supporting),
             all_titles=all_titles(found, supporting),
             answer_accuracy=is_right(question, answer.text),
-            citation_precision=citation_precision(cited, supporting),
+            citation_precision=citation_precision(cited, supporting, answer.removed_markers),
             citation_recall=citation_recall(cited, supporting),
             rounds=len(answer.rounds),
             calls=usage.calls,
@@ -92,6 +95,7 @@ class Scores:
             retrieved=bool(answer.rounds),
             refused=is_refusal(answer.text),
             completion_tokens=usage.completion_tokens,
+            removed_markers=answer.removed_markers,
         )
 
 
@@ -110,6 +114,7 @@ MEASURES = (
     "retrieved",
     "refused",
     "completion_tokens",
+    "removed_markers",
 )
 """The fields of `Scores` that are averaged over questions."""
 

@@ -11,6 +11,8 @@ from skr_core.extractive import ExtractiveModel
 from skr_core.ports import LanguageModel
 from skr_core.prompts import templates as prompts
 from skr_core.prompts.judging import ask_is_sufficient
+from skr_core.prompts.papers import RALLM_TEMPLATES
+from skr_core.replies import read_reply
 from skr_core.replies.queries import parse_queries
 from skr_core.types import Prompt, Reference, Task
 
@@ -33,10 +35,33 @@ def test_fits_the_port() -> None:
     assert isinstance(MODEL, LanguageModel)
 
 
-def test_refuses_with_the_very_sentence() -> None:
+def test_says_in_one_reply_what_is_supported_and_what_is_missing() -> None:
     prompt = prompts.answer_with_references(QUESTION, [FILM])
-    assert MODEL.generate(prompt).text == prompts.REFUSAL
-    assert MODEL.generate(prompts.answer_with_references(QUESTION, [])).text == prompts.REFUSAL
+    assert MODEL.generate(prompt).text == (
+        "INSUFFICIENT\nJaws is a film directed by Steven Spielberg. [1]\n"
+        "Search: Steven Spielberg director born"
+    )
+    asked = prompts.answer_with_references(QUESTION, [FILM], queries=["Steven Spielberg director"])
+    assert "Steven Spielberg director born" not in MODEL.generate(asked).text
+    nothing = MODEL.generate(prompts.answer_with_references(QUESTION, [])).text
+    assert nothing.startswith("INSUFFICIENT\nSearch: ")
+
+
+def test_its_replies_are_read_as_it_means_them() -> None:
+    short = read_reply(MODEL.generate(prompts.answer_with_references(QUESTION, [FILM])).text, 1)
+    assert (short.sufficient, short.queries) == (False, ("Steven Spielberg director born",))
+    assert short.text == "Jaws is a film directed by Steven Spielberg. [1]"
+    enough = prompts.answer_with_references(QUESTION, [FILM, BORN])
+    assert read_reply(MODEL.generate(enough).text, 2).sufficient
+
+
+def test_speaks_as_the_words_of_the_paper_ask() -> None:
+    def ask(references: list[Reference]) -> str:
+        prompt = prompts.answer_with_references(QUESTION, references, templates=RALLM_TEMPLATES)
+        return MODEL.generate(prompt).text
+
+    assert ask([FILM]) == ask([]) == prompts.REFUSAL
+    assert ask([FILM, BORN]).startswith("Jaws is a film directed by Steven Spielberg. [1]")
 
 
 def test_answers_anyway_when_told_to() -> None:
@@ -48,7 +73,7 @@ def test_answers_anyway_when_told_to() -> None:
 def test_quotes_with_markers_and_says_what_a_pronoun_stands_for() -> None:
     reply = MODEL.generate(prompts.answer_with_references(QUESTION, [FILM, BORN])).text
     assert reply == (
-        "Jaws is a film directed by Steven Spielberg. [1] "
+        "SUFFICIENT\nJaws is a film directed by Steven Spielberg. [1] "
         "Steven Spielberg: He was born in Cincinnati. [2]"
     )
 

@@ -163,3 +163,35 @@ def test_a_store_inside_a_folder_is_no_document(tmp_path):
     (tmp_path / "store" / "store.lock").touch()
     (tmp_path / "store" / "references.jsonl").write_text('{"format": 1}')
     assert find_files([tmp_path]) == [tmp_path / "note.txt"]
+
+
+def test_a_python_file_is_text_under_its_name(tmp_path):
+    code = "# A comment\nif x:\n\ty  =  arr[0]\n"
+    (tmp_path / "code.py").write_text(code)
+    [document] = read(tmp_path / "code.py")
+    assert (document.title, document.text) == ("code.py", code)
+
+
+def test_a_comment_in_a_block_of_code_is_no_heading(tmp_path):
+    text = "## Intro\n```python\n# Set it\nx = arr[0]\n```\n# Title\n\n| a   | b |\n|---|---|\n"
+    (tmp_path / "page.md").write_text(text)
+    [page] = read(tmp_path / "page.md")
+    assert page.title == "Title"
+    assert page.text == text.replace("# Title", "")
+    (tmp_path / "bare.md").write_text("~~~~\n# Set it\n~~~\n# More\n~~~~\n")
+    [bare] = read(tmp_path / "bare.md")
+    assert (bare.title, bare.text) == ("bare", "~~~~\n# Set it\n~~~\n# More\n~~~~\n")
+
+
+def test_html_keeps_code_and_rows(tmp_path):
+    (tmp_path / "page.html").write_text(
+        "<p>Some\n  text.</p><pre>\ndef f():\n    return  <b>arr</b>[0]<br>\n\tx\n</pre>"
+        "<table><tr><th>Year</th><th>Revenue</th></tr>\n<tr>\n <td> 2019 </td>\n "
+        "<td>7,\n431</td></tr></table><table><tr><td><p>A page</p></td><td><p>In a table</p></td>"
+        "</tr></table>"
+    )
+    [page] = read(tmp_path / "page.html")
+    assert page.text == (
+        "Some text.\ndef f():\n    return  arr[0]\n\n\tx\n"
+        "Year | Revenue\n2019 | 7, 431\nA page\nIn a table"
+    )

@@ -38,3 +38,23 @@ def test_a_text_without_spaces_is_cut():
     parts = TokenSplitter(len, limit=100, overlap=0).split("。".join("字" * 30 for _ in range(20)))
     assert all(len(part) <= 100 for part in parts)
     assert TokenSplitter(limit=50, overlap=0).split("x" * 10_000)
+
+
+def test_code_and_tables_keep_their_lines_and_indentation():
+    code = "class A:\n" + "".join(
+        f"    def f{n}(self):\n\n        return [{n}]\n\n" for n in range(40)
+    )
+    table = "| a   | b |\n|-----|---|\n" + "".join(f"| {n}   | x |\n" for n in range(60))
+    for text in (code, table):
+        parts = TokenSplitter(limit=60, overlap=0).split(text)
+        assert len(parts) > 3
+        lines = [line for part in parts for line in part.split("\n") if line.strip()]
+        assert lines == [line for line in text.split("\n") if line.strip()]
+
+
+def test_parts_of_a_text_stand_in_it_as_they_are():
+    text = "\n\n".join(f"    x{n} = [{n}]\n\n\ty = 'a  b'\t# {n}" for n in range(80))
+    parts = TokenSplitter(limit=60, overlap=20).split(text)
+    assert len(parts) > 5
+    assert all(part in text for part in parts)
+    assert all(part.startswith(("    x", "\ty")) for part in parts)

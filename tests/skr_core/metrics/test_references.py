@@ -38,3 +38,8 @@ def test_titles(found: list[str], supporting: list[str], recall: float, every: b
 )
 def test_citation_precision(cited: list[str], supporting: list[str], precision: float):
     assert citation_precision(cited, supporting) == pytest.approx(precision)
+
+
+def test_an_invented_citation_counts_against_precision():
+    assert citation_precision(["Jaws"], ["Jaws"], invented=3) == 0.25
+    assert citation_precision([], ["Jaws"], invented=1) == 0.0

@@ -9,7 +9,7 @@ import pytest
 
 from skr_core.errors import InputError
 from skr_core.prompts import templates as prompts
-from skr_core.prompts.papers import SKR_TEMPLATES, W2R_TEMPLATES
+from skr_core.prompts.papers import RALLM_TEMPLATES, SKR_TEMPLATES, W2R_TEMPLATES
 from skr_core.prompts.templates import DEFAULT_TEMPLATES, PromptTemplates
 from skr_core.types import Demonstration, Reference
 
@@ -58,7 +58,7 @@ def test_each_function_renders_its_template() -> None:
         prompts.answer_anyway("Q", [PARIS], templates=templates),
         prompts.self_complete("Q", [PARIS], ["q"], 2, templates=templates),
     ]
-    reference = "[1] Paris: Paris is the capital of France."
+    reference = '[1] Paris\n"""\nParis is the capital of France.\n"""'
     assert [prompt.text for prompt in rendered] == [
         "1 {} Q",
         f"2 Q {reference}",
@@ -79,7 +79,7 @@ def test_skr_shows_passages_only_where_it_retrieves() -> None:
         "Question: Capital of Spain?\nHere are some passages:\n"
         "Madrid is the capital of Spain.\nAnswer: Madrid.\n\n"
         "Question: Capital of France?\nHere are some passages:\n"
-        "[1] Paris: Paris is the capital of France.\nAnswer:"
+        '[1] Paris\n"""\nParis is the capital of France.\n"""\nAnswer:'
     )
 
 
@@ -87,7 +87,43 @@ def test_w2r_says_what_figure_10_says() -> None:
     prompt = prompts.answer_with_references("who rules", [PARIS], templates=W2R_TEMPLATES)
     assert prompt.text == (
         "Given the following information:\n\n"
-        "[1] Paris: Paris is the capital of France.\n\n"
+        '[1] Paris\n"""\nParis is the capital of France.\n"""\n\n'
         "Answer the following question based on the given information or your internal knowledge "
         "with one or few words.\n\nQ: who rules\nA:"
     )
+
+
+def test_rallm_asks_for_its_sentence_and_for_queries_in_another_call() -> None:
+    prompt = prompts.answer_with_references("who?", [PARIS], templates=RALLM_TEMPLATES)
+    assert f'respond with only "{prompts.REFUSAL}"' in prompt.text
+    assert prompt.text.endswith("\nAnswer:")
+    asked = prompts.self_complete("who?", [PARIS], ["q"], templates=RALLM_TEMPLATES)
+    assert f'start your query with "{prompts.QUERY_LEAD}"' in asked.text
+
+
+def test_only_the_default_words_ask_for_a_verdict() -> None:
+    assert DEFAULT_TEMPLATES.states_verdict
+    assert not any(
+        templates.states_verdict for templates in (RALLM_TEMPLATES, SKR_TEMPLATES, W2R_TEMPLATES)
+    )
+    assert not PromptTemplates(
+        answer_with_references="INSUFFICIENT {question} {references}"
+    ).states_verdict
+
+
+def test_what_earlier_rounds_said_goes_into_the_next_prompts() -> None:
+    told = prompts.answer_with_references(
+        "Who?",
+        [PARIS],
+        queries=["Who?", "her\nname"],
+        missing="the [1] name",
+        partial="She ruled [1].",
+    )
+    assert "\nSearched so far:\n- her name\n" in told.text
+    assert "\nMissing so far: the [1] name\n" not in told.text
+    assert "\nMissing so far: the" in told.text
+    assert told.queries == ("Who?", "her\nname")
+    asked = prompts.self_complete(
+        "Who?", [PARIS], ["q"], missing="the name", partial="She ruled [1]."
+    )
+    assert "Supported so far: She ruled (1).\n\nMissing so far: the name\n" in asked.text

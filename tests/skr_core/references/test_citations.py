@@ -1,8 +1,7 @@
-"""Markers in answers: resolved, or taken out and counted; never an index below one."""
+"""Markers in answers: resolved, or taken out and counted; what is none stays as it is."""
 
 from __future__ import annotations
 
-import re
 import time
 from itertools import pairwise
 
@@ -10,12 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skr_core.references import citations
-from skr_core.references.citations import (
-    MarkerResolver,
-    resolve_citations,
-    without_markers,
-)
+from skr_core.references import resolver
+from skr_core.references.citations import resolve_citations, without_markers
+from skr_core.references.markers import Marker, read_marker
+from skr_core.references.resolver import MarkerResolver
 from skr_core.types import Reference
 
 REFERENCES = [Reference.of(f"passage {number}") for number in range(1, 4)]
@@ -43,14 +40,55 @@ REFERENCES = [Reference.of(f"passage {number}") for number in range(1, 4)]
         ("Paris [1, p. 5].", "Paris [1].", [1], 0),
         ("Paris [ 01 ].", "Paris [1].", [1], 0),
         ("Paris [1][2] [3].", "Paris [1][2] [3].", [1, 2, 3], 0),
-        ("Founded [2019].", "Founded.", [], 1),
-        ("Founded [20192019].", "Founded.", [], 1),
+        ("Paris [12].", "Paris.", [], 1),
+        ("Paris [7-9].", "Paris.", [], 3),
+        ("Paris [7, 8] is", "Paris is", [], 2),
+        ("Paris[1].", "Paris[1].", [1], 0),
+        ("Paris[7].", "Paris.", [], 1),
+        ("a city[1][7].", "a city[1].", [1], 1),
+        ("in 2019[7].", "in 2019.", [], 1),
+        (
+            "FY2019[1], Plan B[2], self-made[3].",
+            "FY2019[1], Plan B[2], self-made[3].",
+            [1, 2, 3],
+            0,
+        ),
+        ("Paris (France)[1].", "Paris (France)[1].", [1], 0),
+        ("**Paris**[1] and _Rome_[2]", "**Paris**[1] and _Rome_[2]", [1, 2], 0),
+        ("`Paris`[1]", "`Paris`[1]", [1], 0),
+        ("^[1]^, C++[2], C#[3]", "^[1]^, C++[2], C#[3]", [1, 2, 3], 0),
+        ("巴黎[1]是首都[7]。", "巴黎[1]是首都。", [1], 1),
+        ("巴黎［１］，里昂【２】", "巴黎[1]，里昂[2]", [1, 2], 0),
+        ("Paris [１，３].", "Paris [1][3].", [1, 3], 0),
+        ("Paris [^1] and[^7].", "Paris [1] and.", [1], 1),
+        ("Paris [Ref 1].", "Paris [1].", [1], 0),
+        ("Paris [Reference 2].", "Paris [2].", [2], 0),
+        ("Paris [source: 1].", "Paris [1].", [1], 0),
+        ("Paris [Source 1, Source 3].", "Paris [1][3].", [1, 3], 0),
+        ("Paris [Sources 1-2].", "Paris [1][2].", [1, 2], 0),
+        ("Paris [Quelle 1].", "Paris [1].", [1], 0),
+        ("巴黎[来源1]", "巴黎[1]", [1], 0),
+        ("Paris [Ref 9].", "Paris.", [], 1),
+        ("arr【1】", "arr [1]", [1], 0),
+        ("Paris 【4:0†source】.", "Paris.", [], 1),
+        ("Paris [1]-[3].", "Paris [1][2][3].", [1, 2, 3], 0),
+        ("Paris [1]–[2].", "Paris [1][2].", [1, 2], 0),
+        ("Paris [2]-[9].", "Paris [2][3].", [2, 3], 6),
+        ("Paris [7]-[9].", "Paris.", [], 3),
+        ("Paris [3]-[1].", "Paris [3]-[1].", [3, 1], 0),
+        ("Paris [1]-[2][3].", "Paris [1][2][3].", [1, 2, 3], 0),
+        ("Paris [1]- and", "Paris [1]- and", [1], 0),
+        ("Paris [1: Title of it].", "Paris [1].", [1], 0),
+        ("[7] Paris.\n[8] Rome.", "Paris.\nRome.", [], 2),
+        ("| Paris   [1] |\t[2] |", "| Paris   [1] |\t[2] |", [1, 2], 0),
+        ("Paris [7][1].", "Paris [1].", [1], 1),
+        ("so [[7]] it", "so it", [], 1),
         ("Paris. [1] Lyon.", "Paris. [1] Lyon.", [1], 0),
         ("Paris [a], [n], [] and [see 1].", "Paris [a], [n], [] and [see 1].", [], 0),
         ("[1] Paris", "[1] Paris", [1], 0),
         ("[9] Paris", "Paris", [], 1),
         ("- one\n[1] two", "- one\n[1] two", [1], 0),
-        ("[[7]9] end", "end", [], 2),
+        ("[[7]9] end", "[[7]9] end", [], 0),
         ("[[1]]", "[[1]]", [1], 0),
         ("", "", [], 0),
     ],
@@ -61,6 +99,46 @@ def test_markers(text: str, resolved: str, markers: list[int], removed: int):
     assert [citation.marker for citation in cited.citations] == markers
     assert cited.removed == removed
     assert [c.reference_id for c in cited.citations] == [REFERENCES[m - 1].id for m in markers]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Founded [2019], sold [1987], and [2019-2020], [20192019].",
+        "Its [10-K], [8-K], [5 percent], [3 million], [12:30], [1/3], [1a] and [sic].",
+        "Items [100, 200], aged [10-20]; a value in [0, 1], in [0,1)",
+        "See [1](https://example.org), [2](#two) and [three](x).",
+        "x = arr[0]",
+        "x = arr[1]",
+        "arr[0] is the first, items[7] the eighth, x[1] another, my_list[2], nums2[3], byName[1].",
+        "matrix[0][1], m[1][2], f(x)[1], (a + b)[7], print(values[1])",
+        "x = values[1, 2] + values[1-3]",
+        "self.rows[1], counts[-1], [a, b][0], 'abc'[0]",
+        "`x = arr[1]`, `[7]`, ``a ` [1] [7]``, `[1, 2]【1】`",
+        "`  [7]  ` | `[^1]`",
+        "```python\nx = [1, 2] [7]\n\n  ```x\n```",
+        "~~~\n[1] [7]\n```\n[2]\n~~~~",
+        "```\n[1] [7] cut off",
+        "[^0-9]+ and [^1-9] and [0-9]",
+        "np.array([1, 2]), y = [1, 2], x.T[0, 1], self._parts[1]",
+        "[see 1] [x] [ ] - [x] done",
+    ],
+)
+def test_what_is_no_citation_stays_byte_for_byte(text: str):
+    cited = resolve_citations(text, REFERENCES)
+    assert (cited.text, cited.citations, cited.removed) == (text, (), 0)
+
+
+def test_code_begins_and_ends_as_in_markdown():
+    text = (
+        "It is `a [7]` [1].\n```\nb [7]\n```` \n[7] It was ` [7].\n"
+        "- ~~~\n~~ [7]\n```c [7]```\nd [7]"
+    )
+    cited = resolve_citations(text, REFERENCES)
+    assert cited.text == (
+        "It is `a [7]` [1].\n```\nb [7]\n```` \nIt was `.\n- ~~~\n~~\n```c [7]```\nd"
+    )
+    assert ([citation.marker for citation in cited.citations], cited.removed) == ([1], 4)
 
 
 def test_without_references_every_marker_goes():
@@ -82,9 +160,9 @@ def test_without_markers():
 
 pieces = st.sampled_from(
     [
-        *'[]【】1209-,–; .x"†\n\u00a0',
-        *("Dr.", " and ", "A sentence. "),
-        *("[1]", "[7]", "[0]", "[1-3]", "[1, 9]", "[2019]"),
+        *'[]【】［］1209-,–; .x"†\n\u00a0`~(^|=',
+        *("Dr.", " and ", "A sentence. ", "Paris", "arr", "city", "巴", "```", "``", "~~~", "  "),
+        *("[1]", "[7]", "[0]", "[1-3]", "[1, 9]", "[2019]", "[^1]", "[Ref 2]", "【1】"),
     ]
 )
 answers = st.lists(pieces, max_size=25).map("".join) | st.text()
@@ -94,9 +172,9 @@ answers = st.lists(pieces, max_size=25).map("".join) | st.text()
 def test_whatever_a_model_writes(text: str, count: int):
     references = [Reference.of(str(number)) for number in range(count)]
     cited = resolve_citations(text, references)
-    printed = [int(number) for number in re.findall(r"\[([0-9]+)\]", cited.text)]
-    assert all(1 <= number <= count for number in printed)
-    assert [citation.marker for citation in cited.citations] == printed
+    assert all(1 <= citation.marker <= count for citation in cited.citations)
+    spans = [citation.span for citation in cited.citations]
+    assert spans == sorted(set(spans))
     for citation in cited.citations:
         start, end = citation.span
         assert cited.text[start:end] == f"[{citation.marker}]"
@@ -105,7 +183,22 @@ def test_whatever_a_model_writes(text: str, count: int):
         assert citation.sentence in cited.text
     again = resolve_citations(cited.text, references)
     assert (again.text, again.citations, again.removed) == (cited.text, cited.citations, 0)
-    assert re.findall(r"\[[0-9]+\]", without_markers(cited.text)) == []
+
+
+@given(answers)
+def test_without_markers_nothing_is_cited(text: str):
+    text = text.replace("`", "").replace("~", "")  # code stays, whatever it says
+    bare = without_markers(resolve_citations(text, REFERENCES).text)
+    assert "  " not in bare
+    assert resolve_citations(bare, REFERENCES).citations == ()
+
+
+@given(st.lists(st.sampled_from([*"[]1 7.x\n", "[7]", "[1]", "arr[0]", "``x", "~~~"])).map("".join))
+def test_a_block_of_code_stays_whatever_it_says(code: str):
+    block = f"````\n{code}\n````"
+    cited = resolve_citations(f"So [7] it is [1]:\n{block}\nEnd [9].", REFERENCES)
+    assert cited.text == f"So it is [1]:\n{block}\nEnd."
+    assert [citation.marker for citation in cited.citations] == [1]
 
 
 @pytest.mark.parametrize(
@@ -123,38 +216,53 @@ def test_whatever_a_model_writes(text: str, count: int):
         "[" * 8_000 + "7]" + "9]" * 8_000,
         "[9" * 20_000 + "]" * 20_000,
         "[\n" * 20_000,
+        "\n" * 50_000,
+        "`[7] " * 15_000,
+        "".join("`" * n + " [7] " for n in range(300)),
+        "`" * 50_000 + "[7]" * 10_000,
+        "```\n" * 20_000,
+        "~~~x\n [1]" * 10_000,
+        "[1]-" * 20_000,
+        "a" * 50_000 + "[1]" * 10_000,
+        " " * 20_000 + "[7] " * 10_000,
+        "[[7]] " * 10_000,
+        "[1][7]" * 10_000,
+        "Ref " * 10_000 + "[Ref " * 10_000,
     ],
     ids=lambda text: text[:6],
 )
 def test_hostile_answers_take_no_long_time(text: str):
     started = time.perf_counter()
     resolve_citations(text, REFERENCES)
-    assert time.perf_counter() - started < 2
+    reading = MarkerResolver(3)
+    for character in text:
+        reading.write(character)
+    reading.finish()
+    assert time.perf_counter() - started < 4
 
 
 def test_nested_brackets_are_looked_at_once(monkeypatch: pytest.MonkeyPatch):
     looked_at: list[str] = []
-    inside = citations._INSIDE
 
-    class Counting:
-        def fullmatch(self, text: str) -> re.Match[str] | None:
-            looked_at.append(text)
-            return inside.fullmatch(text)
+    def read(inside: str, *, wide: bool) -> Marker | None:
+        looked_at.append(inside)
+        return read_marker(inside, wide=wide)
 
-    monkeypatch.setattr(citations, "_INSIDE", Counting())
-    text = "[" * 8_000 + "7]" + "9]" * 8_000
-    cited = resolve_citations(text, REFERENCES)
-    assert (cited.text, cited.removed) == ("9]", 8_000)
-    assert sum(map(len, looked_at)) <= len(text)
+    monkeypatch.setattr(resolver, "read_marker", read)
+    for text in ("[" * 8_000 + "7]" + "9]" * 8_000, "[" * 8_000 + " 7]" + " 9]" * 8_000):
+        looked_at.clear()
+        resolve_citations(text, REFERENCES)
+        assert sum(map(len, looked_at)) <= len(text)
 
 
 @given(answers, st.lists(st.integers(0, 60), max_size=12), st.integers(0, 3))
 def test_cut_anywhere_what_has_settled_is_a_beginning(text: str, cuts: list[int], count: int):
     whole = resolve_citations(text, [Reference.of(str(number)) for number in range(count)])
-    resolver, settled = MarkerResolver(count), ""
+    reading, settled = MarkerResolver(count), ""
     ends = [0, *sorted(cut for cut in cuts if cut < len(text)), len(text)]
     for start, end in pairwise(ends):
-        resolver.write(text[start:end])
-        settled += resolver.take()
+        reading.write(text[start:end])
+        settled += reading.take()
         assert whole.text.startswith(settled)
-    assert (resolver.text, resolver.removed) == (whole.text, whole.removed)
+    assert (reading.finish(), reading.removed) == (whole.text, whole.removed)
+    assert len(reading.markers) == len(whole.citations)

@@ -29,6 +29,12 @@ from skr_core.replies.queries import MAX_QUERY_CHARACTERS, parse_queries
         ("Here are some queries:\n1. one\n2. two", ("one", "two")),
         ("Here are some queries:\none\ntwo", ("one", "two")),
         ("Query 1: one\nQuery 2: two", ("one", "two")),
+        ("Search: one\nSearch: two", ("one", "two")),
+        ('["one", "two"]', ("one", "two")),
+        ('```json\n["one", "two"]\n```', ("one", "two")),
+        ("<think>Search: three?</think>\nSearch: one", ("one",)),
+        ("Sure! Here are the queries:\n\none\ntwo\n\nI hope this helps.", ("one", "two")),
+        ("Certainly!\none\nThese would settle it.", ("one",)),
         (f"{QUERY_LEAD} 2001: A Space Odyssey", ("2001: A Space Odyssey",)),
         (f"{QUERY_LEAD} 9.5 magnitude earthquake", ("9.5 magnitude earthquake",)),
         (f"{QUERY_LEAD} ???\n--\n", ()),
@@ -50,6 +56,10 @@ def test_queries(text: str, queries: tuple[str, ...]) -> None:
         "No further queries needed.",
         "I don’t know.",
         "I do not need anything else",
+        "None needed.",
+        REFUSAL,
+        "The references do not mention it.",
+        "Keine",
     ],
 )
 def test_a_model_without_a_query_asks_nothing(reply: str) -> None:
@@ -98,3 +108,8 @@ def test_nothing_raises(text: str, limit: int) -> None:
     assert all(query.strip() == query and "\n" not in query for query in queries)
     assert all(0 < len(query) <= MAX_QUERY_CHARACTERS for query in queries)
     assert all(item and item == " ".join(item.split()) for item in list_items(text))
+
+
+def test_a_thought_is_no_query() -> None:
+    assert parse_queries("<think>one") == ()
+    assert parse_queries("one</think>two") == ("two",)

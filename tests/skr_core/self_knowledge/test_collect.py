@@ -103,7 +103,7 @@ def test_asks_by_the_prompts_that_the_graph_serves(gather: Collect):
     reference = Reference.of("about Question 0?")
     assert model.prompts == [
         answer_directly("Question 0?", shown),
-        answer_with_references("Question 0?", [reference], shown),
+        answer_with_references("Question 0?", [reference], shown, queries=["Question 0?"]),
     ]
     plain = gather(QUESTIONS[:1], model=model, retriever=retriever())[0]
     assert record.stamp.system != plain.stamp.system
@@ -122,7 +122,13 @@ def two_rounds(**more: list[str]) -> dict[str, list[str]]:
 @both
 def test_each_action_has_its_outcome(gather: Collect):
     model, seen = ScriptedModel(two_rounds()), []
-    (record,) = gather(QUESTIONS[:1], model=model, retriever=retriever(), on_progress=seen.append)
+    (record,) = gather(
+        QUESTIONS[:1],
+        model=model,
+        retriever=retriever(),
+        when_insufficient="own_knowledge",
+        on_progress=seen.append,
+    )
     direct, single, loop = (record.outcomes[action] for action in ACTIONS)
     assert (direct.score, single.score, loop.score) == (0, 1, 1)
     assert (direct.stop_reason, single.stop_reason, loop.stop_reason) == (
@@ -254,9 +260,14 @@ def test_a_statement_that_fails_is_asked_for_again(gather: Collect, tmp_path: Pa
 @both
 def test_where_nothing_is_found_the_loop_answers_as_it_is_served(gather: Collect):
     model = ScriptedModel({"answer_directly": ["gold0"], "answer_anyway": ["Who knows."]})
-    (record,) = gather(QUESTIONS[:1], model=model, retriever=MappingRetriever({}))
+    (record,) = gather(
+        QUESTIONS[:1],
+        model=model,
+        retriever=MappingRetriever({}),
+        when_insufficient="own_knowledge",
+    )
     assert record.outcomes["loop"].answer == "Who knows."
-    assert record.outcomes["loop"].stop_reason == "no_new_references"
+    assert record.outcomes["loop"].stop_reason == "no_new_queries"
     assert record.effect == "hurts"
 
 

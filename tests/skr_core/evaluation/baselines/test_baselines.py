@@ -180,7 +180,7 @@ def test_the_words_of_a_run_reach_the_baselines_that_ask_once():
     for name, words in (
         ("zero_shot", f"Short: {QUESTION}"),
         ("few_shot", "Question: Who?\nAnswer: Ada.\n\nShort:"),
-        ("cot_ir", "From [1] Jaws is by Spielberg."),
+        ("cot_ir", 'From [1]\n"""\nJaws is by Spielberg.'),
     ):
         has, model, _ = resources("Ohio")
         make_baseline(name, replace(has, templates=templates)).answer(QUESTION)

@@ -36,7 +36,7 @@ def test_two_calls_with_the_papers_words():
     made = run(make_key_facts(model, question))
     assert made.facts == ("A is B.", "C is D.")
     first, second = (prompt.text for prompt in model.prompts)
-    assert "[1] Jaws: By Spielberg." in first
+    assert '[1] Jaws\n"""\nBy Spielberg.\n"""' in first
     assert "reasoning process towards the answer step-by-step without other content" in first
     assert "identify 2 to 4 non-redundant key-facts" in second
     assert "Step two." in second

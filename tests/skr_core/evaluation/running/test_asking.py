@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
@@ -122,6 +123,12 @@ def test_one_answer_is_scored():
         token_f1=0.5,
         completion_tokens=6,
     )
+
+
+def test_an_invented_citation_is_counted_and_costs_precision():
+    invented = replace(Oracle().answer("q0"), removed_markers=3)
+    scores = Scores.of(QUESTIONS[0], invented)
+    assert (scores.removed_markers, scores.citation_precision) == (3, 0.25)
 
 
 def test_every_measure_has_a_mean_and_a_paired_difference():

@@ -1,0 +1,64 @@
+"""Handing the model as many references as it takes, and fewer where it refuses their number."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+
+from skr_core.errors import ModelError
+from skr_core.flow import Flow
+from skr_core.models.windows import reference_tokens_for
+from skr_core.references.packing import Packed, fast_tokens, pack_references
+from skr_core.settings import Settings
+from skr_core.types import Generation, Reference
+
+UNKNOWN_MODEL = 96_000
+"""Tokens of references for a model whose context window is not known: three quarters of 128,000."""
+
+_TOO_LONG = re.compile(
+    r"context[_ ](?:length|window|size)|maximum context|prompt is too long|input is too long"
+    r"|too many (?:input )?tokens|reduce the length|exceeds? the (?:model|maximum|limit|available)",
+    re.IGNORECASE,
+)
+
+
+def reference_limit(settings: Settings) -> int:
+    """How many tokens of references the model is handed at a time."""
+    limit = settings.budget.max_reference_tokens
+    return limit or reference_tokens_for(settings.model.name) or UNKNOWN_MODEL
+
+
+def is_too_long(failure: ModelError) -> bool:
+    """Whether a model refused a prompt for its length, as far as its message tells.
+
+    Example:
+        >>> is_too_long(ModelError("This model's maximum context length is 8192 tokens."))
+        True
+    """
+    return bool(_TOO_LONG.search(str(failure)))
+
+
+def ask_with_fitting(
+    ask: Callable[[Sequence[Reference]], Flow[Generation]],
+    references: Sequence[Reference],
+    limit: int,
+) -> Flow[tuple[Packed, Generation]]:
+    """Ask with the references that fit; once more with half of them where they were too long.
+
+    Args:
+        ask: Puts the question with some references.
+        references: By rank.
+        limit: In tokens.
+
+    Raises:
+        ModelError: The model failed, or finds half of the references too long as well.
+    """
+    packed = pack_references(references, limit)
+    try:
+        return packed, (yield from ask(packed.references))
+    except ModelError as failure:
+        if not packed.references or not is_too_long(failure):
+            raise
+    handed = sum(fast_tokens(reference.text) for reference in packed.references)
+    packed = pack_references(references, max(1, handed // 2))
+    return packed, (yield from ask(packed.references))

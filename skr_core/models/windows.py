@@ -1,0 +1,81 @@
+"""What well-known models take in one prompt, by their names.
+
+A window is the smallest that a name is known to have: a server may offer more by its own settings.
+Models that are not named here have none, which is no limit; a deployment's own name says nothing.
+
+Example:
+    >>> context_window("openai/gpt-4o-mini"), context_window("my-own-model")
+    (128000, None)
+"""
+
+from __future__ import annotations
+
+import re
+
+# The first that fits the beginning of a name, or of what stands behind a provider's, counts.
+_WINDOWS = {
+    r"gpt-5(?:\.\d)?-chat": 128_000,
+    r"gpt-5": 272_000,  # of 400,000, as the rest is for the answer
+    r"gpt-4\.1": 1_047_576,
+    r"gpt-4o|chatgpt-4o|gpt-4\.5|gpt-4-(?:turbo|1106|0125|vision)": 128_000,
+    r"gpt-4-32k": 32_768,
+    r"gpt-4(?![.\w])": 8_192,
+    r"gpt-3\.?5-turbo-(?:instruct|0301|0613)": 4_096,
+    r"gpt-3\.?5-turbo": 16_385,
+    r"gpt-oss": 131_072,
+    r"o1-(?:mini|preview)": 128_000,
+    r"o[134](?![\w.])": 200_000,
+    r"claude-(?:instant|2(?!\.1))": 100_000,
+    r"claude": 200_000,
+    r"gemini-(?:1\.0|pro)": 30_720,
+    r"gemini-[\w.-]*(?:image|tts|live|audio)": 32_768,
+    r"gemini-(?:1\.5|2\.\d)": 1_048_576,
+    r"llama-?v?3[.p-][1-3](?![0-9b])": 131_072,
+    r"llama-?v?3(?![.\w])|meta-llama-3(?![.\w])": 8_192,
+    r"llama-?v?2(?![.\w])": 4_096,
+    r"qwen-?(?:1\.5|2|2\.5|3)(?![\d.])|qwq": 32_768,
+    r"(?:open-)?mistral-(?:large|nemo)": 128_000,
+    r"mistral-7b(?:-instruct)?-v0\.1": 8_192,
+    r"(?:open-)?mixtral-8x22b": 65_536,
+    r"(?:open-)?mi[sx]tral": 32_768,
+    r"deepseek-(?:chat|reasoner|v3|r1(?!-distill))": 65_536,
+    r"gemma-?2": 8_192,
+    r"gemma-?3(?:n|[:-](?:1b|270m))": 32_768,
+    r"gemma-?3": 131_072,
+    r"phi-?4(?!-mini)": 16_384,
+    r"command-r": 128_000,
+}
+_KNOWN = [
+    (re.compile(rf"(?:^|[/.:@]|meta-)(?:{names})"), window) for names, window in _WINDOWS.items()
+]
+
+ROOM_FOR_ANSWER = 0.25
+"""Of a window: for the answer, the question and the words around the references, and because
+models count tokens by vocabularies of their own."""
+
+
+def context_window(model_name: str) -> int | None:
+    """Tokens that a model takes in one prompt, with its answer where they share the window.
+
+    Args:
+        model_name: As its server calls it, with or without the provider's name before it.
+
+    Returns:
+        None where it is not known.
+    """
+    name = model_name.lower()
+    return next((window for pattern, window in _KNOWN if pattern.search(name)), None)
+
+
+def reference_tokens_for(model_name: str) -> int | None:
+    """Tokens of references that a prompt may hold, with room for everything else.
+
+    Returns:
+        None where the model's window is not known: there is no limit.
+
+    Example:
+        >>> reference_tokens_for("gpt-4"), reference_tokens_for("extractive")
+        (6144, None)
+    """
+    window = context_window(model_name)
+    return None if window is None else int(window * (1 - ROOM_FOR_ANSWER))

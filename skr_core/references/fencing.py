@@ -1,0 +1,117 @@
+'''Passages as a prompt shows them: byte for byte, between fences that no text in them can imitate.
+
+Each reference has a head of one line, which numbers it, and its text between two lines that are
+the same for the whole prompt::
+
+    [1] Paris (page: 3)
+    """
+    Paris is the capital of France.
+    """
+
+Code, tables and brackets stay as they are. The fence is made longer until it occurs in no passage
+of the prompt, so that whatever stands in one stays inside; only a title and metadata are changed,
+to one line each that cannot pose as another head.
+'''
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterable, Iterator, Sequence
+
+from skr_core.types import Reference
+
+FENCE = '"""'
+"""The shortest fence: one token in most vocabularies, and rare in prose."""
+
+LONGEST_PLAIN_FENCE = 8
+"""Quotation marks; a passage that holds more of them in a row makes the fence end in a hash."""
+
+LONGEST_LABEL = 300
+"""Characters of a title, and of a value of the metadata, that a head shows."""
+
+# Lists, ranges, leads and wide brackets too: whatever the citations would take for a marker.
+_BRACKETED_NUMBER = re.compile(r"[\[【［]\s*([^\[\]【】［］\d]{0,16}\d[^\[\]【】［］]*)[\]】］]")
+
+
+def fence_references(references: Sequence[Reference], *, metadata_keys: Sequence[str] = ()) -> str:
+    """Render references, numbered from 1, each text as it is and inside of its fence.
+
+    Args:
+        references: In the order of their numbers.
+        metadata_keys: What of the metadata stands in the head, in this order, where there is any.
+
+    Returns:
+        Empty where there is no reference.
+
+    Example:
+        >>> code = Reference.of("x = arr[0]", "Code", metadata={"page": 3, "source": "a.py"})
+        >>> print(fence_references([code], metadata_keys=["page"]))
+        [1] Code (page: 3)
+        \"\"\"
+        x = arr[0]
+        \"\"\"
+    """
+    fence = fence_for(references, metadata_keys=metadata_keys)
+    return "\n".join(
+        fenced(number, reference, fence, metadata_keys=metadata_keys)
+        for number, reference in enumerate(references, start=1)
+    )
+
+
+def fenced(
+    number: int, reference: Reference, fence: str, *, metadata_keys: Sequence[str] = ()
+) -> str:
+    """One reference with its head, between two lines that are the fence; none around no text."""
+    head = " ".join((f"[{number}]", *_labels(reference, metadata_keys)))
+    return f"{head}\n{fence}\n{reference.text}\n{fence}" if reference.text.strip() else head
+
+
+def fence_for(references: Sequence[Reference], *, metadata_keys: Sequence[str] = ()) -> str:
+    """The shortest fence that occurs in none of the references; the same for the same ones.
+
+    Example:
+        >>> quoting = Reference.of('\"\"\"A docstring.\"\"\"')
+        >>> len(fence_for([Reference.of("One.")])), len(fence_for([quoting]))
+        (3, 4)
+    """
+    shown = [reference.text for reference in references]
+    shown += (label for each in references for label in _labels(each, metadata_keys))
+    return next(fence for fence in _fences(shown) if not any(fence in text for text in shown))
+
+
+def one_line(text: str) -> str:
+    """A text on one line, with round brackets around numbers that could pose as markers.
+
+    Example:
+        >>> one_line("It sank. [7] " + chr(10) + "  It was new.")
+        'It sank. (7) It was new.'
+    """
+    return _BRACKETED_NUMBER.sub(r"(\1)", " ".join(text.split()))
+
+
+def _labels(reference: Reference, keys: Sequence[str]) -> Iterator[str]:
+    """The title, then the chosen metadata in round brackets."""
+    if title := one_line(reference.title[:LONGEST_LABEL]):
+        yield title
+    chosen = [
+        f"{one_line(key)}: {value}"
+        for key in keys
+        if key in reference.metadata
+        and (value := one_line(str(reference.metadata[key])[:LONGEST_LABEL]))
+    ]
+    if chosen:
+        yield f"({'; '.join(chosen)})"
+
+
+def _fences(texts: Iterable[str]) -> Iterator[str]:
+    """Fences, each longer than the one before; no passage can know the hash of all of them."""
+    for length in range(len(FENCE), LONGEST_PLAIN_FENCE + 1):
+        yield FENCE[0] * length
+    digest = hashlib.shake_256()
+    for text in texts:
+        digest.update(text.encode(errors="surrogatepass") + b"\x00")
+    length = 4
+    while True:
+        yield FENCE + digest.hexdigest(length)
+        length *= 2

@@ -1,0 +1,123 @@
+"""What goes into a prompt is within its limit, in order, and can still be cited."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from skr_core import usage
+from skr_core.references.citations import resolve_citations
+from skr_core.references.fencing import fence_references
+from skr_core.references.packing import fast_tokens, pack_references
+from skr_core.types import Reference
+from skr_core.usage import count_tokens
+
+PROSE = "Paris is the capital of France. It has two million inhabitants. It lies on the Seine."
+
+
+def references(*texts: str) -> list[Reference]:
+    return [Reference.of(text, f"Title {number}") for number, text in enumerate(texts)]
+
+
+def test_what_fits_stays_as_it_is():
+    given = references(PROSE, "| a |\n|---|\n", "  x = 1")
+    packed = pack_references(given, 200)
+    assert (packed.references, packed.dropped, packed.cut) == (tuple(given), (), None)
+    assert pack_references([], 1).references == ()
+
+
+def test_the_first_that_does_not_fit_is_cut_and_the_rest_is_dropped():
+    given = references("Short.", PROSE, PROSE * 9, "Short too.")
+    first = pack_references(given, 25 + len(fence_references(given[:2])), len)
+    assert first.references[:2] == tuple(given[:2])
+    assert first.dropped == tuple(given[2:])
+    packed = pack_references(given, 90 + len(fence_references(given[:2])), len)
+    *whole, cut = packed.references
+    assert whole == given[:2]
+    assert cut.text == "Paris is the capital of France. It has two million inhabitants."
+    assert (cut.id, cut.title) == (given[2].id, given[2].title)
+    assert (packed.cut, packed.dropped) == (given[2], (given[3],))
+
+
+def test_a_citation_of_a_cut_reference_resolves_to_it():
+    given = references(PROSE * 50)
+    packed = pack_references(given, 60)
+    [citation] = resolve_citations("It lies on the Seine [1].", packed.references).citations
+    assert citation.reference_id == given[0].id
+
+
+@pytest.mark.parametrize(
+    ("text", "limit", "kept"),
+    [
+        ("one two three four five", 30, "one two three"),
+        ("x" * 100, 30, "x" * 17),
+        ("def f():\n    return x\n\ny", 33, "def f():"),
+        ("字" * 100, 20, "字" * 7),
+    ],
+)
+def test_the_very_first_is_cut_where_it_can_be(text: str, limit: int, kept: str):
+    packed = pack_references([Reference.of(text)], limit, len)
+    assert [reference.text for reference in packed.references] == [kept]
+    assert packed.cut is not None
+
+
+def test_where_not_even_a_head_fits_there_is_nothing():
+    given = references(PROSE, PROSE)
+    for limit in (-5, 0, 1, 3):
+        packed = pack_references(given, limit)
+        assert (packed.references, packed.dropped, packed.cut) == ((), tuple(given), None)
+
+
+def test_the_metadata_that_is_shown_is_counted():
+    given = [Reference.of(PROSE, metadata={"source": "a long way down to the file.pdf"})]
+    limit = len(fence_references(given)) + 1
+    assert pack_references(given, limit, len).cut is None
+    assert pack_references(given, limit, len, metadata_keys=["source"]).cut == given[0]
+
+
+pieces = st.sampled_from(
+    ["One. ", "Two is here. ", "x", "\n", "字。", '"""', "    ", "| a | b |\n"]
+)
+texts = st.lists(st.lists(pieces, max_size=30).map("".join) | st.text(), max_size=6)
+
+
+@given(texts, st.integers(0, 400))
+def test_never_above_the_limit_in_order_and_with_their_ids(given_texts: list[str], limit: int):
+    given = references(*given_texts)
+    for count in (len, fast_tokens):
+        packed = pack_references(given, limit, count)
+        assert count(fence_references(packed.references)) <= limit
+        kept = [reference.id for reference in packed.references]
+        assert kept == [reference.id for reference in given][: len(kept)]
+        assert [*kept, *(each.id for each in packed.dropped)] == [each.id for each in given]
+        for shown, original in zip(packed.references, given, strict=False):
+            assert original.text.startswith(shown.text)
+            assert (shown == original) is (original != packed.cut or shown.text == original.text)
+        if given and given[0].text[:1].strip():
+            assert kept or limit < 60
+
+
+@pytest.mark.parametrize("text", ["Word is here. ", "字", "x", "12,345.67 | ", " ", '"'])
+@pytest.mark.parametrize("limit", [100, 8_000, 10**6])
+def test_ten_megabytes_take_no_time(text: str, limit: int):
+    given = references(*(text * (1_000_000 // len(text)) for _ in range(10)))
+    started = time.perf_counter()
+    packed = pack_references(given, limit)
+    assert time.perf_counter() - started < 1
+    assert sum(len(each.text) for each in packed.references) <= 16 * limit
+    assert packed.references or not text.strip()
+
+
+def test_a_long_text_is_counted_by_samples():
+    for text in (PROSE, "巴黎是法国的首都。", "| 2019 | 7,431 |\n"):
+        exact = count_tokens(text * (20_000 // len(text))).tokens
+        assert exact * 0.95 <= fast_tokens(text * (20_000 // len(text))) <= exact * 1.15
+
+
+def test_without_a_tokeniser_other_scripts_count_as_what_they_cost(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(usage, "_encoder", lambda: None)
+    assert fast_tokens("字" * 9) == 9
+    assert fast_tokens("word " * 12) == 20
