@@ -47,6 +47,8 @@ def answer(console: Console, answer: Answer, model: str, *, answered: bool = Fal
             Panel(Text(printable(answer.text) or "(no answer)"), title="Answer", title_align="left")
         )
     _sources(console, answer)
+    if answer.decision.retrieve and not answer.grounded:
+        console.print("[yellow]Not supported by the references.[/yellow]")
     usage = answer.total_usage
     about = " (estimated)" if usage.estimated else ""
     rounds = _count(len(answer.rounds), "round")

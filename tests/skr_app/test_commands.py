@@ -84,6 +84,14 @@ def test_ask_as_json(skr: Skr, store: Path) -> None:
     assert all(each["reference_id"] in ids for each in output["citations"])
 
 
+def test_an_answer_without_support_says_so(skr: Skr, store: Path) -> None:
+    warning = "Not supported by the references."
+    assert warning not in skr("ask", "Who directed the film Jaws?", "--store", store).out
+    lost = skr("ask", "Wo wurde Angela Merkel geboren?", "--store", store)
+    assert warning in lost.out
+    assert "Die vorliegenden Quellen reichen nicht aus" in lost.out
+
+
 def test_ask_streamed_shows_each_query_and_the_answer(skr: Skr, store: Path) -> None:
     result = skr("ask", QUESTION, "--store", store, "--stream")
     assert "search 1" in result.out
