@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from skr_core.references.resolver import MarkerResolver
 from skr_core.replies.answer_text import answer_text
 from skr_core.replies.enclosed import json_reply, unfenced
 from skr_core.replies.lists import is_bullet, without_bullet
@@ -24,8 +25,6 @@ LONGEST_MISSING = 300
 MOST_BARE_WORDS = 14
 """Words of a line that may be a query without a label."""
 
-_CODE = re.compile(r"(?ms)^[ \t]*(?P<fence>`{3,}|~{3,}).*?(?:^[ \t]*(?P=fence)|\Z)|`[^`\n]{1,200}`")
-_NUMBER = re.compile(r"\d+")
 _FENCE = re.compile(r"[ \t]*(?:`{3}|~{3})")
 _MISSING = re.compile(
     r"[ \t]*(?:[-*•>#]+[ \t]*)?[*_`]{0,3}(?:what is (?:still )?|still )?missing"
@@ -109,13 +108,10 @@ def cited_numbers(text: str, n_references: int) -> frozenset[int]:
         >>> sorted(cited_numbers("It is so [1, 3][9], as `x[2]` shows.", 4))
         [1, 3]
     """
-    prose = _CODE.sub(" ", text) if "`" in text or "~~~" in text else text
-    named = (
-        int(number)
-        for citation in CITATION.finditer(prose)
-        for number in _NUMBER.findall(citation.group("numbers"))
-    )
-    return frozenset(number for number in named if 1 <= number <= n_references)
+    resolver = MarkerResolver(n_references)
+    resolver.write(text)
+    resolver.finish()
+    return frozenset(number for _, number in resolver.markers)
 
 
 def _stated(
