@@ -90,12 +90,15 @@ def merge(state: SKRState, step: StepContext) -> Flow[Plain]:
     if failed and not state["rounds"]:
         _raise_unless_told([each["error"] for each in found], step.settings)
     not_kept = yield from _remember(list(added.values()), step.settings)
-    errors = (*(each["error"] for each in found if each["error"]), *not_kept)
+    not_found = [each["error"] for each in found if each["error"]]
+    errors = (*not_found, *not_kept)
     round_ = Round(
         queries=tuple(state["queries"]), found=tuple(added), given=tuple(merged), errors=errors
     )
-    for error in errors:
-        warn_once(error)
+    if not_found:
+        warn_once("search", not_found[0])
+    if not_kept:
+        warn_once("store", not_kept[0])
     step.write(events.references(len(rankings), list(added.values()), len(merged)))
     after: SKRState = {**state, "rounds": [*state["rounds"], to_plain(round_)]}
     stop_reason: StopReason | None = call_limit(state, step.settings.budget)

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import logging
+from typing import Literal
 
 _LOG = logging.getLogger("skr_graphs")
 _TOLD: set[str] = set()
 
 
-def warn_once(error: str) -> None:
+def warn_once(kind: Literal["search", "store"], error: str) -> None:
     """Log a failure that did not end the question; of each kind the first alone.
 
     Args:
-        error: As a round records it; what stands before the first colon differs by question.
+        kind: What failed. Messages name the question, so that they would tell each one apart.
+        error: As a round records it.
     """
-    kind = error.partition(": ")[2] or error
     if kind not in _TOLD:
         _TOLD.add(kind)
         _LOG.warning("%s (told once)", error)
