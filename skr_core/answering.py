@@ -16,7 +16,7 @@ from skr_core.flow import Flow, call
 from skr_core.ports import LanguageModel, OnToken
 from skr_core.prompts import templates as prompts
 from skr_core.prompts.templates import DEFAULT_TEMPLATES, PromptTemplates
-from skr_core.replies.queries import parse_queries
+from skr_core.replies.queries import not_asked, parse_queries
 from skr_core.types import Demonstration, Generation, Prompt, Reference, Usage
 
 
@@ -131,6 +131,4 @@ def self_complete(
         question, references, asked, limit, missing, partial=partial, templates=templates
     )
     generation = yield from generate(model, prompt)
-    known = {query.casefold() for query in asked}
-    queries = parse_queries(generation.text, limit)
-    return tuple(query for query in queries if query.casefold() not in known), generation.usage
+    return not_asked(parse_queries(generation.text, limit), asked), generation.usage

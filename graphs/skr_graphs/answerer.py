@@ -11,10 +11,9 @@ from langgraph.graph.state import CompiledStateGraph
 from skr_core.errors import retrieved
 from skr_core.flow import Flow, arun, call, run
 from skr_core.plain import from_plain
-from skr_core.references.citations import resolve_citations
 from skr_core.routers.constant import FixedDecision
 from skr_core.settings import Settings
-from skr_core.types import NO_USAGE, Action, Answer, Decision, Reference, Round
+from skr_core.types import NO_USAGE, Action, Answer, Decision, Round
 from skr_graphs.context import SKRContext
 from skr_graphs.finish import conclude
 from skr_graphs.self_completion import create_self_completion_graph
@@ -117,21 +116,18 @@ class GraphAnswerer:
                 usage={task: each for task, each in loop.usage.items() if task != "self_complete"},
             )
 
-        def given(round_: Plain) -> list[Reference]:
-            return [from_plain(Reference, output["pool"][key]) for key in round_["given"]]
-
         first = from_plain(Round, rounds[0])
         judging = first.reflection.usage if first.reflection else NO_USAGE
         # Its draft was found insufficient, or there would be no second round.
         chosen = yield from conclude(
             loop.question,
             rounds,
-            given,
+            output["pool"],
             self.settings,
             sufficient=False,
             may_call=not self.settings.budget.spent(first.usage + judging, seconds=0.0),
         )
-        cited = resolve_citations(chosen.text, chosen.references)
+        cited = chosen.cited
         spent = {
             "answer_with_references": first.usage,
             "reflect": judging,
@@ -147,5 +143,5 @@ class GraphAnswerer:
             stop_reason="max_rounds",
             usage={task: usage for task, usage in spent.items() if usage.calls},
             removed_markers=cited.removed,
-            grounded=bool(cited.citations) and not chosen.from_memory,
+            grounded=chosen.grounded,
         )

@@ -57,21 +57,22 @@ def collect_with(
         'helps'
     """
     # Only who collects loads what collection needs.
-    from skr_core.routers.registry import asking_routers
     from skr_core.self_knowledge.collect import collect
 
-    rest: dict[str, Any] = {**options}
-    ask = asking_routers(rest.pop("ask", ()), settings.model)
-    return collect(questions, GraphAnswerer(settings), ask=ask, **rest)
+    return collect(questions, GraphAnswerer(settings), **_arguments(settings, options))
 
 
 async def acollect_with(
     questions: Iterable[Question], settings: Settings, options: CollectOptions
 ) -> list[SelfKnowledge]:
     """The same with awaited calls."""
-    from skr_core.routers.registry import asking_routers
     from skr_core.self_knowledge.collect import acollect
 
-    rest: dict[str, Any] = {**options}
-    ask = asking_routers(rest.pop("ask", ()), settings.model)
-    return await acollect(questions, GraphAnswerer(settings), ask=ask, **rest)
+    return await acollect(questions, GraphAnswerer(settings), **_arguments(settings, options))
+
+
+def _arguments(settings: Settings, options: CollectOptions) -> dict[str, Any]:
+    """The options as collection takes them: with routers in place of their names."""
+    from skr_core.routers.registry import asking_routers
+
+    return {**options, "ask": asking_routers(options.get("ask", ()), settings.model)}

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from skr_core import answering
 from skr_core.errors import ModelError
 from skr_core.flow import Flow
 from skr_core.plain import from_plain, to_plain
-from skr_core.references.citations import resolve_citations
-from skr_core.references.packing import pack_references
+from skr_core.references.citations import CitedText, resolve_citations
 from skr_core.replies.refusal import is_refusal
 from skr_core.replies.refusing import refuse
 from skr_core.replies.reply import cited_numbers
@@ -18,16 +18,16 @@ from skr_core.replies.thoughts import strip_thoughts
 from skr_core.settings import Settings
 from skr_core.types import NO_USAGE, Reference, Usage
 from skr_graphs import events
-from skr_graphs.fitting import reference_limit
+from skr_graphs.fitting import ask_with_fitting, reference_limit
 from skr_graphs.limits import call_limit
 from skr_graphs.node import StepContext
 from skr_graphs.state import Plain, SKRState, usage_with
 from skr_graphs.streaming import TokenStream
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Conclusion:
-    """What is answered, before its markers are resolved.
+    """What is answered.
 
     Attributes:
         text: As the model wrote it.
@@ -41,11 +41,21 @@ class Conclusion:
     from_memory: bool = False
     usage: Usage = NO_USAGE
 
+    @cached_property
+    def cited(self) -> CitedText:
+        """The text with its markers resolved."""
+        return resolve_citations(self.text, self.references)
+
+    @property
+    def grounded(self) -> bool:
+        """Whether it rests on references, see `skr_core.types.Answer`."""
+        return bool(self.cited.citations) and not self.from_memory
+
 
 def conclude(
     question: str,
     rounds: Sequence[Plain],
-    references_of: Callable[[Plain], Sequence[Reference]],
+    pool: Mapping[str, Plain],
     settings: Settings,
     *,
     sufficient: bool,
@@ -60,7 +70,7 @@ def conclude(
     Args:
         question: The user's.
         rounds: All rounds, or those that a system with a smaller budget would have made.
-        references_of: The references that a round's draft was given.
+        pool: Every reference found, by id.
         settings: The system's.
         sufficient: Whether the last draft was found sufficient.
         may_call: Whether the budget has a call left.
@@ -68,7 +78,12 @@ def conclude(
     Raises:
         ModelError: It failed at that call, and no draft could be the answer.
     """
-    last = references_of(rounds[-1]) if rounds else ()
+
+    def references_of(round_: Plain) -> list[Reference]:
+        """What a draft was given; its markers count these, not what later rounds brought."""
+        return [from_plain(Reference, pool[key]) for key in round_["given"]]
+
+    last = references_of(rounds[-1]) if rounds else []
     if sufficient:
         return Conclusion(rounds[-1]["draft"], last)
     refused = Conclusion(refuse(question, _missing(rounds)), last)
@@ -79,21 +94,25 @@ def conclude(
         if cited_numbers(each["draft"], len(each["given"])):
             return Conclusion(each["draft"], references_of(each))
     if settings.when_insufficient == "own_knowledge" and may_call:
-        fitting = pack_references(last, reference_limit(settings)).references
         try:
-            generation = yield from answering.answer_anyway(
-                settings.model,
-                question,
-                fitting,
-                settings.demonstrations,
-                templates=settings.templates,
+            packed, generation = yield from ask_with_fitting(
+                lambda references: answering.answer_anyway(
+                    settings.model,
+                    question,
+                    references,
+                    settings.demonstrations,
+                    templates=settings.templates,
+                ),
+                last,
+                reference_limit(settings),
             )
         except ModelError:
             if not answers:
                 raise
         else:
             text = strip_thoughts(generation.text)
-            return Conclusion(text, last, from_memory=True, usage=generation.usage)
+            handed = last[: len(packed.references)]
+            return Conclusion(text, handed, from_memory=True, usage=generation.usage)
     return Conclusion(answers[0]["draft"], references_of(answers[0])) if answers else refused
 
 
@@ -105,20 +124,15 @@ def _missing(rounds: Sequence[Plain]) -> str:
 
 def finish(state: SKRState, step: StepContext) -> Flow[Plain]:
     """Choose the answer and resolve its citations."""
-
-    def given(round_: Plain) -> list[Reference]:
-        """What a draft was given; its markers count these, not what later rounds brought."""
-        return [from_plain(Reference, state["pool"][key]) for key in round_["given"]]
-
     chosen = yield from conclude(
         state["question"],
         state["rounds"],
-        given,
+        state["pool"],
         step.settings,
         sufficient=state["stop_reason"] == "sufficient",
         may_call=not call_limit(state, step.settings.budget),
     )
-    cited = resolve_citations(chosen.text, chosen.references)
+    cited = chosen.cited
     TokenStream(step.write, streamed=state["streamed"]).finish(cited.text)
     citations = [to_plain(citation) for citation in cited.citations]
     step.write(events.answer(cited.text, citations, state["stop_reason"]))
@@ -129,5 +143,5 @@ def finish(state: SKRState, step: StepContext) -> Flow[Plain]:
         "references": [state["pool"][reference.id] for reference in chosen.references],
         "usage": usage_with(state, "answer_anyway", chosen.usage) if spent else state["usage"],
         "removed_markers": cited.removed,
-        "grounded": bool(cited.citations) and not chosen.from_memory,
+        "grounded": chosen.grounded,
     }

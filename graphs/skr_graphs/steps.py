@@ -18,6 +18,7 @@ from skr_core.ports import DraftRouter
 from skr_core.prompts.templates import checked_question
 from skr_core.references.citations import resolve_citations, without_markers
 from skr_core.reflectors.refusal import RefusalReflector, judge_reply
+from skr_core.replies.queries import not_asked
 from skr_core.replies.refusal import is_refusal
 from skr_core.replies.reply import Reply, read_reply
 from skr_core.replies.thoughts import strip_thoughts
@@ -209,9 +210,8 @@ def follow_up(state: SKRState, step: StepContext) -> Flow[Plain]:
     asked = queries_asked(state)
     reply = from_plain(Reply, state["reply"]) if state["reply"] else None
     if reply and reply.queries:
-        known = {query.casefold() for query in asked}
-        fresh = [query for query in reply.queries if query.casefold() not in known]
-        return {"queries": fresh, "stop_reason": "" if fresh else "no_new_queries"}
+        fresh = not_asked(reply.queries, asked)
+        return {"queries": list(fresh), "stop_reason": "" if fresh else "no_new_queries"}
     last = state["rounds"][-1]
     try:
         queries, spent = yield from answering.self_complete(

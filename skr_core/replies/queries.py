@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
@@ -259,3 +259,14 @@ def _after_lead(piece: str) -> list[str]:
     below = below if items else below.strip()
     paragraph = _BLANK_LINE.split(f"\n{below}" if items else below, maxsplit=1)[0]
     return items + list_items(paragraph)
+
+
+def not_asked(queries: Sequence[str], asked: Sequence[str]) -> tuple[str, ...]:
+    """The queries that have not been asked yet, whatever their case.
+
+    Example:
+        >>> not_asked(["Ada born", "her town"], ["ADA BORN"])
+        ('her town',)
+    """
+    known = {query.casefold() for query in asked}
+    return tuple(query for query in queries if query.casefold() not in known)
