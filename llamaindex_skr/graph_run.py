@@ -3,7 +3,7 @@
 Example:
     >>> from skr_core.testing import ScriptedModel
     >>> from skr_core.routers import NeverRetrieve
-    >>> from skr_graphs import create_self_completion_graph
+    >>> from skr_graphs import SKRContext, create_self_completion_graph
     >>> graph = create_self_completion_graph(model=ScriptedModel(["In Paris."])).compile()
     >>> run = GraphRun(graph, "Where?", SKRContext(router=NeverRetrieve(), stream=True))
     >>> list(run.tokens())
@@ -16,13 +16,15 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Generator
 from contextlib import aclosing, closing
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from llama_index.core.instrumentation.span import active_span_id
 
 from llamaindex_skr.events import tell
 from skr_core.types import Answer
-from skr_graphs import CompiledGraph, SKRContext, SKROutput, answer_of
+
+if TYPE_CHECKING:
+    from skr_graphs import CompiledGraph, SKRContext, SKROutput
 
 _MODES = ["custom", "values"]
 
@@ -49,6 +51,8 @@ class GraphRun:
     @property
     def answer(self) -> Answer:
         """The answer, once the run has come to its end."""
+        from skr_graphs import answer_of
+
         if self._output is None or not self._output.get("stop_reason"):
             raise RuntimeError("the run has not come to its end: consume its tokens first")
         return answer_of(self._output)

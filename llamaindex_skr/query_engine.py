@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from llama_index.core import Settings
 from llama_index.core.base.base_query_engine import BaseQueryEngine
@@ -20,7 +20,10 @@ from llamaindex_skr.responses import astream_response, stream_response, to_respo
 from skr_core.errors import InputError
 from skr_core.prompts.templates import DEFAULT_TEMPLATES
 from skr_core.settings import SettingsOptions
-from skr_graphs import CompiledGraph, SKRContext, create_self_completion_graph
+from skr_graphs.context import SKRContext
+
+if TYPE_CHECKING:
+    from skr_graphs import CompiledGraph
 
 
 class SKRQueryEngine(BaseQueryEngine):
@@ -97,6 +100,8 @@ class SKRQueryEngine(BaseQueryEngine):
                 "or a router that never retrieves"
             )
         model = as_language_model(Settings.llm if llm is None else llm, streaming=streaming)
+        from skr_graphs import create_self_completion_graph  # LangGraph is loaded when it is used
+
         graph = create_self_completion_graph(
             model=model,
             retriever=None if retriever is None else as_retriever(retriever, model=model),

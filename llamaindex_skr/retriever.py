@@ -26,7 +26,7 @@ from skr_core.prompts.templates import PromptTemplates, checked_question
 from skr_core.routers.constant import FixedDecision
 from skr_core.settings import as_router
 from skr_core.types import Decision
-from skr_graphs import SKRContext, create_self_completion_graph
+from skr_graphs.context import SKRContext
 
 
 class SKRRetriever(BaseRetriever):
@@ -79,6 +79,8 @@ class SKRRetriever(BaseRetriever):
     ) -> None:
         if k is not None and k < 1:
             raise InputError(f"k must be at least 1, not {k}")
+        from skr_graphs import create_self_completion_graph  # LangGraph is loaded when it is used
+
         super().__init__(callback_manager)
         model = None if llm is None else as_language_model(llm)
         budget = budget or Budget()

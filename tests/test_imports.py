@@ -14,7 +14,11 @@ PACKAGES = ["skr_core", "skr_graphs", "langchain_skr", "llamaindex_skr"]
 SUBPACKAGES = ["skr_core.routers", "skr_core.reflectors", "skr_core.evaluation"]
 PLUG_INS = ["langchain_skr", "llamaindex_skr"]
 UNASKED = ["skr_core.evaluation", "skr_core.self_knowledge", "skr_core.calibration"]
-HEAVY = ["torch", "transformers", "sentence_transformers", "chromadb", "sklearn", "matplotlib"]
+HEAVY = [
+    *("torch", "transformers", "sentence_transformers", "chromadb", "sklearn", "scipy"),
+    *("matplotlib", "pandas", "typer", "pypdf", "bs4", "tiktoken", "openai"),
+    *("langchain", "langchain_openai", "langchain_text_splitters"),
+]
 
 
 def loaded_by(package: str, modules: list[str]) -> list[str]:
@@ -35,6 +39,16 @@ def test_importing_is_light(package: str):
 @pytest.mark.parametrize("package", PLUG_INS)
 def test_a_plug_in_brings_nothing_that_measures(package: str):
     assert loaded_by(package, UNASKED) == []
+
+
+def test_the_llamaindex_plug_in_loads_langgraph_when_an_engine_is_made():
+    unused = ["langgraph", "langchain_core", "langsmith"]
+    assert loaded_by("llamaindex_skr", unused) == []
+    assert "langgraph" in loaded_by(
+        "llamaindex_skr; from skr_core.testing import MappingRetriever as Search; "
+        "llamaindex_skr.SKRRetriever(Search({}), llm='extractive')",
+        unused,
+    )
 
 
 @pytest.mark.parametrize("name", PACKAGES + SUBPACKAGES)

@@ -1,17 +1,6 @@
 """The LangGraph state machine that retrieves until the references suffice."""
 
-from skr_graphs.answerer import CompiledGraph, GraphAnswerer
-from skr_graphs.context import SKRContext
-from skr_graphs.self_completion import create_self_completion_graph
-from skr_graphs.state import SKRInput, SKROutput, SKRState, answer_of
+import lazy_loader
 
-__all__ = [
-    "CompiledGraph",
-    "GraphAnswerer",
-    "SKRContext",
-    "SKRInput",
-    "SKROutput",
-    "SKRState",
-    "answer_of",
-    "create_self_completion_graph",
-]
+# What stands in the stub beside this file is imported, and LangGraph with it, when it is asked for.
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 from typing_extensions import TypedDict
 
 from skr_core.settings import Settings
-from skr_graphs.answerer import GraphAnswerer
 
 if TYPE_CHECKING:
     from skr_core.questions import Question
@@ -58,6 +57,7 @@ def collect_with(
     """
     # Only who collects loads what collection needs.
     from skr_core.self_knowledge.collect import collect
+    from skr_graphs.answerer import GraphAnswerer
 
     return collect(questions, GraphAnswerer(settings), **_arguments(settings, options))
 
@@ -67,6 +67,7 @@ async def acollect_with(
 ) -> list[SelfKnowledge]:
     """The same with awaited calls."""
     from skr_core.self_knowledge.collect import acollect
+    from skr_graphs.answerer import GraphAnswerer
 
     return await acollect(questions, GraphAnswerer(settings), **_arguments(settings, options))
 

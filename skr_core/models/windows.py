@@ -10,7 +10,7 @@ Example:
 
 from __future__ import annotations
 
-import re
+from skr_core.patterns import lazy_pattern
 
 # The first that fits the beginning of a name, or of what stands behind a provider's, counts.
 _WINDOWS = {
@@ -46,7 +46,7 @@ _WINDOWS = {
     r"command-r": 128_000,
 }
 _KNOWN = [
-    (re.compile(rf"(?:^|[/.:@]|meta-)(?:{names})"), window) for names, window in _WINDOWS.items()
+    (lazy_pattern(rf"(?:^|[/.:@]|meta-)(?:{names})"), window) for names, window in _WINDOWS.items()
 ]
 
 ROOM_FOR_ANSWER = 0.25

@@ -14,6 +14,8 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
+from skr_core.patterns import lazy_pattern
+
 LONGEST_MARKER = 300
 """Characters in the brackets; more of them are no marker."""
 
@@ -42,7 +44,7 @@ _NAMES = (
 _LEAD = rf"(?:(?:{_NAMES})\.?[ \t]*[:#]?[ \t]*|\^)"
 _NUMBER = r"-?[0-9]{1,9}"
 _JOIN = r"[ \t\u00a0]*(?:[,;&–—-]|and\b|und\b|et\b|y\b|to\b)[ \t\u00a0]*"
-_MARKER = re.compile(
+_MARKER = lazy_pattern(
     rf"[ \t\u00a0]*(?P<lead>{_LEAD})?(?P<numbers>{_NUMBER}(?:{_JOIN}{_LEAD}?{_NUMBER})*)"
     # Behind the number a remark may say where: "1, p. 5", "1†source", "4:0†source", "1: Title".
     r"[ \t\u00a0]*(?P<remark>(?P<dagger>(?::[0-9]+)?[†‡].{0,80})"
@@ -50,21 +52,21 @@ _MARKER = re.compile(
     r"|:[ \t]+[^\W\d_].{0,80})?[ \t\u00a0]*",
     re.IGNORECASE,
 )
-_PART = re.compile(rf"({_NUMBER})(?:[ \t]*[–—-][ \t]*{_LEAD}?({_NUMBER}))?", re.IGNORECASE)
+_PART = lazy_pattern(rf"({_NUMBER})(?:[ \t]*[–—-][ \t]*{_LEAD}?({_NUMBER}))?", re.IGNORECASE)
 _WIDE = str.maketrans("０１２３４５６７８９，；：－～、＆", "0123456789,;:--,&")
 
 _SENTENCE_MARKS = frozenset(".,;:!?…。，、；：！？·([{（「『«‹“‘-–—|>~")
-_IDENTIFIER = re.compile(r"\w+\Z")
-_CALL = re.compile(r"\w\([^()]*\)\Z")
-_CODE_BEFORE = re.compile(r"(?:[^=\s]\s?[=+]|\w\(|\b(?:self|this)\.|->|::|[$@])\s?\Z")
-_CODE_WORD = re.compile(
+_IDENTIFIER = lazy_pattern(r"\w+\Z")
+_CALL = lazy_pattern(r"\w\([^()]*\)\Z")
+_CODE_BEFORE = lazy_pattern(r"(?:[^=\s]\s?[=+]|\w\(|\b(?:self|this)\.|->|::|[$@])\s?\Z")
+_CODE_WORD = lazy_pattern(
     r"[a-z]|_+\w+|[a-z]+[0-9]+|[a-z]{2,}[A-Z][a-z]\w*|\w*[^\W_]_+[^\W_]\w*"
     r"|(?:arr|array|lst|argv|args|kwargs|nums|vec|tmp|buf|ptr|idx|df|str|dict|tuple|obj|mat|matrix"
     r"|iloc|loc)s?"
 )
 # What stands before a list of numbers in code: "array([1, 2])", "x = [1, 2]".
-_LITERAL_BEFORE = re.compile(r"\w\(\Z|[\w\])] ?=\s?\Z")
-_INTERVAL = re.compile(r"(?:\bin|∈|\binterval|\brange|\bbetween|=)\s*\Z", re.IGNORECASE)
+_LITERAL_BEFORE = lazy_pattern(r"\w\(\Z|[\w\])] ?=\s?\Z")
+_INTERVAL = lazy_pattern(r"(?:\bin|∈|\binterval|\brange|\bbetween|=)\s*\Z", re.IGNORECASE)
 LONGEST_BEFORE = 40
 """Characters that are looked at before brackets."""
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from skr_core.patterns import lazy_pattern
 from skr_core.references.markers import (
     LONGEST_BEFORE,
     Standing,
@@ -16,7 +16,7 @@ from skr_core.references.markers import (
 )
 
 # Markers stand on one line, so that a line break is a token of its own.
-_TOKEN = re.compile(r"\n|`+|~+|[\[\]【】［］]|[^\S\n]+|[^\s\[\]【】［］`~]+")
+_TOKEN = lazy_pattern(r"\n|`+|~+|[\[\]【】［］]|[^\S\n]+|[^\s\[\]【】［］`~]+")
 _OPENING, _CLOSING, _WIDE, _RUNS = "[【［", "]】］", "【】", "`~"
 _DASHES = frozenset("-–—")
 SHORTEST_FENCE = 3

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 
+from skr_core.patterns import lazy_pattern
 from skr_core.replies.lists import is_bullet
 from skr_core.replies.queries import QUERY_LABELS, query_label
 from skr_core.replies.wording import CITATION
@@ -17,7 +18,7 @@ ANSWER_LABELS = (
     *("response", "antwort", "teilantwort", "réponse", "respuesta", "回答", "答案", "答え", "部分"),
     *("supported", "what the references", "what is supported", "resposta", "risposta"),
 )
-_LABEL = re.compile(
+_LABEL = lazy_pattern(
     r"[ \t]*(?:#{1,6}[ \t]+)?[*_`]{0,3}(?:the answer"
     r"|(?:(?:final|cited|short|partial|direct) )?answer"
     r"|response|antwort|teilantwort|réponse(?: partielle)?|respuesta(?: parcial)?|resposta|risposta"
@@ -26,7 +27,7 @@ _LABEL = re.compile(
     r"(?:[*_`]{0,3}[ \t]*[:：][*_`]{0,3}[ \t]*|[*_`]{0,3}[ \t]*(?=\n|\Z))",
     re.IGNORECASE,
 )
-_PIECES = re.compile(r"[^\n]*\n|[^\n]+")
+_PIECES = lazy_pattern(r"[^\n]*\n|[^\n]+")
 _MARKS = " \t*_#>`-•\"'[(0123456789.)–"
 _LONGEST_LABEL = 60
 

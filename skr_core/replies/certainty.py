@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from skr_core.patterns import lazy_pattern
 from skr_core.replies.conclusion import CONCLUSION
 from skr_core.texts import straight_quotes
 
@@ -78,10 +79,10 @@ def _strip(part: str) -> str:
     return _LEADING.sub("", part.rstrip(_MARKS))
 
 
-_SPACES = re.compile(r"[^\S\n]+")
-_LINES = re.compile(r"\s*\n\s*")
+_SPACES = lazy_pattern(r"[^\S\n]+")
+_LINES = lazy_pattern(r"\s*\n\s*")
 _MARKS = " \t\r\n\f\v.,;:!?-–—*_\"'()[]"
-_LEADING = re.compile(rf"\A(?:(?![-.]\d)[{re.escape(_MARKS)}])+")
+_LEADING = lazy_pattern(rf"\A(?:(?![-.]\d)[{re.escape(_MARKS)}])+")
 
 _DEGREE = r"(?:(?:\w+ly|very|quite|pretty|almost|\d{1,3} ?%)\s){0,2}"
 _NOT = (
@@ -92,14 +93,14 @@ _UNSURE = (
     rf"(?:\b{_DEGREE}(?:uncertain|unsure|unconfident)|{_NOT}{_DEGREE}(?:certain|sure|confident))\b"
 )
 # The prompt's own words, quoted back: "certain/uncertain", "say 'certain'".
-_ECHO = re.compile(
+_ECHO = lazy_pattern(
     r"(?:un)?certain[\"']?(?: ?[/|] ?|,? or )[\"']?(?:un)?certain\b"
     r"|\bsay(?:ing)? [\"'](?:un)?certain[\"']",
     re.IGNORECASE,
 )
 _BEFORE = r"(?:^|(?<=[.,;:!?()\[\]\n\"'*_<>–—-])) ?(?<!\w-)"
 _AFTER = r"(?=\s?(?:$|[.,;:!?()\[\]\n\"'*_<>–—-]))(?!-\w)"
-_STANDALONE = re.compile(
+_STANDALONE = lazy_pattern(
     # After a label: "Certainty: low".
     r"\b(?:certainty|confidence)(?: level)?[ *_]*[:=–-][ *_\"'(]*"
     rf"(?:(?P<unsure_label>{_UNSURE}|low)|{_DEGREE}(?:certain|sure|confident)|high)\b"
@@ -116,7 +117,7 @@ _CLAUSE = (
     r"(?: (?:about|of|in|on|whether|if|who|what|when|where|which|why|how|as to)\b[^.,;!?\n]*)?"
 )
 _SELF = r"\bI ?(?:'m|am|was|feel|remain|can|could|do|ca(?=n't))? ?(?:still |now )?"
-_PROSE = re.compile(
+_PROSE = lazy_pattern(
     # The model about itself: "I am fairly certain that".
     rf"{_SELF}(?:(?P<unsure_self>{_UNSURE})|{_DEGREE}(?:certain|sure|confident)\b)"
     rf"{_CLAUSE}(?: that\b)?"
@@ -128,30 +129,30 @@ _PROSE = re.compile(
     re.IGNORECASE,
 )
 # The last word of a line, after words that make no sentence of it: "291 certain".
-_LAST_WORD = re.compile(
+_LAST_WORD = lazy_pattern(
     r"(?<=\w)(?<!\bis)(?<!\bare)(?<!\bwas)(?<!\bbe)(?<!n't)(?<!\bnot)(?<!\bfor)"
     r" (?:(?P<unsure>uncertain)|certain)\b(?=[ .!]*(?:$|\n))",
     re.IGNORECASE,
 )
 
-_APOLOGY = re.compile(
+_APOLOGY = lazy_pattern(
     r"(?:(?<=[.!?\n])|^) ?(?:I(?:'m| am) (?:very )?sorry|sorry|I apologi[sz]e|my apologies"
     r"|as an AI|I (?:do not|don't|cannot|can't|could not|couldn't)\b)[^.!?\n]*(?:[.!?\n]+|$)",
     re.IGNORECASE,
 )
-_LABEL = re.compile(
+_LABEL = lazy_pattern(
     # W2R's prompts end in "A:", which models repeat.
     rf"{CONCLUSION.pattern}|(?:^|(?<=\n))[ *_]*A[ *_]*[:=-]",
     re.IGNORECASE,
 )
-_LAST_NUMBER = re.compile(r"\n\(?\d{1,2}[.)]\s*$")
-_FIRST_NUMBER = re.compile(r"^\s*\(?\d{1,2}[.)]\s(?=\S)")
+_LAST_NUMBER = lazy_pattern(r"\n\(?\d{1,2}[.)]\s*$")
+_FIRST_NUMBER = lazy_pattern(r"^\s*\(?\d{1,2}[.)]\s(?=\S)")
 # In capitals they begin titles and names, but for those that go on after a comma or with "I".
-_CONJUNCTION = re.compile(
+_CONJUNCTION = lazy_pattern(
     r"^(?:(?-i:but|and|however|though|yet)\b|(?:but|and|however|though|yet)(?=,| I\b| it\b)"
     r"|sure(?=[,!]))|(?:(?<=[.,;!?\n]) ?|^)(?:but|and|though)$|\W(?-i:but|and|though)$",
     re.IGNORECASE,
 )
-_LEAD = re.compile(
+_LEAD = lazy_pattern(
     r"^I (?:think|believe|guess)\b(?: that\b)?(?: it(?:'s| is| was)\b)? ?", re.IGNORECASE
 )

@@ -6,6 +6,7 @@ import re
 import string
 from collections.abc import Sequence
 
+from skr_core.patterns import lazy_pattern
 from skr_core.replies.conclusion import conclusion
 from skr_core.texts import MARKER, normalise, split_sentences, straight_quotes, words
 
@@ -15,33 +16,33 @@ _VERDICTS = {*_YES_NO, *_TRUE_FALSE}
 MOST_IMPLIED = 8
 """Options, (a) to (h), where a gold answer is a label and no options are given."""
 
-_MARKERS = re.compile(MARKER)
-_ECHO = re.compile(r"\b(?:true or false|yes or no|true/false|yes/no)\b\W*", re.IGNORECASE)
+_MARKERS = lazy_pattern(MARKER)
+_ECHO = lazy_pattern(r"\b(?:true or false|yes or no|true/false|yes/no)\b\W*", re.IGNORECASE)
 # "(b)", or a letter that something says is an option's: "option b.", "I choose B".
-_MARKED = re.compile(
+_MARKED = lazy_pattern(
     r"\((?P<bracketed>[A-Za-z])\)"
     r"|\b(?i:option|choice|letter|choose|pick|select|go with)\s+"
     r"(?P<named>[A-Z]\b(?!')|[a-z](?=\W*(?:$|[).:,;\n])))"
 )
 # A letter at the beginning: "b.", "B: a shop", "B - a shop", "B because".
-_LEADING = re.compile(
+_LEADING = lazy_pattern(
     r"\W*(?:(?P<any>[A-Za-z])(?:[).:,](?=\W|$)|\W*(?:$|\n)|\s+[–—-]\s)"
     r"|(?P<capital>[B-HJ-Z])\s+(?:because|since|as)\b)"
 )
-_SEVERAL = re.compile(r"\W*[A-Za-z]\W{0,3}\s*(?:,|/|&|\bor\b|\band\b)\s*\W?[A-Za-z]\b(?!')")
-_DENIED_BEFORE = re.compile(r"\b(?:not|neither|nor|than)\s+(?:option\s+)?$", re.IGNORECASE)
-_DENIED_BEHIND = re.compile(
+_SEVERAL = lazy_pattern(r"\W*[A-Za-z]\W{0,3}\s*(?:,|/|&|\bor\b|\band\b)\s*\W?[A-Za-z]\b(?!')")
+_DENIED_BEFORE = lazy_pattern(r"\b(?:not|neither|nor|than)\s+(?:option\s+)?$", re.IGNORECASE)
+_DENIED_BEHIND = lazy_pattern(
     r"[\s*_]*(?:(?:is|are|was|seems?|looks?|can|could|does|would)\s*(?:n't|not)|cannot"
     r"|(?:is|seems|looks)\s+(?:\w+\s+)?(?:wrong|incorrect|false|out)|,?\s*which is wrong)\b",
     re.IGNORECASE,
 )
 # "The statement is not true": a true or a false is said of something, or stands first.
-_TRUTH = re.compile(
+_TRUTH = lazy_pattern(
     r"(?:^\W*|\b(?:statement|claim|sentence|it|this|that|which)\b[^.!?\n]{0,30}?\b(?:is|was)\s*)"
     r"(?P<denied>n't |not )?(?:also |indeed |actually |in fact )?(?P<word>true|false)\b",
     re.IGNORECASE,
 )
-_GOLD_LABEL = re.compile(r"\W*([A-Ha-h])\W*|\(?([A-H])[).:]\s.*", re.DOTALL)
+_GOLD_LABEL = lazy_pattern(r"\W*([A-Ha-h])\W*|\(?([A-H])[).:]\s.*", re.DOTALL)
 
 
 def choice_match(answer: str, gold: Sequence[str], choices: Sequence[str] = ()) -> bool:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from skr_core.patterns import lazy_pattern
+
 # What is said of an answer without giving it: "This answer is supported by [1]".
 _REMARK = (
     r"(?![ *_]*(?:(?:not|also|fully|only|directly|clearly|explicitly) )*"
@@ -14,7 +16,7 @@ _BETWEEN = (
     r"(?:,? (?:then|therefore|thus|here|choice|option|in (?:this|that) case"
     r"|I (?:would )?(?:give|choose|get)|(?:to|for|of) [^.\n]{0,80}?)\b,?)?"
 )
-CONCLUSION = re.compile(
+CONCLUSION = lazy_pattern(
     r"(?:\b(?:so|thus|therefore|hence),? )?(?:\b(?:the|my|our) )?"
     rf"(?:\b(?:final|correct|right|best|short) )?\banswer{_BETWEEN}[ *_]* "
     r"(?:is|was|would be|should be|must be|will be|has to be)\b"
@@ -27,9 +29,9 @@ CONCLUSION = re.compile(
 )
 """The words that lead to a conclusion, in a text with single spaces; it has no groups."""
 
-_SPACES = re.compile(r"[^\S\n]+")
+_SPACES = lazy_pattern(r"[^\S\n]+")
 # A completion of a prompt with demonstrations may go on with a question of its own.
-_NEXT_QUESTION = re.compile(r"\n\s*(?:Question|Q):")
+_NEXT_QUESTION = lazy_pattern(r"\n\s*(?:Question|Q):")
 
 
 def conclusion(text: str) -> str | None:

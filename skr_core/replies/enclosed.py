@@ -7,11 +7,12 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
+from skr_core.patterns import lazy_pattern
 from skr_core.replies.tokens import read_verdict
 
-_FENCED = re.compile(r"\s*(?:`{3,}|~{3,})[^\n`]{0,20}\n(?P<inside>.*)", re.DOTALL)
-_FENCE_LINE = re.compile(r"^[ \t]*(?:`{3,}|~{3,}).*$", re.MULTILINE)
-_LAST_FENCE = re.compile(r"\n?[ \t]*(?:`{3,}|~{3,})\s*\Z")
+_FENCED = lazy_pattern(r"\s*(?:`{3,}|~{3,})[^\n`]{0,20}\n(?P<inside>.*)", re.DOTALL)
+_FENCE_LINE = lazy_pattern(r"^[ \t]*(?:`{3,}|~{3,}).*$", re.MULTILINE)
+_LAST_FENCE = lazy_pattern(r"\n?[ \t]*(?:`{3,}|~{3,})\s*\Z")
 _VERDICT = ("verdict", "sufficient", "sufficiency", "status", "judgement", "judgment", "decision")
 _ANSWER = (
     "answer",
@@ -30,7 +31,9 @@ _QUERIES = (
 _MISSING = ("missing", "what_is_missing", "missing_information", "lacks", "gap")
 _STRING = r'"(?P<value>(?:[^"\\]|\\.)*+)'
 # Only such objects are replies; others are what was asked for.
-_OPENS = re.compile(rf'\{{\s*"(?:{"|".join((*_VERDICT, *_ANSWER, *_QUERIES))})"\s*:', re.IGNORECASE)
+_OPENS = lazy_pattern(
+    rf'\{{\s*"(?:{"|".join((*_VERDICT, *_ANSWER, *_QUERIES))})"\s*:', re.IGNORECASE
+)
 
 
 @dataclass(frozen=True, slots=True)

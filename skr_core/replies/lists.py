@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 
-_BULLET = re.compile(
+from skr_core.patterns import lazy_pattern
+
+_BULLET = lazy_pattern(
     r"\s*(?:(?:[-*–—]\s+|[•·]|\(?\d{1,2}[.):](?!\d))\s*"
     r"|(?:(?:search )?query|question|key-?\s?fact|fact)\s*\d*\s*:\s*)+",
     re.IGNORECASE,

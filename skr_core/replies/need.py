@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from skr_core.patterns import lazy_pattern
 from skr_core.replies.certainty import DOES_NOT_KNOW
 from skr_core.replies.conclusion import CONCLUSION, conclusion
 from skr_core.texts import straight_quotes
@@ -37,7 +38,7 @@ def parse_need(text: str, *, yes_means_unknown: bool) -> bool | None:
     return next((need for pattern, need in _PHRASES if pattern.search(said)), None)
 
 
-_OPENING = re.compile(
+_OPENING = lazy_pattern(
     r"(?:\W|A:|Answer:)*"
     r"(?:(?P<no>no(?! idea| clue)|nope|nah|not (?:really|necessarily|at all)"
     r"|(?:of course|certainly|definitely|absolutely) not)"

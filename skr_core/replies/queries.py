@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
+from skr_core.patterns import lazy_pattern
 from skr_core.prompts.templates import MAX_QUERIES, QUERY_LEAD
 from skr_core.replies.lists import has_bullets, is_bullet, list_items, without_bullet
 from skr_core.replies.refusal import is_refusal
@@ -34,7 +35,7 @@ QUERY_LABELS = (
 )
 """How a line that names a query begins, in small letters."""
 
-_LABEL = re.compile(
+_LABEL = lazy_pattern(
     r"[ \t]*(?:[-*•>#–]+[ \t]*|\(?\d{1,2}[.)][ \t]*)?[*_`\"'\[ ]{0,4}"
     rf"(?P<lead>{re.escape(QUERY_LEAD.rstrip(':'))}"
     r"|(?:(?:next|further|additional|new|more|suggested|my) )?"
@@ -46,18 +47,18 @@ _LABEL = re.compile(
     r"[ \t]*(?:#?\d{1,2})?(?: needed)?[*_`\"'\] ]{0,4}[:：][*_ \t]*",
     re.IGNORECASE,
 )
-_LEAD = re.compile(re.escape(QUERY_LEAD.rstrip(":")) + r"\s*[:\-–]?", re.IGNORECASE)
+_LEAD = lazy_pattern(re.escape(QUERY_LEAD.rstrip(":")) + r"\s*[:\-–]?", re.IGNORECASE)
 # A line that announces a list: "To answer this, I would search for:".
-_ANNOUNCES = re.compile(
+_ANNOUNCES = lazy_pattern(
     r"[^\n]{0,160}\b(?:search(?:es|ed|ing)?|quer(?:y|ies)|look up|follow-up|suche\w*|suchanfragen?"
     r"|requêtes?|recherches?|búsquedas?|consultas?|搜索|查询|検索)\b[^\n]{0,80}[:：][*_ \t]*",
     re.IGNORECASE,
 )
-_BLANK_LINE = re.compile(r"\n[^\S\n]*\n")
+_BLANK_LINE = lazy_pattern(r"\n[^\S\n]*\n")
 _WRAPPING = " \t\"'“”‘’`<>*_[]「」『』«»,"
-_FENCE = re.compile(r"[ \t]*(?:`{3}|~{3})")
+_FENCE = lazy_pattern(r"[ \t]*(?:`{3}|~{3})")
 # What is said in place of a query by a model that has none.
-_NO_QUERY = re.compile(
+_NO_QUERY = lazy_pattern(
     r"(?:\(?none\)?(?: (?:is |are )?(?:needed|required|necessary))?"
     r"|nothing(?: (?:else|more|further))?"
     r"|n/?a|not (?:applicable|needed|necessary)|null|(?:end|stop|done)"
@@ -68,7 +69,7 @@ _NO_QUERY = re.compile(
     re.IGNORECASE,
 )
 # What is said around queries.
-_REMARK = re.compile(
+_REMARK = lazy_pattern(
     r"(?:sure|certainly|of course|okay|ok|absolutely|great|alright|thanks?(?: you)?)\b[!,.].*"
     r"|(?:here|these|those|below|the following) (?:is|are|would|should|will|queries|search)\b.*"
     r"|(?:i hope|let me know|hope|please let|i would search"

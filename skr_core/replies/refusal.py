@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from skr_core.patterns import lazy_pattern
 from skr_core.replies import languages, wording
 from skr_core.replies.certainty import parse_certainty
 from skr_core.replies.thoughts import strip_thoughts
@@ -21,16 +22,16 @@ LONGEST_OPENING = 400
 LONGEST_READ = 6000
 """Characters read at the beginning of a reply and as many at its end: longer ones answer."""
 
-_FENCED = re.compile(r"(?ms)^[ \t]*(?P<fence>`{3,}|~{3,}).*?(?:^[ \t]*(?P=fence)|\Z)")
-_SPACES = re.compile(r"\s+")
+_FENCED = lazy_pattern(r"(?ms)^[ \t]*(?P<fence>`{3,}|~{3,}).*?(?:^[ \t]*(?P=fence)|\Z)")
+_SPACES = lazy_pattern(r"\s+")
 # What stands in place of an answer, as the whole of a reply.
-_NO_ANSWER = re.compile(
+_NO_ANSWER = lazy_pattern(
     r"\W*(?:(?:(?:it|that|this|the answer) is )?(?:unknown|not known)(?: to me)?|n/?a|none|nothing"
     r"|no answer|(?:not )?(?:answer )?found|unanswerable|not (?:stated|mentioned|available|given"
     r"|specified|provided)|unbekannt|inconnu|desconocido|未知|不明|なし|无|無)\W*",
     re.IGNORECASE,
 )
-_ENDED = re.compile(r"[.!?](?:\s|$)|[。！？]")
+_ENDED = lazy_pattern(r"[.!?](?:\s|$)|[。！？]")
 _SETTLING = 24  # characters behind a sentence, after which it is known to have ended
 _WRAPPING = " \t\"'`<>*_#"
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-
+from skr_core.patterns import lazy_pattern
 from skr_core.prompts.words import REFUSAL
 from skr_core.replies.refusal import is_refusal
 from skr_core.texts import words
@@ -23,8 +22,8 @@ _SMALL = {
     "fr": frozenset("le les est quel quelle qui où quand comment dans du des une".split()),
     "es": frozenset("el los las es cuál cual quién dónde cuándo cómo del una en qué".split()),
 }
-_KANA = re.compile(r"[\u3040-\u30ff]")
-_HAN = re.compile(r"[\u4e00-\u9fff]")
+_KANA = lazy_pattern(r"[\u3040-\u30ff]")
+_HAN = lazy_pattern(r"[\u4e00-\u9fff]")
 
 
 def refuse(question: str, missing: str = "") -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from skr_core.patterns import lazy_pattern
 from skr_core.references.resolver import MarkerResolver
 from skr_core.replies.answer_text import answer_text
 from skr_core.replies.enclosed import json_reply, unfenced
@@ -25,15 +26,15 @@ LONGEST_MISSING = 300
 MOST_BARE_WORDS = 14
 """Words of a line that may be a query without a label."""
 
-_FENCE = re.compile(r"[ \t]*(?:`{3}|~{3})")
-_MISSING = re.compile(
+_FENCE = lazy_pattern(r"[ \t]*(?:`{3}|~{3})")
+_MISSING = lazy_pattern(
     r"[ \t]*(?:[-*•>#]+[ \t]*)?[*_`]{0,3}(?:what is (?:still )?|still )?missing"
     r"(?: information| so far)?[*_`]{0,3}[ \t]*[:：][*_` \t]*"
     r"|[ \t]*[*_`]{0,3}(?:es fehlt|fehlend|manquant|faltante?|缺失|缺少|不足)"
     r"[^\n:：]{0,12}[:：][*_` \t]*",
     re.IGNORECASE,
 )
-_NOTHING = re.compile(
+_NOTHING = lazy_pattern(
     r"\W*(?:none|nothing|n/?a|no (?:partial )?answer|nothing (?:is )?supported|keine?s?|nichts|rien"
     r"|aucune?|nada|ningun[oa]|无|無|没有|なし)?\W*",
     re.IGNORECASE,

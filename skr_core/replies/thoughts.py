@@ -12,13 +12,14 @@ from __future__ import annotations
 
 import re
 
+from skr_core.patterns import lazy_pattern
 from skr_core.replies.tokens import leading_verdict
 
 _NAMES = (
     r"(?:[a-z]{1,12}:)?(?:think|thinking|thoughts?|reason|reasoning|reflection|analysis"
     r"|inner_monologue|scratchpad)"
 )
-_TOKEN = re.compile(
+_TOKEN = lazy_pattern(
     rf"(?P<open><{_NAMES}>|\[THINK\]|◁think▷|<\|begin_of_thought\|>"
     r"|<\|channel\|>(?!final)\w{1,20}[^\n<>|]{0,60}<\|message\|>)"
     rf"|(?P<close></{_NAMES}>|\[/THINK\]|◁/think▷|<\|end_of_thought\|>"
@@ -30,7 +31,7 @@ _TOKEN = re.compile(
 )
 _WORD = "assistantfinal"
 # An end of a text that more text may make a tag of.
-_UNSETTLED = re.compile(
+_UNSETTLED = lazy_pattern(
     r"(?:</?[a-z_:]{0,32}|\[/?[a-z]{0,5}|◁/?[a-z]{0,5}|<\|[^\n<>|]{0,24}\|?|<\|start\|>[a-z]{0,9}"
     r"|<\|channel\|>[^\n<>|]{0,80}(?:<\|?[a-z]{0,8}\|?)?|`{1,2}|~{1,2}"
     rf"|{'|'.join(_WORD[:end] for end in range(1, len(_WORD) + 1))})\Z",

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from skr_core.patterns import lazy_pattern
 from skr_core.texts import straight_quotes
 
 LONGEST_LINE = 100
@@ -26,7 +27,7 @@ _LABELS = (
 _MARKS = r"(?:[\W_](?<!\n)){0,12}(?:\d{1,2}[.)]\s(?:[\W_](?<!\n)){0,6})?"
 _CLOSE = r"[*_`\"'”’»」』】\])>}.,!。！✅❌✔✘ \t]{0,8}"
 # The token in capitals may stand behind any short label, in small letters behind a known one.
-_TOKEN = re.compile(
+_TOKEN = lazy_pattern(
     rf"{_MARKS}(?:\\(?:boxed|text|textbf)\{{|<verdict>)?"
     rf"(?:{_LABELS}(?:\s+(?:is|ist|est|es))?[*_\"'`]*\s?[:：=–—-]?{_MARKS}"
     r"|[^\W\d](?:[^\n:：.!?。]{0,28})[:：][\W]{0,6}(?=(?-i:IN|NOT |)(?-i:SUFFICIENT)))?"
@@ -34,23 +35,23 @@ _TOKEN = re.compile(
     r"(?![^\W_]|'\w)",
     re.IGNORECASE,
 )
-_REST_OF_LINE = re.compile(rf"(?:{_CLOSE}|</verdict>)\s*\Z")
-_JSON = re.compile(r"\s*[{\[]\s*\"\w+\"\s*[:,]")
+_REST_OF_LINE = lazy_pattern(rf"(?:{_CLOSE}|</verdict>)\s*\Z")
+_JSON = lazy_pattern(r"\s*[{\[]\s*\"\w+\"\s*[:,]")
 # What may stand between the token and an answer on the same line.
-_SEPARATOR = re.compile(
+_SEPARATOR = lazy_pattern(
     r"[*_`\"'”’»」』】\])>}]{0,4}(?:\s*[:：.。—–]|\s+-)[*_`\"']{0,3}(?=\s|$|\S)\s*"
 )
-_BEHIND = re.compile(r"[*_`\"'”’»」』】\])>}]{0,4}\s+(?=[^\W\da-z_]|\d|[\[(*「“\"])")
-_ALTERNATIVES = re.compile(
+_BEHIND = lazy_pattern(r"[*_`\"'”’»」』】\])>}]{0,4}\s+(?=[^\W\da-z_]|\d|[\[(*「“\"])")
+_ALTERNATIVES = lazy_pattern(
     r"\W*(?:/|\bor\b|\band\b|\boder\b|\bou\b|\bo\b|或|または)", re.IGNORECASE
 )
-_SAME_LINE_END = re.compile(
+_SAME_LINE_END = lazy_pattern(
     r"(?:[.!?。！？\])][*_\"'`]*)\s*(?P<line>(?:\*\*|[(\[`_])*(?:(?i:"
     + _LABELS
     + r")\s*[:：]\W{0,4})?"
     r"(?P<token>(?P<denied>IN|NOT )?SUFFICIENT)\W{0,6})\Z"
 )
-LABEL_LINE = re.compile(rf"{_MARKS}{_LABELS}{_MARKS}", re.IGNORECASE)
+LABEL_LINE = lazy_pattern(rf"{_MARKS}{_LABELS}{_MARKS}", re.IGNORECASE)
 """A line that only announces the verdict, such as "### Verdict"."""
 
 

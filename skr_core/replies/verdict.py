@@ -9,34 +9,35 @@ from __future__ import annotations
 import re
 from typing import get_args
 
+from skr_core.patterns import lazy_pattern
 from skr_core.ports import Entailment
 from skr_core.replies.lists import has_bullets, list_items
 from skr_core.texts import straight_quotes
 
-_NEGATION = re.compile(
+_NEGATION = lazy_pattern(
     r"(?:\b(?:not|never|hardly|no|without)|n't)\s+(?:\w+\s+){0,1}$", re.IGNORECASE
 )
-_SUFFICIENT = re.compile(r"\b(?P<denied>in)?sufficient\b", re.IGNORECASE)
+_SUFFICIENT = lazy_pattern(r"\b(?P<denied>in)?sufficient\b", re.IGNORECASE)
 _LABEL = r"[\W_]*(?:(?:final )?verdict|judge?ment|reply|answer)?[\W_]*"
 # The same at the beginning of a line; the question's own alternatives repeated are no verdict.
-_SUFFICIENT_LINE = re.compile(
+_SUFFICIENT_LINE = lazy_pattern(
     rf"^{_LABEL}(?:(?P<not>not) )?(?P<denied>in)?sufficient\b(?!\W*(?:/|or\b))(?! (?:\w+ )?if\b)",
     re.IGNORECASE | re.MULTILINE,
 )
-_BOTH = re.compile(r"\b(?:in)?sufficient\W*(?:/|\bor\b)\W*(?:in)?sufficient\b", re.IGNORECASE)
+_BOTH = lazy_pattern(r"\b(?:in)?sufficient\W*(?:/|\bor\b)\W*(?:in)?sufficient\b", re.IGNORECASE)
 _MARKS = " \t\r\n:,.;*_-–—\"'"
 
 _RIGHT = r"(?:(?P<right>right|correct)|wrong|incorrect)\b"
 _NO_ECHO = r"(?!\W*(?:/|or\b|answers?\b))"
-_RIGHT_OPENING = re.compile(rf"{_LABEL}(?:(?P<not>not) )?{_RIGHT}{_NO_ECHO}", re.IGNORECASE)
-_RIGHT_SENTENCE = re.compile(
+_RIGHT_OPENING = lazy_pattern(rf"{_LABEL}(?:(?P<not>not) )?{_RIGHT}{_NO_ECHO}", re.IGNORECASE)
+_RIGHT_SENTENCE = lazy_pattern(
     r"(?:^|[.!?:,\n]|\b(?:so|thus|therefore|hence|that))\W*"
     r"(?:(?:the|this|that|its) )?(?:given )?(?:answer|it) (?:is|was) "
     rf"(?:(?P<not>not) )?\W*{_RIGHT}{_NO_ECHO}",
     re.IGNORECASE,
 )
 _ENTAILMENTS: dict[str, Entailment] = {each: each for each in get_args(Entailment)}
-_ENTAILMENT_OPENING = re.compile(
+_ENTAILMENT_OPENING = lazy_pattern(
     rf"{_LABEL}(?P<word>{'|'.join(_ENTAILMENTS)})\b(?=[\W_]*(?:$|\n)|[*_\"'`]*\s?[.:;–—(-])",
     re.IGNORECASE,
 )
@@ -59,12 +60,13 @@ def parse_sufficient(text: str) -> tuple[bool, str] | None:
     """
     said = straight_quotes(text)
     said = _BOTH.sub(lambda echo: " " * len(echo.group()), said)
-    stated = [*_SUFFICIENT_LINE.finditer(said)] or [*_SUFFICIENT.finditer(said)]
+    lines = [*_SUFFICIENT_LINE.finditer(said)]
+    stated = lines or [*_SUFFICIENT.finditer(said)]
     if not stated:
         return None
     last = stated[-1]
     denied = last.group("denied") or last.groupdict().get("not")
-    if not denied and last.re is _SUFFICIENT:
+    if not denied and not lines:
         denied = _NEGATION.search(said[max(0, last.start() - 40) : last.start()])
     return (False, _missing(text[last.end() :])) if denied else (True, "")
 

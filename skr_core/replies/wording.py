@@ -9,15 +9,16 @@ from __future__ import annotations
 
 import re
 
+from skr_core.patterns import lazy_pattern
 from skr_core.replies.certainty import DOES_NOT_KNOW
 
 
 def any_of(*patterns: str) -> re.Pattern[str]:
     """Any of some patterns, whatever the case."""
-    return re.compile("|".join(patterns), re.IGNORECASE)
+    return lazy_pattern("|".join(patterns), re.IGNORECASE)
 
 
-CITATION = re.compile(
+CITATION = lazy_pattern(
     r"[\[【［]\s{0,3}(?:(?:\^|refs?\.?|references?|sources?|passages?|documents?|docs?|quellen?"
     r"|référence|fuente|参考|資料|资料)[\s:#：]{0,3})?"
     r"(?P<numbers>\d{1,6}(?:\s{0,2}[,;、&–-]\s{0,2}\d{1,6}){0,20})[^\[\]【】［］\n]{0,20}[\]】］]",
