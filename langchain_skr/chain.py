@@ -24,6 +24,7 @@ CONFIGURABLE = {
     "budget": "The limits of a question: a Budget, or its fields as a dict.",
     "when_insufficient": "What is answered when the references never sufficed.",
     "on_retriever_error": "What happens when the first searches all fail.",
+    "decompose": "Whether the question is taken apart before the first search.",
 }
 """What a run's config may replace; models and retrievers have ``configurable_fields`` for it."""
 

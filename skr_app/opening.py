@@ -153,6 +153,7 @@ def make_settings(
     max_rounds: int = 3,
     max_calls: int | None = None,
     when_insufficient: WhenInsufficient | None = None,
+    decompose: bool = False,
     templates: str | None = None,
     demonstrations: Path | None = None,
 ) -> Settings:
@@ -166,6 +167,7 @@ def make_settings(
         max_rounds: Rounds of retrieval.
         max_calls: Calls of the model.
         when_insufficient: As in `Settings`.
+        decompose: As in `Settings`.
         templates: As `read_templates` takes them.
         demonstrations: A file as `read_demonstrations` takes it.
     """
@@ -178,6 +180,7 @@ def make_settings(
         router=loaded,
         budget=Budget(max_rounds=max_rounds, max_calls=max_calls),
         when_insufficient=when_insufficient,
+        decompose=decompose,
         templates=read_templates(templates),
         demonstrations=read_demonstrations(demonstrations),
     )

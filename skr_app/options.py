@@ -91,6 +91,12 @@ WhenInsufficientOption = Annotated[
         "or else what the model knows by itself, or a refusal.",
     ),
 ]
+DecomposeOption = Annotated[
+    bool,
+    typer.Option(
+        "--decompose", help="Ask for the parts of a question before the first search; one call."
+    ),
+]
 TemplatesOption = Annotated[
     str | None,
     typer.Option(

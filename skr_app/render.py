@@ -15,6 +15,7 @@ from skr_core.types import Answer
 STOP_REASONS = {
     "known": "the model knows this without references",
     "sufficient": "the references suffice",
+    "uncited": "the model finds the references sufficient, but cites none",
     "no_new_queries": "the model had no further query",
     "no_new_references": "searching found nothing new",
     "max_rounds": "the rounds are used up",

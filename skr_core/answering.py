@@ -59,6 +59,7 @@ def answer_with_references(
     queries: Sequence[str] = (),
     missing: str = "",
     partial: str = "",
+    metadata_keys: Sequence[str] = (),
 ) -> Flow[Generation]:
     """Answer from references with citations, or say that they do not suffice (SKR §3.3, unknown).
 
@@ -74,6 +75,7 @@ def answer_with_references(
         queries: What has been searched; none of it needs to be asked again.
         missing: What an earlier round found missing; may be empty.
         partial: What an earlier round could answer; may be empty.
+        metadata_keys: What of the references' metadata is shown.
     """
     prompt = prompts.answer_with_references(
         question,
@@ -83,6 +85,7 @@ def answer_with_references(
         queries=queries,
         missing=missing,
         partial=partial,
+        metadata_keys=metadata_keys,
     )
     return (yield from generate(model, prompt, on_token))
 
@@ -95,9 +98,12 @@ def answer_anyway(
     on_token: OnToken | None = None,
     *,
     templates: PromptTemplates = DEFAULT_TEMPLATES,
+    metadata_keys: Sequence[str] = (),
 ) -> Flow[Generation]:
     """Answer as well as the references and the model's knowledge allow (W2R Figure 10)."""
-    prompt = prompts.answer_anyway(question, references, demonstrations, templates=templates)
+    prompt = prompts.answer_anyway(
+        question, references, demonstrations, templates=templates, metadata_keys=metadata_keys
+    )
     return (yield from generate(model, prompt, on_token))
 
 
@@ -111,6 +117,7 @@ def self_complete(
     missing: str = "",
     partial: str = "",
     templates: PromptTemplates = DEFAULT_TEMPLATES,
+    metadata_keys: Sequence[str] = (),
 ) -> Flow[tuple[tuple[str, ...], Usage]]:
     """Ask the model what to search next (RaLLM §5.2).
 
@@ -123,12 +130,42 @@ def self_complete(
         missing: What the reflection found missing; may be empty.
         partial: What the references do support of the answer; may be empty.
         templates: The words to ask in.
+        metadata_keys: What of the references' metadata is shown.
 
     Returns:
         The queries that have not been asked yet, and what asking cost.
     """
     prompt = prompts.self_complete(
-        question, references, asked, limit, missing, partial=partial, templates=templates
+        question,
+        references,
+        asked,
+        limit,
+        missing,
+        partial=partial,
+        templates=templates,
+        metadata_keys=metadata_keys,
     )
     generation = yield from generate(model, prompt)
     return not_asked(parse_queries(generation.text, limit), asked), generation.usage
+
+
+def decompose(
+    model: LanguageModel,
+    question: str,
+    limit: int = prompts.MAX_QUERIES,
+    *,
+    templates: PromptTemplates = DEFAULT_TEMPLATES,
+) -> Flow[tuple[tuple[str, ...], Usage]]:
+    """Ask the model for the parts of a question, before the first search.
+
+    Args:
+        model: Names the parts.
+        question: The user's question.
+        limit: How many parts are wanted at most.
+        templates: The words to ask in.
+
+    Returns:
+        A query for each part, none where the question is but one, and what asking cost.
+    """
+    generation = yield from generate(model, prompts.decompose(question, limit, templates=templates))
+    return not_asked(parse_queries(generation.text, limit), [question]), generation.usage

@@ -50,6 +50,8 @@ class SettingsOptions(TypedDict, total=False):
     on_retriever_error: OnRetrieverError | None
     demonstrations: Sequence[Demonstration] | None
     templates: PromptTemplates | None
+    decompose: bool | None
+    metadata_keys: Sequence[str] | None
 
 
 @dataclass(frozen=True)
@@ -69,6 +71,8 @@ class Settings:
         on_retriever_error: See `OnRetrieverError`.
         demonstrations: Worked examples for the answer prompts (SKR §3.1).
         templates: The words of the prompts.
+        decompose: Ask for the parts of a question before the first search; one call more.
+        metadata_keys: What of a reference's metadata the model sees, beside its title.
 
     Example:
         >>> from skr_core.testing import ScriptedModel
@@ -87,6 +91,8 @@ class Settings:
     on_retriever_error: OnRetrieverError = "raise"
     demonstrations: tuple[Demonstration, ...] = ()
     templates: PromptTemplates = DEFAULT_TEMPLATES
+    decompose: bool = False
+    metadata_keys: tuple[str, ...] = ()
 
     @classmethod
     def of(
@@ -122,6 +128,10 @@ class Settings:
         if "demonstrations" in given:
             shown = given["demonstrations"]
             given["demonstrations"] = tuple(_typed(Demonstration, each) for each in shown)
+        if isinstance(given.get("metadata_keys", ()), str):
+            raise InputError("metadata_keys is one text: give a list of names")
+        if "metadata_keys" in given:
+            given["metadata_keys"] = tuple(given["metadata_keys"])
         for name, choices in _CHOICES.items():
             if name in given and given[name] not in choices:
                 raise InputError(f"{name} is {given[name]!r}: give one of {', '.join(choices)}")
@@ -151,6 +161,8 @@ class Settings:
             self.when_insufficient,
             str(getattr(reflector, "name", type(reflector).__name__)),
             "" if self.store is None else self.store.name,
+            "decompose" if self.decompose else "",
+            *self.metadata_keys,
         )
         joined = encodable("\x00".join(parts))
         return hashlib.blake2b(joined.encode(), digest_size=6).hexdigest()

@@ -43,6 +43,7 @@ Task = Literal[
     "answer_with_references",
     "answer_anyway",
     "self_complete",
+    "decompose",
     "ask_certainty",
     "ask_need",
     "judge",
@@ -52,6 +53,7 @@ Task = Literal[
 StopReason = Literal[
     "known",
     "sufficient",
+    "uncited",
     "no_new_queries",
     "no_new_references",
     "max_rounds",

@@ -117,6 +117,7 @@ class GraphAnswerer:
             )
 
         first = from_plain(Round, rounds[0])
+        decomposing = loop.usage.get("decompose", NO_USAGE)
         judging = first.reflection.usage if first.reflection else NO_USAGE
         # Its draft was found insufficient, or there would be no second round.
         chosen = yield from conclude(
@@ -125,10 +126,13 @@ class GraphAnswerer:
             output["pool"],
             self.settings,
             sufficient=False,
-            may_call=not self.settings.budget.spent(first.usage + judging, seconds=0.0),
+            may_call=not self.settings.budget.spent(
+                decomposing + first.usage + judging, seconds=0.0
+            ),
         )
         cited = chosen.cited
         spent = {
+            "decompose": decomposing,
             "answer_with_references": first.usage,
             "reflect": judging,
             "answer_anyway": chosen.usage,

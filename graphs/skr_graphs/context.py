@@ -44,6 +44,8 @@ class SKRContext:
     on_retriever_error: OnRetrieverError | None = None
     demonstrations: Sequence[Demonstration] | None = None
     templates: PromptTemplates | None = None
+    decompose: bool | None = None
+    metadata_keys: Sequence[str] | None = None
     stream: bool | None = None
 
     def __new__(cls, *_: Any, **given: Any) -> Self:

@@ -18,7 +18,7 @@ from skr_core.replies.thoughts import strip_thoughts
 from skr_core.settings import Settings
 from skr_core.types import NO_USAGE, Reference, Usage
 from skr_graphs import events
-from skr_graphs.fitting import ask_with_fitting, reference_limit
+from skr_graphs.fitting import ask_with_fitting
 from skr_graphs.limits import call_limit
 from skr_graphs.node import StepContext
 from skr_graphs.state import Plain, SKRState, usage_with
@@ -72,7 +72,7 @@ def conclude(
         rounds: All rounds, or those that a system with a smaller budget would have made.
         pool: Every reference found, by id.
         settings: The system's.
-        sufficient: Whether the last draft was found sufficient.
+        sufficient: Whether the last draft is to be served.
         may_call: Whether the budget has a call left.
 
     Raises:
@@ -102,9 +102,10 @@ def conclude(
                     references,
                     settings.demonstrations,
                     templates=settings.templates,
+                    metadata_keys=settings.metadata_keys,
                 ),
                 last,
-                reference_limit(settings),
+                settings,
             )
         except ModelError:
             if not answers:
@@ -124,18 +125,21 @@ def _missing(rounds: Sequence[Plain]) -> str:
 
 def finish(state: SKRState, step: StepContext) -> Flow[Plain]:
     """Choose the answer and resolve its citations."""
+    stop_reason, settings = state["stop_reason"], step.settings
+    # What may have been streamed already: the model's answer, though it cites nothing.
+    is_served = stop_reason == "uncited" and settings.when_insufficient == "best_draft"
     chosen = yield from conclude(
         state["question"],
         state["rounds"],
         state["pool"],
-        step.settings,
-        sufficient=state["stop_reason"] == "sufficient",
-        may_call=not call_limit(state, step.settings.budget),
+        settings,
+        sufficient=stop_reason == "sufficient" or is_served,
+        may_call=not call_limit(state, settings.budget),
     )
     cited = chosen.cited
     TokenStream(step.write, streamed=state["streamed"]).finish(cited.text)
     citations = [to_plain(citation) for citation in cited.citations]
-    step.write(events.answer(cited.text, citations, state["stop_reason"]))
+    step.write(events.answer(cited.text, citations, stop_reason))
     spent = chosen.usage.calls
     return {
         "answer": cited.text,

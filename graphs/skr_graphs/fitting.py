@@ -41,24 +41,25 @@ def is_too_long(failure: ModelError) -> bool:
 def ask_with_fitting(
     ask: Callable[[Sequence[Reference]], Flow[Generation]],
     references: Sequence[Reference],
-    limit: int,
+    settings: Settings,
 ) -> Flow[tuple[Packed, Generation]]:
     """Ask with the references that fit; once more with half of them where they were too long.
 
     Args:
         ask: Puts the question with some references.
         references: By rank.
-        limit: In tokens.
+        settings: Say how many tokens fit, and what of the metadata is shown.
 
     Raises:
         ModelError: The model failed, or finds half of the references too long as well.
     """
-    packed = pack_references(references, limit)
+    keys = settings.metadata_keys
+    packed = pack_references(references, reference_limit(settings), metadata_keys=keys)
     try:
         return packed, (yield from ask(packed.references))
     except ModelError as failure:
         if not packed.references or not is_too_long(failure):
             raise
     handed = sum(fast_tokens(reference.text) for reference in packed.references)
-    packed = pack_references(references, max(1, handed // 2))
+    packed = pack_references(references, max(1, handed // 2), metadata_keys=keys)
     return packed, (yield from ask(packed.references))

@@ -7,7 +7,8 @@ START ─► route ─known─► answer_directly ──────────
                            └────────── follow_up ◄──────────┘
 ```
 
-With ``review_queries`` a node ``review`` stands before every ``retrieve``, where a person may edit
+With ``decompose`` a node of that name stands between ``route`` and the first ``retrieve``. With
+``review_queries`` a node ``review`` stands before every ``retrieve``, where a person may edit
 what will be searched.
 
 The edges are pure functions of the state. Every way out is a ``stop_reason`` that a step has set.
@@ -68,6 +69,7 @@ def create_self_completion_graph(
     )
     graph.add_node("route", as_node(steps.route, settings))
     graph.add_node("answer_directly", as_node(steps.answer_directly, settings))
+    graph.add_node("decompose", as_node(steps.decompose, settings))
     graph.add_node("retrieve", as_node(searching.retrieve, settings), input_schema=SentQuery)
     graph.add_node("merge", as_node(searching.merge, settings))
     graph.add_node("answer", as_node(steps.answer, settings))
@@ -76,15 +78,17 @@ def create_self_completion_graph(
     graph.add_node("finish", as_node(finish, settings))
 
     first: Edge = after_route
-    further: Edge = after_follow_up
+    further: Edge = after_queries
     search = "retrieve"
     if review_queries:
-        first, further, search = by_review(after_route), by_review(after_follow_up), "review"
+        first, further, search = by_review(after_route), by_review(after_queries), "review"
         graph.add_node("review", as_node(review, settings))
-        graph.add_conditional_edges("review", as_edge(after_follow_up), ["retrieve", "finish"])
+        graph.add_conditional_edges("review", as_edge(after_queries), ["retrieve", "finish"])
 
     graph.add_edge(START, "route")
-    graph.add_conditional_edges("route", as_edge(first), ["answer_directly", search, "finish"])
+    chosen = ["answer_directly", "decompose", search, "finish"]
+    graph.add_conditional_edges("route", as_edge(first), chosen)
+    graph.add_conditional_edges("decompose", as_edge(further), [search, "finish"])
     graph.add_edge("retrieve", "merge")
     graph.add_conditional_edges("merge", as_edge(after_merge), ["answer", "follow_up", "finish"])
     graph.add_conditional_edges("answer", as_edge(after_answer), ["reflect", "finish"])
@@ -96,10 +100,15 @@ def create_self_completion_graph(
 
 
 def after_route(state: SKRState) -> str | list[Send]:
-    """Unknown questions are searched; known ones answered, unless routing spent the budget."""
+    """Unknown questions are searched, or taken apart first; known ones answered.
+
+    Routing may have spent the budget.
+    """
     if state["stop_reason"]:
         return "finish"
-    return fan_out(state) if state["decision"]["retrieve"] else "answer_directly"
+    if not state["decision"]["retrieve"]:
+        return "answer_directly"
+    return fan_out(state) if state["queries"] else "decompose"
 
 
 def after_merge(state: SKRState) -> str:
@@ -119,7 +128,7 @@ def after_reflect(state: SKRState) -> str:
     return "finish" if state["stop_reason"] else "follow_up"
 
 
-def after_follow_up(state: SKRState) -> str | list[Send]:
+def after_queries(state: SKRState) -> str | list[Send]:
     """New queries are searched; none is the end."""
     return "finish" if state["stop_reason"] else fan_out(state)
 

@@ -1,4 +1,4 @@
-"""The steps that ask a model before an answer stands: route, answer, reflect, follow up.
+"""The steps that ask a model before an answer stands: from the decision to the next queries.
 
 Each is a flow that takes the state and returns an update. A step that ends the loop says so by
 setting ``stop_reason``; the edges only read it.
@@ -24,7 +24,7 @@ from skr_core.replies.reply import Reply, read_reply
 from skr_core.replies.thoughts import strip_thoughts
 from skr_core.types import Decision, Generation, Reference
 from skr_graphs import events
-from skr_graphs.fitting import ask_with_fitting, reference_limit
+from skr_graphs.fitting import ask_with_fitting
 from skr_graphs.limits import call_limit, round_limit
 from skr_graphs.node import StepContext
 from skr_graphs.state import Plain, SKRState, queries_asked, references_of, usage_with
@@ -50,7 +50,7 @@ def route(state: SKRState, step: StepContext) -> Flow[Plain]:
         "removed_markers": 0,
         "logprob": None,
         "grounded": False,
-        "queries": [question],
+        "queries": [] if step.settings.decompose else [question],
         "rankings": [],
         "pool": {},
         "reply": None,
@@ -60,6 +60,18 @@ def route(state: SKRState, step: StepContext) -> Flow[Plain]:
     is_answered = not decision.retrieve and strip_thoughts(decision.draft)
     spent = None if is_answered else call_limit(begun, step.settings.budget)
     return {**begun, "stop_reason": spent or ""}
+
+
+def decompose(state: SKRState, step: StepContext) -> Flow[Plain]:
+    """Ask for the parts of the question; the first round searches them beside the question."""
+    settings, question = step.settings, state["question"]
+    parts, spent = yield from answering.decompose(
+        settings.model, question, templates=settings.templates
+    )
+    usage = usage_with(state, "decompose", spent)
+    after: SKRState = {**state, "usage": usage}
+    stop_reason = call_limit(after, settings.budget) or ""
+    return {"queries": [question, *parts], "usage": usage, "stop_reason": stop_reason}
 
 
 def decide(question: str, step: StepContext) -> Flow[Decision]:
@@ -113,6 +125,7 @@ def answer(state: SKRState, step: StepContext) -> Flow[Plain]:
     *earlier, last = state["rounds"]
     before = earlier[-1] if earlier else None
     number = len(state["rounds"])
+    must_cite = settings.templates.asks_for_citations
     tokens = TokenStream(step.write)
 
     def ask(references: Sequence[Reference]) -> Flow[Generation]:
@@ -121,6 +134,8 @@ def answer(state: SKRState, step: StepContext) -> Flow[Plain]:
             step.write,
             references,
             hold_refusals=True,
+            # As a best draft, an answer that cites nothing is served, and marked.
+            hold_uncited=must_cite and settings.when_insufficient != "best_draft",
             states_verdict=settings.templates.states_verdict,
             without_thoughts=True,
         )
@@ -135,13 +150,12 @@ def answer(state: SKRState, step: StepContext) -> Flow[Plain]:
                 queries=queries_asked(state),
                 missing=_missing(before),
                 partial=without_markers(before["draft"]) if before else "",
+                metadata_keys=settings.metadata_keys,
             )
         )
 
     try:
-        packed, generation = yield from ask_with_fitting(
-            ask, references_of(state), reference_limit(settings)
-        )
+        packed, generation = yield from ask_with_fitting(ask, references_of(state), settings)
     except ModelError as failure:
         return {**_best_draft(state, failure), "streamed": tokens.streamed}
     handed: Plain = {}
@@ -193,7 +207,12 @@ def reflect(state: SKRState, step: StepContext) -> Flow[Plain]:
     if reflection.usage.calls:
         usage = usage_with(state, "reflect", reflection.usage)
     after: SKRState = {**state, "usage": usage}
-    stop_reason = "sufficient" if reflection.sufficient else round_limit(after, budget) or ""
+    if reflection.sufficient:
+        stop_reason = "sufficient"
+    elif isinstance(reflector, RefusalReflector) and reply.sufficient:
+        stop_reason = "uncited"  # more references would not make the model cite them
+    else:
+        stop_reason = round_limit(after, budget) or ""
     if not stop_reason:
         tokens.retract()  # where the loop ends here, the draft may be the answer all the same
     return {
@@ -222,6 +241,7 @@ def follow_up(state: SKRState, step: StepContext) -> Flow[Plain]:
             missing=_missing(last),
             partial=last["draft"],
             templates=settings.templates,
+            metadata_keys=settings.metadata_keys,
         )
     except ModelError as failure:
         return _best_draft(state, failure)

@@ -46,6 +46,7 @@ class TokenStream:
         write: Tells an event of the run.
         references: What the answer may cite.
         hold_refusals: Hold pieces back while they may become the refusal sentence.
+        hold_uncited: Hold pieces back until one of them cites a reference.
         states_verdict: The reply begins with a verdict: what stands behind it is passed on where
             it is that the references suffice, and nothing else.
         without_thoughts: The answer will have neither thoughts nor space around it.
@@ -58,6 +59,7 @@ class TokenStream:
         references: Sequence[Reference] = (),
         *,
         hold_refusals: bool = False,
+        hold_uncited: bool = False,
         states_verdict: bool = False,
         without_thoughts: bool = False,
         streamed: Streamed | None = None,
@@ -70,6 +72,7 @@ class TokenStream:
         self._references = len(references)
         self._hold_refusals = hold_refusals and not states_verdict
         self._undecided = self._hold_refusals
+        self._hold_uncited = hold_uncited
         self._held = False
         self._opening = ""
         self._begun = False
@@ -94,7 +97,7 @@ class TokenStream:
             self._opening = (self._opening + piece).lstrip()
             self._held = may_become_refusal(self._opening)
             self._undecided = self._held and len(self._opening) <= LONGEST_OPENING
-        if not self._held:
+        if not self._held and (self._resolver.cites or not self._hold_uncited):
             self._pass_on(self._resolver.take())
 
     def finish(self, answer: str) -> None:

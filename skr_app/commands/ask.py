@@ -12,6 +12,7 @@ from skr_app.opening import make_model, make_settings, open_store
 from skr_app.options import (
     DEFAULT_STORE,
     BaseUrlOption,
+    DecomposeOption,
     DemonstrationsOption,
     EmbedderOption,
     ForceOption,
@@ -52,6 +53,7 @@ def ask(
     templates: TemplatesOption = None,
     demonstrations: DemonstrationsOption = None,
     when_insufficient: WhenInsufficientOption = WhenInsufficient.best_draft,
+    decompose: DecomposeOption = False,
     stream: Stream = False,
     json: JsonOption = False,
 ) -> None:
@@ -69,6 +71,7 @@ def ask(
             max_rounds=max_rounds,
             max_calls=max_calls,
             when_insufficient=when_insufficient.value,
+            decompose=decompose,
             templates=templates,
             demonstrations=demonstrations,
         )

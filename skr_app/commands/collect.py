@@ -22,6 +22,7 @@ from skr_app.options import (
     ConcurrencyOption,
     CorpusOption,
     DatasetOption,
+    DecomposeOption,
     DemonstrationsOption,
     EmbedderOption,
     GivenStoreOption,
@@ -95,6 +96,7 @@ def collect(
     search: SearchOption = SearchMode.hybrid,
     max_rounds: MaxRoundsOption = 3,
     when_insufficient: WhenInsufficientOption = WhenInsufficient.best_draft,
+    decompose: DecomposeOption = False,
     templates: TemplatesOption = None,
     demonstrations: DemonstrationsOption = None,
     metric: MetricOption = Metric.accuracy,
@@ -138,6 +140,7 @@ def collect(
             opened,
             max_rounds=max_rounds,
             when_insufficient=when_insufficient.value,
+            decompose=decompose,
             templates=templates,
             demonstrations=demonstrations,
         )

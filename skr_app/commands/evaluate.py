@@ -25,6 +25,7 @@ from skr_app.options import (
     ConcurrencyOption,
     CorpusOption,
     DatasetOption,
+    DecomposeOption,
     DemonstrationsOption,
     EmbedderOption,
     ForceOption,
@@ -92,6 +93,7 @@ def evaluate(
     search: SearchOption = SearchMode.hybrid,
     max_rounds: MaxRoundsOption = 3,
     when_insufficient: WhenInsufficientOption = WhenInsufficient.best_draft,
+    decompose: DecomposeOption = False,
     templates: TemplatesOption = None,
     demonstrations: DemonstrationsOption = None,
     pool: Pool = None,
@@ -131,6 +133,7 @@ def evaluate(
             force=force,
             max_rounds=max_rounds,
             when_insufficient=when_insufficient.value,
+            decompose=decompose,
             templates=templates,
             demonstrations=demonstrations,
         )

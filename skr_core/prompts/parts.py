@@ -18,8 +18,12 @@ PASSAGES = "Here are some passages:"
 """What stands before passages (SKR §3.3)."""
 
 
-def number_references(references: Sequence[Reference]) -> str:
+def number_references(references: Sequence[Reference], metadata_keys: Sequence[str] = ()) -> str:
     """Render references, numbered from 1 and fenced, or say that there are none.
+
+    Args:
+        references: In the order of their numbers.
+        metadata_keys: What of the metadata stands beside the title.
 
     Example:
         >>> print(number_references([Reference.of("Paris is in France.", "Paris")]))
@@ -28,7 +32,7 @@ def number_references(references: Sequence[Reference]) -> str:
         Paris is in France.
         \"\"\"
     """
-    return fence_references(references) or "(none)"
+    return fence_references(references, metadata_keys=metadata_keys) or "(none)"
 
 
 def demonstrate(example: Demonstration) -> str:

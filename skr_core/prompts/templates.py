@@ -22,6 +22,7 @@ from skr_core.prompts.words import (
     ANSWER_ANYWAY,
     ANSWER_DIRECTLY,
     ANSWER_WITH_REFERENCES,
+    DECOMPOSE,
     INSUFFICIENT,
     MAX_QUERIES,
     MISSING,
@@ -41,6 +42,7 @@ __all__ = [
     "ANSWER_ANYWAY",
     "ANSWER_DIRECTLY",
     "ANSWER_WITH_REFERENCES",
+    "DECOMPOSE",
     "DEFAULT_TEMPLATES",
     "INSUFFICIENT",
     "MAX_QUERIES",
@@ -59,6 +61,7 @@ __all__ = [
     "answer_directly",
     "answer_with_references",
     "checked_question",
+    "decompose",
     "self_complete",
 ]
 
@@ -73,6 +76,7 @@ _PLACEHOLDERS: dict[str, tuple[set[str], set[str]]] = {
     ),
     "answer_anyway": ({"question", "references"}, {"demonstrations"}),
     "self_complete": ({"question", "references"}, {"queries", "limit", "missing", "partial"}),
+    "decompose": ({"question"}, {"limit"}),
 }
 
 
@@ -80,19 +84,20 @@ _PLACEHOLDERS: dict[str, tuple[set[str], set[str]]] = {
 class PromptTemplates:
     """The words of one run; `skr_core.prompts.papers` has those of three papers.
 
-    A template is a `str.format` string: ``{question}`` and, but for `answer_directly`,
-    ``{references}`` must stand in it; a literal brace is doubled. Answers may also place
-    ``{demonstrations}``, `self_complete` ``{queries}`` and ``{limit}``; it and
-    `answer_with_references` what is ``{missing}`` and the ``{partial}`` answer, and the latter what
-    was ``{searched}``, each of which is empty or lines of its own. A template for answers that asks
-    neither for a verdict nor for a refusal leaves it to the model's own words whether the
-    references suffice.
+    A template is a `str.format` string: ``{question}`` and, but for `answer_directly` and
+    `decompose`, ``{references}`` must stand in it; a literal brace is doubled. Answers may also
+    place ``{demonstrations}``, `self_complete` ``{queries}``, and it and `decompose` ``{limit}``;
+    `self_complete` and `answer_with_references` what is ``{missing}`` and the ``{partial}`` answer,
+    and the latter what was ``{searched}``, each of which is empty or lines of its own. A template
+    for answers that asks neither for a verdict nor for a refusal leaves it to the model's own words
+    whether the references suffice.
 
     Attributes:
         answer_directly: Asks for an answer without references.
         answer_with_references: Asks for a verdict and an answer from references, or a refusal.
         answer_anyway: Asks for the best there is when every draft was a refusal.
         self_complete: Asks what to search next.
+        decompose: Asks for the parts of the question, before the first search.
 
     Raises:
         InputError: A placeholder is missing, or there is one that nothing can fill.
@@ -107,6 +112,7 @@ class PromptTemplates:
     answer_with_references: str = ANSWER_WITH_REFERENCES
     answer_anyway: str = ANSWER_ANYWAY
     self_complete: str = SELF_COMPLETE
+    decompose: str = DECOMPOSE
 
     def __post_init__(self) -> None:
         for each in fields(self):
@@ -196,6 +202,7 @@ def answer_with_references(
     queries: Sequence[str] = (),
     missing: str = "",
     partial: str = "",
+    metadata_keys: Sequence[str] = (),
 ) -> Prompt:
     """Ask for a verdict and a cited answer, or, in RaLLM's words, for the refusal sentence.
 
@@ -207,6 +214,7 @@ def answer_with_references(
         queries: What has been searched beside the question, so that nothing is asked twice.
         missing: What an earlier round found missing; may be empty.
         partial: What an earlier round could answer; may be empty.
+        metadata_keys: What of the references' metadata is shown.
 
     Example:
         >>> asked = answer_with_references("Where was she born?", [], queries=["her birthplace"])
@@ -216,7 +224,7 @@ def answer_with_references(
     further = [query for query in queries if query != question]
     text = templates.answer_with_references.format(
         question=question,
-        references=number_references(references),
+        references=number_references(references, metadata_keys),
         demonstrations="".join(map(demonstrate, demonstrations)),
         searched=f"\n{SEARCHED}\n{_bulleted(further)}\n" if further else "",
         missing=_part(MISSING, missing),
@@ -239,9 +247,11 @@ def answer_anyway(
     demonstrations: Sequence[Demonstration] = (),
     *,
     templates: PromptTemplates = DEFAULT_TEMPLATES,
+    metadata_keys: Sequence[str] = (),
 ) -> Prompt:
     """Ask for the best answer there is, from references or internal knowledge (W2R Figure 10)."""
-    return _prompt("answer_anyway", templates.answer_anyway, question, references, demonstrations)
+    template = templates.answer_anyway
+    return _prompt("answer_anyway", template, question, references, demonstrations, metadata_keys)
 
 
 def self_complete(
@@ -253,6 +263,7 @@ def self_complete(
     *,
     partial: str = "",
     templates: PromptTemplates = DEFAULT_TEMPLATES,
+    metadata_keys: Sequence[str] = (),
 ) -> Prompt:
     """Ask what to search next (RaLLM §5.2).
 
@@ -264,6 +275,7 @@ def self_complete(
         missing: What the reflection found missing; may be empty.
         partial: What the references do support of the answer; may be empty.
         templates: The words to ask in.
+        metadata_keys: What of the references' metadata is shown.
 
     Example:
         >>> asked = self_complete("Where was she born?", [], ["she"], missing="the birthplace")
@@ -272,13 +284,28 @@ def self_complete(
     """
     text = templates.self_complete.format(
         question=question,
-        references=number_references(references),
+        references=number_references(references, metadata_keys),
         queries=_bulleted(queries),
         limit=limit,
         missing=_part(MISSING, missing),
         partial=_part(PARTIAL, partial),
     )
     return Prompt("self_complete", text, question, tuple(references), queries=tuple(queries))
+
+
+def decompose(
+    question: str,
+    limit: int = MAX_QUERIES,
+    *,
+    templates: PromptTemplates = DEFAULT_TEMPLATES,
+) -> Prompt:
+    """Ask for the parts of a question that have to be looked up, before anything is searched.
+
+    Example:
+        >>> decompose("Which of the two is older?").text.endswith("Which of the two is older?")
+        True
+    """
+    return Prompt("decompose", templates.decompose.format(question=question, limit=limit), question)
 
 
 def _bulleted(queries: Sequence[str]) -> str:
@@ -297,10 +324,11 @@ def _prompt(
     question: str,
     references: Sequence[Reference],
     demonstrations: Sequence[Demonstration],
+    metadata_keys: Sequence[str] = (),
 ) -> Prompt:
     text = template.format(
         question=question,
-        references=number_references(references),
+        references=number_references(references, metadata_keys),
         demonstrations="".join(map(demonstrate, demonstrations)),
     )
     return Prompt(task, text, question, tuple(references), tuple(demonstrations))

@@ -106,6 +106,11 @@ class MarkerResolver:
         return "".join(self._parts).strip()
 
     @property
+    def cites(self) -> bool:
+        """Whether a marker so far names a reference."""
+        return bool(self._markers)
+
+    @property
     def markers(self) -> Sequence[tuple[int, int]]:
         """Place in the finished text and number of each marker that names a reference."""
         whole = "".join(self._parts)

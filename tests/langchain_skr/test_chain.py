@@ -258,6 +258,7 @@ def test_schemas_and_drawing() -> None:
     configurable = chain.config_schema().model_json_schema()["$defs"]["Configurable"]
     assert sorted(configurable["properties"]) == [
         "budget",
+        "decompose",
         "on_retriever_error",
         "reflector",
         "router",

@@ -55,6 +55,10 @@ class CostlyRouter:
 
 
 def cases() -> list[Case]:
+    uncited = {
+        "answer_with_references": ["SUFFICIENT\nParis."],
+        "answer_anyway": ["Perhaps Paris."],
+    }
     known = Decision(False, usage=Usage(10, 1, 2))
     single = Decision(True, max_rounds=1)
     two_calls = Budget(max_calls=2)
@@ -102,6 +106,7 @@ def cases() -> list[Case]:
             router=CostlyRouter(single),
             id="decision",
         ),
+        Case("uncited", ScriptedModel(uncited), 2, "Perhaps Paris."),
         Case("max_calls", refusing("one"), 1, REFUSAL, budget=Budget(max_calls=1)),
         Case("max_calls", refusing("one"), 2, "Perhaps Paris.", budget=two_calls, id="anyway"),
         Case("max_calls", refusing("one", "two"), 3, REFUSAL, budget=Budget(max_calls=3), id="3"),

@@ -93,7 +93,7 @@ def test_the_next_round_is_told_what_was_missing_and_what_was_searched(invoke: I
 @both
 def test_a_cited_half_answer_is_kept_and_served(invoke: Invoke):
     """A later round that refuses, and an uncited one behind it, do not push it out."""
-    model = model_of(HALF, f"INSUFFICIENT\n{REFUSAL}.\nSearch: three", UNCITED)
+    model = model_of(HALF, f"INSUFFICIENT\n{REFUSAL}.\nSearch: three", "Paris, surely.")
     output = invoke(graph_of(model, searchable("one", "two", "three")))
     assert [each["draft"] for each in output["rounds"]] == [
         "France has a capital [1].",
@@ -107,7 +107,18 @@ def test_a_cited_half_answer_is_kept_and_served(invoke: Invoke):
 
 
 @both
-@pytest.mark.parametrize("draft", [UNCITED, "Paris, surely.", "SUFFICIENT\nParis [7]."])
+@pytest.mark.parametrize("draft", [UNCITED, "SUFFICIENT\nParis [7]."])
+def test_an_answer_said_to_suffice_that_cites_nothing_given_is_marked(draft: str, invoke: Invoke):
+    """The model would say so again; what it said is no answer from the references."""
+    output = invoke(graph_of(model_of(draft, queries=["one", "two"])))
+    assert (output["stop_reason"], len(output["rounds"])) == ("uncited", 1)
+    assert not output["rounds"][0]["reflection"]["sufficient"]
+    assert output["answer"].startswith("Paris")
+    assert (output["grounded"], output["citations"]) == (False, [])
+
+
+@both
+@pytest.mark.parametrize("draft", ["Paris, surely.", "Paris [7]."])
 def test_an_answer_that_cites_nothing_given_is_searched_further(draft: str, invoke: Invoke):
     model = model_of(draft, queries=["one", "two"])
     output = invoke(graph_of(model))
@@ -120,7 +131,7 @@ def test_an_answer_that_cites_nothing_given_is_searched_further(draft: str, invo
 
 @both
 def test_an_uncited_answer_that_is_cited_later_suffices(invoke: Invoke):
-    output = invoke(graph_of(model_of(UNCITED, CITED, queries=["one"])))
+    output = invoke(graph_of(model_of("Paris, surely.", CITED, queries=["one"])))
     assert (output["answer"], output["stop_reason"]) == ("Paris is the capital [1].", "sufficient")
     assert output["grounded"] is True
 
@@ -188,7 +199,7 @@ def test_what_is_answered_where_nothing_sufficed(
     options = {"budget": Budget(max_rounds=1), "when_insufficient": when}
     output = invoke(graph_of(model, **options))
     assert (output["answer"], output["grounded"]) == (answer, grounded)
-    assert output["stop_reason"] == "max_rounds"
+    assert output["stop_reason"] == ("uncited" if draft == UNCITED else "max_rounds")
     assert tasks(model) == ["answer_with_references", "answer_anyway"][: 1 + last]
 
 
@@ -284,12 +295,42 @@ def test_what_does_not_suffice_is_not_streamed_before_the_end(draft: str, stream
 
 
 @both_streams
-def test_an_uncited_answer_of_the_last_round_is_shown_once(stream: Stream):
-    told = stream(graph_of(model_of(UNCITED), budget=Budget(max_rounds=1)))
+@pytest.mark.parametrize("rounds", [1, 3])
+def test_an_uncited_answer_is_shown_once_and_not_taken_back(rounds: int, stream: Stream):
+    told = stream(graph_of(model_of(UNCITED, CITED), budget=Budget(max_rounds=rounds)))
     kinds = [event["type"] for event in told]
     assert "retract" not in kinds
     assert "".join(each["text"] for each in told if each["type"] == "token") == "Paris, surely."
     assert told[-1]["answer"] == "Paris, surely."
+
+
+@both_streams
+@pytest.mark.parametrize(
+    ("drafts", "options"),
+    [
+        ([UNCITED], {"when_insufficient": "refuse"}),
+        ([UNCITED], {"when_insufficient": "own_knowledge"}),
+    ],
+    ids=["refuse", "own_knowledge"],
+)
+def test_an_uncited_answer_is_held_where_another_is_served_in_its_place(
+    drafts: list[str], options: dict[str, Any], stream: Stream
+):
+    told = stream(graph_of(model_of(*drafts), **options))
+    assert "retract" not in [event["type"] for event in told]
+    tokens = "".join(each["text"] for each in told if each["type"] == "token")
+    assert tokens == told[-1]["answer"] != "Paris, surely."
+
+
+@both_streams
+def test_a_held_answer_is_shown_from_its_first_citation_on(stream: Stream):
+    graph = graph_of(
+        model_of(HALF, "SUFFICIENT\nIt is Paris [1]. It lies on the Seine."),
+        when_insufficient="refuse",
+    )
+    tokens = [each["text"] for each in stream(graph) if each["type"] == "token"]
+    assert tokens[0].startswith("It is Paris [1]")
+    assert len(tokens) > 1
 
 
 # Searches that find nothing, or fail

@@ -23,6 +23,7 @@ def test_the_defaults_are_the_constants() -> None:
         "answer_with_references": prompts.ANSWER_WITH_REFERENCES,
         "answer_anyway": prompts.ANSWER_ANYWAY,
         "self_complete": prompts.SELF_COMPLETE,
+        "decompose": prompts.DECOMPOSE,
     }
 
 
