@@ -1,8 +1,7 @@
 """The graph inside a graph of one's own: as a node where keys are shared, or called by a node."""
 
-from typing import TypedDict
-
 from langgraph.graph import END, START, StateGraph
+from typing_extensions import TypedDict
 
 from langchain_skr import create_skr_graph
 from skr_core.testing import MappingRetriever

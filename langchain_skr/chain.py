@@ -13,7 +13,7 @@ from langchain_core.runnables.utils import ConfigurableFieldSpec
 
 from langchain_skr.graph import create_skr_graph
 from skr_core.errors import InputError
-from skr_graphs import CompiledGraph, SKRContext
+from skr_graphs import CompiledGraph, SKRContext, SKRInput
 
 Asked = str | Mapping[str, Any]
 """A question, or a mapping that has one under ``question``."""
@@ -45,8 +45,8 @@ class SKRChain(Runnable[Asked, str]):
 
     @property
     def InputType(self) -> type[Asked]:
-        """A question, or a mapping that has one."""
-        return Asked  # type: ignore[return-value]  # a union is no class
+        """A question, or a mapping that has one; a schema tells under which key."""
+        return str | SKRInput  # type: ignore[return-value]  # a union is no class
 
     @property
     def OutputType(self) -> type[str]:

@@ -52,7 +52,7 @@ def as_node(step: Step, settings: SettingsOfRuns) -> Runnable[Any, Plain]:
         step: The flow.
         settings: Of the graph.
     """
-    return _Node(step, settings)
+    return FlowNode(step.__name__, lambda state: step(state, _step_context(settings)))
 
 
 def as_edge(edge: Edge) -> Runnable[Any, str | list[Send]]:
@@ -76,22 +76,31 @@ class _Edge(Runnable[Any, str | list[Send]]):
         return self._edge(input)
 
 
-class _Node(Runnable[Any, Plain]):
-    def __init__(self, step: Step, settings: SettingsOfRuns) -> None:
-        self.name = step.__name__
-        self._step = step
-        self._settings = settings
+class FlowNode(Runnable[Any, Plain]):
+    """A flow from a state to an update, in both colours.
+
+    Args:
+        name: Of the node.
+        flow: Makes the flow of a state.
+    """
+
+    def __init__(self, name: str, flow: Callable[[Any], Flow[Plain]]) -> None:
+        self.name = name
+        self._flow = flow
 
     def invoke(self, input: Any, config: RunnableConfig | None = None, **_: Any) -> Plain:
+        """The update of this state."""
         return run(self._flow(input))
 
     async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **_: Any) -> Plain:
+        """The same, awaited."""
         return await arun(self._flow(input))
 
-    def _flow(self, state: Any) -> Flow[Plain]:
-        runtime: Runtime[Any] = get_runtime(SKRContext)
-        context = runtime.context
-        said = context.stream if isinstance(context, SKRContext) else None
-        stream = messages_are_streamed() if said is None else said
-        settings = self._settings.of(context)
-        return self._step(state, StepContext(settings, runtime.stream_writer, stream))
+
+def _step_context(settings: SettingsOfRuns) -> StepContext:
+    """Of the run that LangGraph is in."""
+    runtime: Runtime[Any] = get_runtime(SKRContext)
+    context = runtime.context
+    said = context.stream if isinstance(context, SKRContext) else None
+    stream = messages_are_streamed() if said is None else said
+    return StepContext(settings.of(context), runtime.stream_writer, stream)

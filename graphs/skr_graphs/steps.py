@@ -22,6 +22,7 @@ from skr_core.replies.queries import not_asked
 from skr_core.replies.refusal import is_refusal
 from skr_core.replies.reply import Reply, read_reply
 from skr_core.replies.thoughts import strip_thoughts
+from skr_core.settings import Settings
 from skr_core.types import Decision, Generation, Reference
 from skr_graphs import events
 from skr_graphs.fitting import ask_with_fitting
@@ -35,7 +36,7 @@ def route(state: SKRState, step: StepContext) -> Flow[Plain]:
     """Decide whether to retrieve, and begin the state anew."""
     question = checked_question(state.get("question", ""))
     started_at = time.time()
-    decision = yield from decide(question, step)
+    decision = yield from decide(question, step.settings)
     plain = to_plain(decision)
     step.write(events.route(plain))
     begun: SKRState = {
@@ -74,9 +75,8 @@ def decompose(state: SKRState, step: StepContext) -> Flow[Plain]:
     return {"queries": [question, *parts], "usage": usage, "stop_reason": stop_reason}
 
 
-def decide(question: str, step: StepContext) -> Flow[Decision]:
+def decide(question: str, settings: Settings) -> Flow[Decision]:
     """Ask the router; one that looks at the direct answer gets the one this system gives."""
-    settings = step.settings
     router = settings.router
     if not (isinstance(router, DraftRouter) and router.drafts):
         return (yield from call(router.decide, router.adecide, question))

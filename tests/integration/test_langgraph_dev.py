@@ -1,7 +1,8 @@
-"""``langgraph dev`` serves the graph of ``langgraph.json``; its client streams a run."""
+"""``langgraph dev`` serves the graphs of both ``langgraph.json``; its client streams a run."""
 
 from __future__ import annotations
 
+import json
 import os
 import socket
 import subprocess
@@ -20,6 +21,7 @@ sdk = pytest.importorskip("langgraph_sdk", reason="the extra `server` is not ins
 pytestmark = pytest.mark.integration
 
 ROOT = Path(__file__).resolve().parents[2]
+CONFIGS = [ROOT / "langgraph.json", ROOT / "examples" / "langgraph.json"]
 COMMAND = Path(sys.executable).with_name("langgraph")
 INPUT = {"question": QUESTION}
 PATIENCE_S = 60
@@ -32,14 +34,17 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    log = tmp_path_factory.mktemp("server") / "log"
+    folder = tmp_path_factory.mktemp("server")
+    log, config = folder / "log", folder / "langgraph.json"
+    graphs = {name: place for path in CONFIGS for name, place in graphs_of(path)}
+    config.write_text(json.dumps({"dependencies": [str(ROOT)], "graphs": graphs}))
     url = f"http://127.0.0.1:{port}"
     here = {key: value for key, value in os.environ.items() if not key.startswith("SKR_")}
     paths = [str(ROOT), str(ROOT / "graphs"), here.get("PYTHONPATH", "")]
     with log.open("w") as output:
         process = subprocess.Popen(
             [COMMAND, "dev", "--no-browser", "--no-reload", "--port", str(port)],
-            cwd=ROOT,
+            cwd=folder,
             env={**here, "PYTHONPATH": os.pathsep.join(paths), "LANGSMITH_TRACING": "false"},
             stdout=output,
             stderr=subprocess.STDOUT,
@@ -53,6 +58,12 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
             process.wait(20)
 
 
+def graphs_of(config: Path) -> Iterator[tuple[str, str]]:
+    """Names and absolute places: one server for all."""
+    for name, place in json.loads(config.read_text())["graphs"].items():
+        yield name, str(config.parent / place)
+
+
 def wait_for(url: str, process: subprocess.Popen[bytes], log: Path) -> None:
     until = time.monotonic() + PATIENCE_S
     while time.monotonic() < until and process.poll() is None:
@@ -62,6 +73,12 @@ def wait_for(url: str, process: subprocess.Popen[bytes], log: Path) -> None:
         except OSError:
             time.sleep(0.2)
     pytest.fail(f"the server did not start:\n{log.read_text()[-2000:]}")
+
+
+def schemas_of(client: Any, graph: str) -> dict[str, Any]:
+    (assistant,) = client.assistants.search(graph_id=graph)
+    schemas: dict[str, Any] = client.assistants.get_schemas(assistant["assistant_id"])
+    return schemas
 
 
 def check(parts: list[Any]) -> None:
@@ -89,14 +106,24 @@ async def test_a_streamed_run_awaited(server: str) -> None:
 
 def test_a_context_in_json_and_its_schema(server: str) -> None:
     with sdk.get_sync_client(url=server) as client:
-        (assistant,) = client.assistants.search()
-        schemas = client.assistants.get_schemas(assistant["assistant_id"])
+        schemas = schemas_of(client, "skr")
+        assert schemas["input_schema"]["required"] == ["question"]
+        assert schemas["output_schema"]["properties"]["grounded"]["type"] == "boolean"
         fields = schemas["context_schema"]["properties"]
         assert {"budget", "when_insufficient"} <= set(fields)
         assert not {"model", "retriever", "router"} & set(fields)
         context = {"budget": {"max_rounds": 1}, "when_insufficient": "refuse"}
         output = client.runs.wait(None, "skr", input=INPUT, context=context)
         assert len(output["rounds"]) == 1
+
+
+def test_a_graph_of_ones_own(server: str) -> None:
+    with sdk.get_sync_client(url=server) as client:
+        schemas = schemas_of(client, "own")
+        assert {"question", "decision"} <= set(schemas["output_schema"]["properties"])
+        state = client.runs.wait(None, "own", input={"question": "Where was the designer born?"})
+        assert state["answer"] == "She was born in Port Elm [2]."
+        assert state["reflection"]["sufficient"]
 
 
 def test_a_thread_keeps_its_rounds(server: str) -> None:

@@ -1,0 +1,242 @@
+"""Nodes for a graph of one's own: decide whether to retrieve, judge an answer, name new queries.
+
+Each is a runnable from a state to an update, in both colours. The state is the caller's: a typed
+dict, a dataclass or a pydantic model. `StateKeys` says under which of its keys things stand.
+
+Example:
+    >>> from langgraph.graph import START, StateGraph
+    >>> from skr_core.routers import AlwaysRetrieve
+    >>> from typing_extensions import TypedDict
+    >>> class Mine(TypedDict, total=False):
+    ...     question: str
+    ...     decision: dict
+    >>> builder = StateGraph(Mine)
+    >>> _ = builder.add_node("route", create_route_node(AlwaysRetrieve()))
+    >>> _ = builder.add_edge(START, "route")
+    >>> builder.compile().invoke({"question": "Who?"})["decision"]["retrieve"]
+    True
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from langchain_core.documents import Document
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
+from langchain_core.runnables import Runnable
+
+from skr_core import answering
+from skr_core.errors import InputError
+from skr_core.flow import Flow, call
+from skr_core.plain import from_plain, to_plain
+from skr_core.ports import LanguageModel, Reflector, Router
+from skr_core.prompts.templates import DEFAULT_TEMPLATES, PromptTemplates, checked_question
+from skr_core.references.foreign import foreign_reference
+from skr_core.reflectors.refusal import RefusalReflector
+from skr_core.settings import Settings, as_router
+from skr_core.types import Demonstration, Reference
+from skr_graphs import steps
+from skr_graphs.node import FlowNode
+from skr_graphs.state import Plain
+
+
+@dataclass(frozen=True)
+class StateKeys:
+    """Under which keys of the state the nodes read and write.
+
+    Attributes:
+        question: Read by all: a text, or messages, whose latest human one is the question.
+        decision: Written by the route node: a `Decision`, plain.
+        references: Read: LangChain documents, texts, or `Reference` objects, plain or not.
+        answer: Read: a text, or messages, whose latest of the model is the answer.
+        reflection: Written by the reflect node, read by the follow-up node: a `Reflection`, plain.
+        queries: Written by the follow-up node: what to search next.
+        asked: Read and written by it: every query so far, the question first.
+    """
+
+    question: str = "question"
+    decision: str = "decision"
+    references: str = "references"
+    answer: str = "answer"
+    reflection: str = "reflection"
+    queries: str = "queries"
+    asked: str = "asked"
+
+
+def create_route_node(
+    router: Router | str | Path | None,
+    *,
+    model: LanguageModel | None = None,
+    demonstrations: Sequence[Demonstration] = (),
+    templates: PromptTemplates = DEFAULT_TEMPLATES,
+    keys: StateKeys = StateKeys(),
+) -> Runnable[Any, Plain]:
+    """Make the node that decides whether a question needs retrieval.
+
+    Args:
+        router: Decides; or the folder of a saved one. None retrieves always.
+        model: The one that answers. A router that looks at the direct answer asks it for that, and
+            leaves it in the decision's ``draft``; others need none.
+        demonstrations: Worked examples for the direct answer.
+        templates: The words that ask for it.
+        keys: Of the state.
+
+    Returns:
+        A node: the question in, ``{"decision": {"retrieve": bool, ...}}`` out, which is a
+        `Decision` as plain values, so that every checkpointer holds it.
+
+    Raises:
+        InputError: The router is none; while running: there is no question, or the router needs a
+            model and has none.
+        StampMismatch: The folder's router was made for another model.
+
+    Example:
+        >>> from skr_core.routers import NeverRetrieve
+        >>> node = create_route_node(NeverRetrieve())
+        >>> node.invoke({"question": "Capital of France?"})["decision"]["reason"]
+        'no question is retrieved for'
+    """
+    chosen = as_router(router, model)
+    system: Settings | None = None
+    if model is not None:
+        system = Settings.of(
+            model, router=chosen, demonstrations=demonstrations, templates=templates
+        )
+
+    def route(state: Any) -> Flow[Plain]:
+        question = _question(state, keys)
+        if system is None:
+            decision = yield from call(chosen.decide, chosen.adecide, question)
+        else:
+            decision = yield from steps.decide(question, system)
+        return {keys.decision: to_plain(decision)}
+
+    return FlowNode("route", route)
+
+
+def create_reflect_node(
+    reflector: Reflector = RefusalReflector(), *, keys: StateKeys = StateKeys()
+) -> Runnable[Any, Plain]:
+    """Make the node that judges whether the references suffice for an answer.
+
+    Args:
+        reflector: Judges; by default, without a call, an answer suffices that cites a reference
+            as [n] and does not refuse. `skr_core.reflectors.JudgeReflector` asks a model.
+        keys: Of the state.
+
+    Returns:
+        A node: question, references and answer in, ``{"reflection": {"sufficient": bool, ...}}``
+        out, which is a `Reflection` as plain values.
+
+    Raises:
+        InputError: While running: there is no question, or something is no reference.
+        ModelError: While running: the judge failed.
+
+    Example:
+        >>> state = {"question": "Capital?", "references": ["It is Paris."], "answer": "Paris [1]."}
+        >>> create_reflect_node().invoke(state)["reflection"]["sufficient"]
+        True
+    """
+
+    def reflect(state: Any) -> Flow[Plain]:
+        reflection = yield from call(
+            reflector.reflect,
+            reflector.areflect,
+            _question(state, keys),
+            _references(state, keys),
+            _text(_value(state, keys.answer), AIMessage),
+        )
+        return {keys.reflection: to_plain(reflection)}
+
+    return FlowNode("reflect", reflect)
+
+
+def create_follow_up_node(
+    model: LanguageModel,
+    *,
+    templates: PromptTemplates = DEFAULT_TEMPLATES,
+    keys: StateKeys = StateKeys(),
+) -> Runnable[Any, Plain]:
+    """Make the node that asks a model what to search next.
+
+    Args:
+        model: Names the queries.
+        templates: The words that ask for them, `PromptTemplates.self_complete`.
+        keys: Of the state.
+
+    Returns:
+        A node: question, references, answer, reflection and what was asked in, ``{"queries":
+        [...], "asked": [...]}`` out. No query means that nothing new was named: end there. Count
+        rounds in an edge of yours, for a model may name new queries for ever.
+
+    Raises:
+        InputError: While running: there is no question, or something is no reference.
+        ModelError: While running: the model failed.
+
+    Example:
+        >>> from skr_core.testing import ScriptedModel
+        >>> node = create_follow_up_node(ScriptedModel(["birthplace of Ada Quill"]))
+        >>> node.invoke({"question": "Where was the designer born?", "references": []})
+        {'queries': ['birthplace of Ada Quill'], 'asked': ['Where was the designer born?', \
+'birthplace of Ada Quill']}
+    """
+
+    def follow_up(state: Any) -> Flow[Plain]:
+        question = _question(state, keys)
+        asked = list(_value(state, keys.asked) or [question])
+        reflection = _value(state, keys.reflection) or {}
+        queries, _ = yield from answering.self_complete(
+            model,
+            question,
+            _references(state, keys),
+            asked,
+            missing=reflection.get("missing", ""),
+            partial=_text(_value(state, keys.answer), AIMessage),
+            templates=templates,
+        )
+        return {keys.queries: list(queries), keys.asked: [*asked, *queries]}
+
+    return FlowNode("follow_up", follow_up)
+
+
+def _value(state: Any, key: str) -> Any:
+    """What stands under a key; None where nothing does."""
+    return state.get(key) if isinstance(state, Mapping) else getattr(state, key, None)
+
+
+def _question(state: Any, keys: StateKeys) -> str:
+    question = _text(_value(state, keys.question), HumanMessage)
+    if not question.strip():
+        raise InputError(f"the state has no question under {keys.question!r}: see StateKeys")
+    return checked_question(question)
+
+
+def _text(value: Any, speaker: type[BaseMessage]) -> str:
+    """A text as it is; of messages, the latest of this speaker."""
+    if isinstance(value, str):
+        return value
+    said = [each.text for each in value or () if isinstance(each, speaker)]
+    return str(said[-1]) if said else ""
+
+
+def _references(state: Any, keys: StateKeys) -> list[Reference]:
+    return [_reference(each) for each in _value(state, keys.references) or ()]
+
+
+def _reference(found: object) -> Reference:
+    if isinstance(found, Reference):
+        return found
+    if isinstance(found, str):
+        return Reference.of(found)
+    if isinstance(found, Mapping):
+        return from_plain(Reference, found)
+    if isinstance(found, Document):
+        about = found.metadata
+        title = about.get("title") or about.get("source")
+        return foreign_reference(
+            found.page_content, title=title, score=about.get("score"), metadata=about
+        )
+    raise InputError(f"a reference is wanted, not {type(found).__name__}: give documents or texts")
