@@ -9,22 +9,25 @@ from langchain_skr.adapters import (
     as_retriever,
     to_document,
 )
-from langchain_skr.chain import SKRChain, create_skr_chain
+from langchain_skr.chain import SKRChain, SKRSourcesChain, create_skr_chain
 from langchain_skr.collecting import acollect, collect
 from langchain_skr.graph import create_skr_graph
 from langchain_skr.models import load_model
 from langchain_skr.retriever import SKRRetriever
+from langchain_skr.sources import AnswerWithSources
 from langchain_skr.tool import create_skr_tool
 
 if TYPE_CHECKING:
     from langchain_skr.middleware import SKRMiddleware
 
 __all__ = [
+    "AnswerWithSources",
     "LangChainModel",
     "LangChainRetriever",
     "SKRChain",
     "SKRMiddleware",
     "SKRRetriever",
+    "SKRSourcesChain",
     "acollect",
     "as_language_model",
     "as_retriever",

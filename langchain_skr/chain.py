@@ -4,19 +4,26 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import aclosing, closing
-from typing import Any
+from typing import Any, Literal, TypeVar, overload
 
 from langchain_core.runnables import Runnable, RunnableConfig
 from langchain_core.runnables.config import ensure_config
 from langchain_core.runnables.graph import Graph
 from langchain_core.runnables.utils import ConfigurableFieldSpec
 
+from langchain_skr.adapters import to_document
 from langchain_skr.graph import create_skr_graph
+from langchain_skr.sources import AnswerWithSources, SourcesChunk
 from skr_core.errors import InputError
+from skr_core.plain import from_plain
+from skr_core.types import Reference
 from skr_graphs import CompiledGraph, SKRContext, SKRInput
+from skr_graphs.sources import StreamedSources
 
 Asked = str | Mapping[str, Any]
-"""A question, or a mapping that has one under ``question``."""
+"""A question, or a mapping that has one under ``question`` or ``input``."""
+
+Given = TypeVar("Given")
 
 CONFIGURABLE = {
     "router": "Decides whether to retrieve.",
@@ -29,14 +36,14 @@ CONFIGURABLE = {
 """What a run's config may replace; models and retrievers have ``configurable_fields`` for it."""
 
 
-class SKRChain(Runnable[Asked, str]):
-    """From a question to its answer's text; made by `create_skr_chain`.
+class GraphChain(Runnable[Asked, Given]):
+    """What both chains share: the graph, what a run may replace of it, and what is asked.
 
     The graph's run is the chain's own in traces: callbacks, tags, metadata and the run name of a
     config are the graph's.
 
     Attributes:
-        graph: The compiled graph, for those who want more than the text.
+        graph: The compiled graph, for those who want more.
     """
 
     def __init__(self, graph: CompiledGraph) -> None:
@@ -49,11 +56,6 @@ class SKRChain(Runnable[Asked, str]):
         return str | SKRInput  # type: ignore[return-value]  # a union is no class
 
     @property
-    def OutputType(self) -> type[str]:
-        """The answer's text."""
-        return str
-
-    @property
     def config_specs(self) -> list[ConfigurableFieldSpec]:
         """What ``with_config(configurable=...)`` may replace for a run."""
         return [
@@ -64,6 +66,15 @@ class SKRChain(Runnable[Asked, str]):
     def get_graph(self, config: RunnableConfig | None = None) -> Graph:
         """The state machine, for drawing."""
         return self.graph.get_graph(config)
+
+
+class SKRChain(GraphChain[str]):
+    """From a question to its answer's text; made by `create_skr_chain`."""
+
+    @property
+    def OutputType(self) -> type[str]:
+        """The answer's text."""
+        return str
 
     def invoke(self, input: Asked, config: RunnableConfig | None = None, **_: Any) -> str:
         """Answer a question, given as text or as ``{"question": text}``."""
@@ -99,19 +110,130 @@ class SKRChain(Runnable[Asked, str]):
                     yield event["text"]
 
 
-def create_skr_chain(model: object, retriever: object, **options: Any) -> SKRChain:
+class SKRSourcesChain(GraphChain[AnswerWithSources]):
+    """From a question to its answer with sources; made with ``return_sources=True``.
+
+    What it was asked with is in the output too, as in that of LangChain's
+    ``create_retrieval_chain``.
+    """
+
+    @property
+    def OutputType(self) -> type[AnswerWithSources]:
+        """The answer and its sources."""
+        return AnswerWithSources
+
+    def invoke(
+        self, input: Asked, config: RunnableConfig | None = None, **_: Any
+    ) -> AnswerWithSources:
+        """Answer a question, given as text or as ``{"question": text}``."""
+        output = self.graph.invoke(_input(input), config, context=_context(config))
+        return _with_sources(input, output)
+
+    async def ainvoke(
+        self, input: Asked, config: RunnableConfig | None = None, **_: Any
+    ) -> AnswerWithSources:
+        """The same, awaited."""
+        output = await self.graph.ainvoke(_input(input), config, context=_context(config))
+        return _with_sources(input, output)
+
+    def stream(self, input: Asked, config: RunnableConfig | None = None, **_: Any) -> Iterator[Any]:
+        """Yield the input, the context, the final answer's tokens, then what is known at the end.
+
+        The pieces are `SourcesChunk`: they add up to what `invoke` gives.
+        """
+        pieces = _Pieces(input)
+        yield pieces.asked
+        events: Any = self.graph.stream(**self._streamed(input, config))
+        with closing(events):
+            for mode, event in events:
+                if piece := pieces.take(mode, event):
+                    yield piece
+        yield pieces.rest()
+
+    async def astream(
+        self, input: Asked, config: RunnableConfig | None = None, **_: Any
+    ) -> AsyncIterator[Any]:
+        """The same, awaited."""
+        pieces = _Pieces(input)
+        yield pieces.asked
+        events: Any = self.graph.astream(**self._streamed(input, config))
+        async with aclosing(events):
+            async for mode, event in events:
+                if piece := pieces.take(mode, event):
+                    yield piece
+        yield pieces.rest()
+
+    def _streamed(self, input: Asked, config: RunnableConfig | None) -> dict[str, Any]:
+        return {
+            "input": _input(input),
+            "config": config,
+            "context": _context(config, stream=True),
+            "stream_mode": ["custom", "values"],
+        }
+
+
+class _Pieces:
+    """Makes the pieces of an answer with sources of what the graph tells while it runs."""
+
+    def __init__(self, asked: Asked) -> None:
+        self.asked = SourcesChunk(_echoed(asked))
+        self._so_far = SourcesChunk()
+        self._sources = StreamedSources()
+        self._output: Any = {}
+
+    def take(self, mode: str, event: Any) -> SourcesChunk | None:
+        """The piece that an event makes, where it makes one."""
+        if mode == "values":
+            self._output = event
+            return None
+        piece: dict[str, Any] | None = None
+        if event["type"] == "token":
+            piece = {"answer": event["text"]}
+        elif event["type"] == "retract":
+            piece = {"retract": True}
+        elif (references := self._sources.take(event)) is not None:
+            piece = {"context": [to_document(reference) for reference in references]}
+        if piece is None:
+            return None
+        self._so_far += SourcesChunk(piece)
+        return SourcesChunk(piece)
+
+    def rest(self) -> SourcesChunk:
+        """What was not told yet."""
+        whole = _with_sources(self.asked, self._output)
+        told = self.asked.keys() | self._so_far.keys()
+        return SourcesChunk({key: value for key, value in whole.items() if key not in told})
+
+
+@overload
+def create_skr_chain(
+    model: object, retriever: object, *, return_sources: Literal[False] = False, **options: Any
+) -> SKRChain: ...
+
+
+@overload
+def create_skr_chain(
+    model: object, retriever: object, *, return_sources: Literal[True], **options: Any
+) -> SKRSourcesChain: ...
+
+
+def create_skr_chain(
+    model: object, retriever: object, *, return_sources: bool = False, **options: Any
+) -> SKRChain | SKRSourcesChain:
     """Make a chain that retrieves only when needed and until the references suffice.
 
     Args:
         model: As for `create_skr_graph`.
         retriever: As for `create_skr_graph`.
+        return_sources: Give the answer with its sources, see `AnswerWithSources`, in place of its
+            text.
         **options: The other options of `create_skr_graph`, ``review_queries`` excepted.
 
     Returns:
-        A runnable: a string or ``{"question": str}`` in, the answer's text out. ``stream`` yields
-        the final answer's tokens alone. ``with_config(configurable={"router": ...})`` replaces the
-        router of a run; ``reflector``, ``budget`` and
-        ``when_insufficient`` too.
+        A runnable: a string or ``{"question": str}`` in, the answer's text out, or with
+        `return_sources` a dict. ``stream`` yields the final answer's tokens alone, or pieces of
+        the dict that add up to it. ``with_config(configurable={"router": ...})`` replaces the
+        router of a run; ``reflector``, ``budget`` and ``when_insufficient`` too.
 
     Raises:
         InputError: The model or the retriever is not usable, or ``review_queries`` is asked for.
@@ -120,25 +242,43 @@ def create_skr_chain(model: object, retriever: object, **options: Any) -> SKRCha
         >>> from langchain_core.language_models import FakeListChatModel
         >>> from langchain_core.documents import Document
         >>> from langchain_core.runnables import RunnableLambda
-        >>> chain = create_skr_chain(
-        ...     FakeListChatModel(responses=["Paris [1]."]),
-        ...     RunnableLambda(lambda query: [Document("Paris is the capital of France.")]),
-        ... )
-        >>> chain.invoke("What is the capital of France?")
+        >>> model = FakeListChatModel(responses=["Paris [1]."])
+        >>> search = RunnableLambda(lambda query: [Document("Paris is the capital of France.")])
+        >>> create_skr_chain(model, search).invoke("What is the capital of France?")
         'Paris [1].'
+        >>> chain = create_skr_chain(model, search, return_sources=True)
+        >>> answer = chain.invoke("What is the capital of France?")
+        >>> answer["answer"], answer["context"][0].page_content, answer["grounded"]
+        ('Paris [1].', 'Paris is the capital of France.', True)
     """
     if options.get("review_queries"):
         raise InputError(
             "a chain cannot stop for a person: use create_skr_graph for review_queries"
         )
-    return SKRChain(create_skr_graph(model, retriever, **options))
+    graph = create_skr_graph(model, retriever, **options)
+    return SKRSourcesChain(graph) if return_sources else SKRChain(graph)
 
 
-def _input(question: Asked) -> Any:
-    if isinstance(question, str):
-        return {"question": question}
-    if isinstance(question, Mapping) and isinstance(question.get("question"), str):
-        return {"question": question["question"]}
+def _with_sources(asked: Asked, output: Any) -> AnswerWithSources:
+    """The graph's output, with what it was asked with."""
+    told = {key: output[key] for key in ("answer", "citations", "stop_reason", "grounded")}
+    context = [to_document(from_plain(Reference, each)) for each in output["references"]]
+    whole: Any = {**_echoed(asked), "context": context, **told}
+    answer: AnswerWithSources = whole
+    return answer
+
+
+def _echoed(asked: Asked) -> dict[str, Any]:
+    return {"question": asked} if isinstance(asked, str) else dict(asked)
+
+
+def _input(asked: Asked) -> Any:
+    if isinstance(asked, str):
+        return {"question": asked}
+    if isinstance(asked, Mapping):
+        question = asked.get("question", asked.get("input"))  # as create_retrieval_chain calls it
+        if isinstance(question, str):
+            return {"question": question}
     raise InputError('the chain takes a string or {"question": a string}')
 
 

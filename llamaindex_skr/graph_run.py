@@ -14,14 +14,15 @@ Example:
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Generator
+from collections.abc import AsyncGenerator, Generator, Sequence
 from contextlib import aclosing, closing
 from typing import TYPE_CHECKING, Any
 
 from llama_index.core.instrumentation.span import active_span_id
 
 from llamaindex_skr.events import tell
-from skr_core.types import Answer
+from skr_core.types import Answer, Reference
+from skr_graphs.sources import StreamedSources
 
 if TYPE_CHECKING:
     from skr_graphs import CompiledGraph, SKRContext, SKROutput
@@ -38,6 +39,9 @@ class GraphRun:
         graph: A compiled self-completion graph.
         question: The user's.
         context: What differs from the graph's own.
+
+    Attributes:
+        references: What the tokens that come now may cite.
     """
 
     def __init__(
@@ -47,6 +51,8 @@ class GraphRun:
         self._asked: dict[str, Any] = {"input": {"question": question}, "context": context}
         self._span_id = active_span_id.get()
         self._output: SKROutput | None = None
+        self._sources = StreamedSources()
+        self.references: Sequence[Reference] = ()
 
     @property
     def answer(self) -> Answer:
@@ -90,4 +96,6 @@ class GraphRun:
             return str(chunk["text"])
         else:
             tell(chunk, self._span_id)
+            references = self._sources.take(chunk)
+            self.references = self.references if references is None else references
         return ""

@@ -2,14 +2,14 @@
 
 A streamed response is made when the answer's first token is there, so everything before it, and
 whatever fails in it, happens inside ``query``, as with LlamaIndex's own engines. Its
-``source_nodes``, ``metadata`` and ``response_txt`` are filled when the stream ends: the text is the
-final answer's, also where a draft that turned out to be a refusal was streamed before it, as may
-happen with templates that ask for no verdict.
+``source_nodes`` are those that the streamed draft was given; its ``metadata`` and ``response_txt``
+are filled when the stream ends. The text and the nodes are then the final answer's, also where a
+draft that was taken back was streamed before it.
 """
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Generator
+from collections.abc import AsyncGenerator, Generator, Sequence
 from contextlib import aclosing, closing
 from typing import Any
 from weakref import ref
@@ -24,7 +24,7 @@ from llama_index.core.schema import NodeWithScore
 from llamaindex_skr.adapters import to_node
 from llamaindex_skr.graph_run import GraphRun
 from skr_core.plain import to_plain
-from skr_core.types import Answer
+from skr_core.types import Answer, Reference
 
 UNREAD = "(a stream that was not read: await response.get_response())"
 """What an awaited stream says as a string before it is read: an empty one would say nothing."""
@@ -86,14 +86,14 @@ def to_response(answer: Answer) -> Response:
         >>> to_response(known).metadata["stop_reason"]
         'known'
     """
-    return Response(answer.text, _nodes(answer), _metadata(answer))
+    return Response(answer.text, _nodes(answer.references), _metadata(answer))
 
 
 def stream_response(run: GraphRun) -> SKRStreamingResponse:
     """Run up to the answer's first token; the rest as the response is consumed."""
     tokens = run.tokens()
     first = next(tokens, "")
-    response = SKRStreamingResponse(tokens, metadata={})
+    response = SKRStreamingResponse(tokens, _nodes(run.references), {})
     response.response_gen = _rest(first, tokens, run, ref(response))
     return response
 
@@ -102,7 +102,7 @@ async def astream_response(run: GraphRun) -> SKRAsyncStreamingResponse:
     """The same, awaited."""
     tokens = run.atokens()
     first = await anext(tokens, "")
-    response = SKRAsyncStreamingResponse(tokens, metadata={})
+    response = SKRAsyncStreamingResponse(tokens, _nodes(run.references), {})
     response.response_gen = _arest(first, tokens, run, ref(response))
     return response
 
@@ -137,13 +137,13 @@ def _fill(response: StreamingResponse | AsyncStreamingResponse | None, answer: A
     if response is None:  # only its tokens were kept
         return
     # Into what is there: an engine around this one may hold the list, or have added metadata.
-    response.source_nodes.extend(_nodes(answer))
+    response.source_nodes[:] = _nodes(answer.references)
     response.metadata = {**(response.metadata or {}), **_metadata(answer)}
     response.response_txt = answer.text
 
 
-def _nodes(answer: Answer) -> list[NodeWithScore]:
-    return [to_node(reference) for reference in answer.references]
+def _nodes(references: Sequence[Reference]) -> list[NodeWithScore]:
+    return [to_node(reference) for reference in references]
 
 
 def _metadata(answer: Answer) -> dict[str, Any]:

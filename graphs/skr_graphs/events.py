@@ -63,6 +63,13 @@ class ReflectionEvent(TypedDict):
     reflection: Plain
 
 
+class SourcesEvent(TypedDict):
+    """The answer's tokens follow: the references, by id, that their [n] markers count from 1."""
+
+    type: Literal["sources"]
+    references: list[str]
+
+
 class TokenEvent(TypedDict):
     """A piece of the answer."""
 
@@ -92,6 +99,7 @@ Event = (
     | PackedEvent
     | DraftEvent
     | ReflectionEvent
+    | SourcesEvent
     | TokenEvent
     | RetractEvent
     | AnswerEvent
@@ -126,6 +134,11 @@ def draft(number: int, text: str) -> DraftEvent:
 def reflection(number: int, judged: Plain) -> ReflectionEvent:
     """Make the event of a judgement."""
     return {"type": "reflection", "round": number, "reflection": judged}
+
+
+def sources(references: Sequence[str]) -> SourcesEvent:
+    """Make the event of what the tokens that follow may cite, by id."""
+    return {"type": "sources", "references": list(references)}
 
 
 def token(text: str) -> TokenEvent:

@@ -137,7 +137,7 @@ def finish(state: SKRState, step: StepContext) -> Flow[Plain]:
         may_call=not call_limit(state, settings.budget),
     )
     cited = chosen.cited
-    TokenStream(step.write, streamed=state["streamed"]).finish(cited.text)
+    TokenStream(step.write, chosen.references, streamed=state["streamed"]).finish(cited.text)
     citations = [to_plain(citation) for citation in cited.citations]
     step.write(events.answer(cited.text, citations, stop_reason))
     spent = chosen.usage.calls

@@ -44,7 +44,7 @@ class TokenStream:
 
     Args:
         write: Tells an event of the run.
-        references: What the answer may cite.
+        references: What the answer may cite; told before its first piece.
         hold_refusals: Hold pieces back while they may become the refusal sentence.
         hold_uncited: Hold pieces back until one of them cites a reference.
         states_verdict: The reply begins with a verdict: what stands behind it is passed on where
@@ -69,7 +69,7 @@ class TokenStream:
         self._verdict = VerdictStream(len(references)) if states_verdict else None
         self._thoughts = ThoughtFilter() if without_thoughts and not states_verdict else None
         self._space = ""  # behind what was taken; it counts where something follows
-        self._references = len(references)
+        self._references = references
         self._hold_refusals = hold_refusals and not states_verdict
         self._undecided = self._hold_refusals
         self._hold_uncited = hold_uncited
@@ -77,7 +77,7 @@ class TokenStream:
         self._opening = ""
         self._begun = False
         self._id = streamed["id"] if streamed else _new_id()
-        self._passed_on = [streamed["text"]] if streamed else []
+        self._passed_on = [streamed["text"]] if streamed and streamed["text"] else []
         # Models call back from contexts of their own; messages belong to the node's.
         self._context = copy_context()
 
@@ -121,7 +121,7 @@ class TokenStream:
         said = thoughts.write(piece)
         if thoughts.restarted:
             self.retract()
-            self._resolver = MarkerResolver(self._references)
+            self._resolver = MarkerResolver(len(self._references))
             self._undecided, self._held = self._hold_refusals, False
             self._opening = self._space = ""
             self._begun = False
@@ -134,6 +134,8 @@ class TokenStream:
 
     def _pass_on(self, piece: str) -> None:
         if piece:
+            if not self._passed_on:
+                self._tell(events.sources([reference.id for reference in self._references]))
             self._passed_on.append(piece)
             self._tell(events.token(piece))
             chunk = AIMessageChunk(content=piece, id=self._id)

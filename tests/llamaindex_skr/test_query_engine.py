@@ -41,9 +41,17 @@ from tests.llamaindex_skr.fakes import (
     Search,
     Speaker,
     late,
+    two_hops,
 )
 
 Ask = Callable[..., Awaitable[Response]]
+
+
+def half_answered(prompt: str) -> str:
+    """Says what the first references support, and nothing with those of the second round."""
+    return f"{REFUSAL}." if BORN in prompt else f"INSUFFICIENT\n{JAWS} [1]\nSearch: {FOLLOW_UP}"
+
+
 COLOURS = ["sync", "async", "sync stream", "async stream"]
 
 
@@ -175,7 +183,7 @@ def test_a_stream_yields_the_final_answers_tokens_and_is_filled_at_its_end() -> 
     engine = SKRQueryEngine.from_defaults(Search(), llm=Speaker(), streaming=True)
     response = engine.query(QUESTION)
     assert isinstance(response, StreamingResponse)
-    assert (response.source_nodes, response.metadata) == ([], {})
+    assert response.metadata == {}
     tokens = list(response.response_gen)
     assert tokens[:3] == ["Steven", " Spielberg", " directed"]
     assert "".join(tokens) == ANSWER == str(response)
@@ -192,6 +200,32 @@ async def test_an_awaited_stream_yields_the_final_answers_tokens() -> None:
     assert len(tokens) > 5
     assert "".join(tokens) == ANSWER == response.response_txt
     assert [node.text for node in response.source_nodes] == [JAWS, BORN]
+
+
+@pytest.mark.parametrize("colour", ["sync", "async"])
+@pytest.mark.parametrize(
+    ("reply", "options", "found"),
+    [
+        (two_hops, {}, [JAWS, BORN]),
+        (lambda prompt: "In Cincinnati.", {"router": NeverRetrieve()}, []),
+        # What is answered in the end is the first draft, so its nodes are told.
+        (half_answered, {"budget": Budget(max_rounds=2)}, [JAWS]),
+    ],
+    ids=["sufficient", "known", "an earlier draft"],
+)
+async def test_a_stream_has_its_source_nodes_before_it_is_read(
+    colour: str, reply: Any, options: dict[str, Any], found: list[str]
+) -> None:
+    engine = SKRQueryEngine.from_defaults(Search(), llm=Speaker(reply), streaming=True, **options)
+    response: Any = engine.query(QUESTION) if colour == "sync" else await engine.aquery(QUESTION)
+    nodes = response.source_nodes
+    assert [node.text for node in nodes] == found
+    if colour == "sync":
+        response.get_response()
+    else:
+        await response.get_response()
+    assert response.source_nodes is nodes
+    assert [node.text for node in nodes] == found
 
 
 async def test_a_stream_may_be_left_or_read_in_another_task() -> None:

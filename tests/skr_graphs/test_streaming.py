@@ -76,7 +76,7 @@ def test_events_come_in_order_and_typed(stream: Stream):
     assert tokens > 3
     assert [kind for kind in kinds if kind != "token"] == [
         *("route", "query", "references", "draft", "reflection"),
-        *("query", "references", "draft", "reflection", "answer"),
+        *("query", "references", "sources", "draft", "reflection", "answer"),
     ]
     assert [event["round"] for event in events if "round" in event] == [1] * 4 + [2] * 4
     of = {event["type"]: event for event in events}
@@ -84,6 +84,9 @@ def test_events_come_in_order_and_typed(stream: Stream):
     assert of["query"]["query"] == "one"
     assert [each["text"] for each in of["references"]["added"]] == ["about one"]
     assert of["references"]["total"] == 2
+    found = [each["id"] for event in events for each in event.get("added", ())]
+    assert sorted(of["sources"]["references"]) == sorted(found)
+    assert kinds.index("sources") + 1 == kinds.index("token")
     assert of["draft"]["text"] == "Paris is the capital [1]."
     assert of["reflection"]["reflection"]["sufficient"] is True
     assert of["answer"]["answer"] == "Paris is the capital [1]."
@@ -97,7 +100,7 @@ def test_events_of_a_known_question(stream: Stream):
         model=ScriptedModel(["It is Paris."]), router=NeverRetrieve()
     ).compile()
     kinds = [event["type"] for event in stream(graph, "custom")]
-    assert kinds == ["route", "token", "token", "token", "answer"]
+    assert kinds == ["route", "sources", "token", "token", "token", "answer"]
 
 
 def graphs() -> dict[str, Any]:
@@ -201,7 +204,7 @@ def pushed(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
 
 
 def texts(events: list[Any]) -> list[str]:
-    return [event["text"] for event in events]
+    return [event["text"] for event in events if event["type"] == "token"]
 
 
 REFERENCES = [Reference.of("one"), Reference.of("two")]
@@ -243,6 +246,7 @@ def test_a_later_step_goes_on_with_what_was_streamed(pushed: list[Any]):
     draft.write("Paris [1")
     TokenStream(events.append, streamed=draft.streamed).finish("Paris [1].")
     assert texts(events) == ["Paris", " [1]."]
+    assert [event["type"] for event in events] == ["sources", "token", "token"]
     assert len({message.id for message in pushed}) == 1
 
 
@@ -251,7 +255,10 @@ def test_another_answer_is_another_message(pushed: list[Any]):
     draft = TokenStream(events.append, REFERENCES)
     draft.write("Rome.")
     TokenStream(events.append, streamed=draft.streamed).finish("Paris.")
-    assert [event.get("text", event["type"]) for event in events] == ["Rome.", "retract", "Paris."]
+    assert [event.get("text", event["type"]) for event in events] == [
+        *("sources", "Rome.", "retract"),
+        *("sources", "Paris."),
+    ]
     assert len({message.id for message in pushed}) == 2
 
 
