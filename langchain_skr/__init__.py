@@ -7,10 +7,10 @@ from langchain_skr.adapters import (
     LangChainRetriever,
     as_language_model,
     as_retriever,
-    to_document,
 )
 from langchain_skr.chain import SKRChain, SKRSourcesChain, create_skr_chain
 from langchain_skr.collecting import acollect, collect
+from langchain_skr.documents import to_document
 from langchain_skr.graph import create_skr_graph
 from langchain_skr.models import load_model
 from langchain_skr.retriever import SKRRetriever

@@ -1,4 +1,4 @@
-"""LangChain objects behind the ports, and references as documents.
+"""LangChain objects behind the ports.
 
 Callbacks need no passing on: LangChain finds the run that encloses a call through context
 variables, so traces nest under the graph's nodes in both colours.
@@ -14,9 +14,8 @@ Example:
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Generator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from langchain_core.documents import Document
 from langchain_core.language_models import BaseLanguageModel, LanguageModelInput
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from langchain_core.retrievers import BaseRetriever
@@ -24,19 +23,21 @@ from langchain_core.runnables import Runnable, RunnableConfig
 from langchain_core.vectorstores import VectorStore
 from langgraph.errors import GraphBubbleUp
 
+from langchain_skr.documents import checked_documents, to_reference
 from langchain_skr.models import load_model, model_name, streams_safely
 from skr_core.errors import (
     InputError,
     ModelError,
-    NoReferencesError,
     RetrieverError,
     translated,
 )
 from skr_core.models.chunked import ChunkedModel, Reply
 from skr_core.ports import LanguageModel, Retriever
-from skr_core.references.foreign import foreign_reference
 from skr_core.types import Generation, Prompt, Reference, Usage
 from skr_core.usage import estimate_usage
+
+if TYPE_CHECKING:
+    from langchain_core.prompts import BasePromptTemplate
 
 LangChainLanguageModel = Runnable[LanguageModelInput, Any]
 """A chat or completion model, also behind ``bind``, ``with_retry`` or ``with_fallbacks``."""
@@ -124,6 +125,7 @@ class LangChainRetriever:
 
     Example:
         >>> from langchain_core.runnables import RunnableLambda
+        >>> from langchain_core.documents import Document
         >>> search = RunnableLambda(lambda query: [Document(f"All about {query}")])
         >>> LangChainRetriever(search, name="mine").retrieve("Paris")[0].text
         'All about Paris'
@@ -179,12 +181,16 @@ def as_language_model(model: object, *, base_url: str | None = None) -> Language
     )
 
 
-def as_retriever(retriever: object) -> Retriever:
+def as_retriever(
+    retriever: object, *, document_prompt: BasePromptTemplate[Any] | None = None
+) -> Retriever:
     """Make a `Retriever` of what a caller gave.
 
     Args:
         retriever: A LangChain retriever, vector store or runnable from a query to documents, or a
             `Retriever`, which is passed through.
+        document_prompt: How models are shown a document, see `PromptedRetriever`; by default its
+            title, or source, and its content.
 
     Raises:
         InputError: It is none of these.
@@ -194,6 +200,10 @@ def as_retriever(retriever: object) -> Retriever:
         >>> as_retriever(RunnableLambda(lambda query: [], name="nothing")).name
         'nothing'
     """
+    if document_prompt is not None:
+        from langchain_skr.document_prompts import PromptedRetriever
+
+        return PromptedRetriever(as_retriever(retriever), document_prompt)
     if isinstance(retriever, Runnable | VectorStore):
         if not isinstance(retriever, BaseLanguageModel):
             return LangChainRetriever(retriever)
@@ -203,39 +213,6 @@ def as_retriever(retriever: object) -> Retriever:
         f"a retriever is wanted, not {type(retriever).__name__}: "
         "give a LangChain retriever, a vector store or a runnable that returns documents"
     )
-
-
-def checked_documents(found: object) -> list[Document]:
-    """What a runnable returned, if it is documents; any runnable may stand for a retriever.
-
-    Raises:
-        NoReferencesError: It is something else.
-
-    Example:
-        >>> checked_documents((Document("Paris"),))[0].page_content
-        'Paris'
-    """
-    if not isinstance(found, Sequence) or not all(isinstance(each, Document) for each in found):
-        raise NoReferencesError(f"the retriever returned {type(found).__name__}, not documents")
-    return list(found)
-
-
-def to_document(reference: Reference) -> Document:
-    """Turn a reference into a document.
-
-    Its id, title and score join the metadata, where it has them and unless the source used those
-    keys itself.
-
-    Example:
-        >>> to_document(Reference.of("Paris is in France.", "Paris")).metadata["title"]
-        'Paris'
-    """
-    metadata: dict[str, Any] = {"id": reference.id}
-    if reference.title:
-        metadata["title"] = reference.title
-    if reference.score is not None:
-        metadata["score"] = reference.score
-    return Document(reference.text, id=reference.id, metadata={**metadata, **reference.metadata})
 
 
 def _messages(prompt: Prompt) -> list[BaseMessage]:
@@ -259,14 +236,4 @@ def _text(reply: Any) -> str:
 
 
 def _references(found: Any) -> list[Reference]:
-    return [_reference(each) for each in checked_documents(found) if each.page_content.strip()]
-
-
-def _reference(document: Document) -> Reference:
-    given = document.metadata
-    return foreign_reference(
-        document.page_content,
-        title=given.get("title") or given.get("source"),
-        score=given.get("score", given.get("relevance_score")),
-        metadata=given,
-    )
+    return [to_reference(each) for each in checked_documents(found) if each.page_content.strip()]

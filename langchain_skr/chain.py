@@ -11,7 +11,7 @@ from langchain_core.runnables.config import ensure_config
 from langchain_core.runnables.graph import Graph
 from langchain_core.runnables.utils import ConfigurableFieldSpec
 
-from langchain_skr.adapters import to_document
+from langchain_skr.documents import to_document
 from langchain_skr.graph import create_skr_graph
 from langchain_skr.sources import AnswerWithSources, SourcesChunk
 from skr_core.errors import InputError

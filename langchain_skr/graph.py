@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 from langgraph.types import Checkpointer
 from typing_extensions import Unpack
 
@@ -9,11 +11,15 @@ from langchain_skr.adapters import as_language_model, as_retriever
 from skr_core.settings import SettingsOptions
 from skr_graphs import CompiledGraph, create_self_completion_graph
 
+if TYPE_CHECKING:
+    from langchain_core.prompts import BasePromptTemplate
+
 
 def create_skr_graph(
     model: object,
     retriever: object,
     *,
+    document_prompt: BasePromptTemplate[Any] | None = None,
     review_queries: bool = False,
     checkpointer: Checkpointer = None,
     **options: Unpack[SettingsOptions],
@@ -24,6 +30,8 @@ def create_skr_graph(
         model: A LangChain chat model, an id for ``init_chat_model`` such as
             ``openai:gpt-4.1-mini``, or a `LanguageModel`.
         retriever: A LangChain retriever or vector store, or a `Retriever`.
+        document_prompt: How the model is shown a document, as of LangChain's
+            ``create_stuff_documents_chain``; by default its title, or source, and its content.
         review_queries: Stop before every retrieval until a person has seen the queries; resume
             with ``Command(resume=[queries])``. Wants a checkpointer.
         checkpointer: Of LangGraph, for threads that outlive a process. As a sub-graph this graph
@@ -51,7 +59,7 @@ def create_skr_graph(
     """
     graph = create_self_completion_graph(
         model=as_language_model(model),
-        retriever=as_retriever(retriever),
+        retriever=as_retriever(retriever, document_prompt=document_prompt),
         review_queries=review_queries,
         **options,
     )

@@ -19,7 +19,8 @@ from langchain_core.runnables import Runnable, RunnableConfig
 from langchain_core.vectorstores import VectorStore, VectorStoreRetriever
 from pydantic import Field, PositiveInt, field_validator, model_validator
 
-from langchain_skr.adapters import as_language_model, as_retriever, checked_documents, to_document
+from langchain_skr.adapters import as_language_model, as_retriever
+from langchain_skr.documents import checked_documents, to_document
 from langchain_skr.graph import create_skr_graph
 from skr_core.budget import Budget
 from skr_core.errors import InputError, retrieved
@@ -42,8 +43,8 @@ class SKRRetriever(BaseRetriever):
 
     Without a `model` the wrapped retriever is asked once and its documents come back untouched.
     With one, retrieval goes on until the references suffice: the model drafts an answer, says
-    what is missing, and that is searched too (RaLLM §5); documents are then made from references
-    and carry flat metadata alone.
+    what is missing, and that is searched too (RaLLM §5). The very documents come back either
+    way; where several say the same, word by word, see `to_document`.
 
     Each call tells its decision as the custom event ``skr_decision``, which ``astream_events`` and
     callback handlers see.

@@ -5,7 +5,6 @@ from llamaindex_skr.adapters import (
     LlamaIndexRetriever,
     as_language_model,
     as_retriever,
-    to_node,
 )
 from llamaindex_skr.collecting import acollect, collect
 from llamaindex_skr.events import (
@@ -19,6 +18,7 @@ from llamaindex_skr.events import (
     SKRRouteEvent,
 )
 from llamaindex_skr.models import load_model, openai_like
+from llamaindex_skr.nodes import to_node
 from llamaindex_skr.query_engine import SKRQueryEngine
 from llamaindex_skr.retriever import SKRRetriever
 from llamaindex_skr.selector import SKRSelector

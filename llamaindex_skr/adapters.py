@@ -1,4 +1,4 @@
-"""LlamaIndex objects behind the ports, and references as nodes.
+"""LlamaIndex objects behind the ports.
 
 Example:
     >>> from llama_index.core.llms import MockLLM
@@ -17,14 +17,14 @@ from typing import Any, Protocol, runtime_checkable
 from llama_index.core.base.base_retriever import BaseRetriever
 from llama_index.core.base.llms.types import ChatMessage, ChatResponse, MessageRole
 from llama_index.core.llms import LLM
-from llama_index.core.schema import MetadataMode, NodeWithScore, TextNode
+from llama_index.core.schema import NodeWithScore
 
 from llamaindex_skr.models import load_model, model_name
+from llamaindex_skr.nodes import to_reference
 from llamaindex_skr.replies import LlamaIndexReply
 from skr_core.errors import InputError, ModelError, RetrieverError, translated
 from skr_core.models.chunked import ChunkedModel
 from skr_core.ports import LanguageModel, Retriever
-from skr_core.references.foreign import foreign_reference
 from skr_core.types import Prompt, Reference
 
 
@@ -83,6 +83,7 @@ class LlamaIndexRetriever:
 
     Example:
         >>> from llama_index.core.retrievers import BaseRetriever
+        >>> from llama_index.core.schema import TextNode
         >>> class Search(BaseRetriever):
         ...     def _retrieve(self, query_bundle):
         ...         return [NodeWithScore(node=TextNode(text=f"About {query_bundle.query_str}"))]
@@ -179,21 +180,6 @@ def _retriever_of(index: _Index, wished: Mapping[str, Any]) -> BaseRetriever:
     return index.as_retriever()
 
 
-def to_node(reference: Reference) -> NodeWithScore:
-    """Turn a reference into a node.
-
-    Its title, where it has one, joins the metadata, unless the source used that key itself.
-
-    Example:
-        >>> to_node(Reference.of("Paris is in France.", "Paris")).node.metadata
-        {'title': 'Paris'}
-    """
-    title = {"title": reference.title} if reference.title else {}
-    metadata = {**title, **reference.metadata}
-    node = TextNode(id_=reference.id, text=reference.text, metadata=metadata)
-    return NodeWithScore(node=node, score=reference.score)
-
-
 def _messages(prompt: Prompt) -> list[ChatMessage]:
     roles = (MessageRole.USER, MessageRole.ASSISTANT)
     turns = [
@@ -203,15 +189,5 @@ def _messages(prompt: Prompt) -> list[ChatMessage]:
 
 
 def _references(nodes: Sequence[NodeWithScore]) -> list[Reference]:
-    found = [_reference(node) for node in nodes]
+    found = [to_reference(node) for node in nodes]
     return [reference for reference in found if reference.text.strip()]
-
-
-def _reference(found: NodeWithScore) -> Reference:
-    given = found.node.metadata
-    return foreign_reference(
-        found.node.get_content(MetadataMode.NONE),
-        title=given.get("title") or given.get("file_name") or given.get("source"),
-        score=found.score,
-        metadata=given,
-    )

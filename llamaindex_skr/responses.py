@@ -21,8 +21,8 @@ from llama_index.core.base.response.schema import (
 )
 from llama_index.core.schema import NodeWithScore
 
-from llamaindex_skr.adapters import to_node
 from llamaindex_skr.graph_run import GraphRun
+from llamaindex_skr.nodes import to_node
 from skr_core.plain import to_plain
 from skr_core.types import Answer, Reference
 
@@ -38,7 +38,10 @@ METADATA = (
     "usage",
     "removed_markers",
 )
-"""What of an `Answer` goes into a response's ``metadata``, as plain values."""
+"""What of an `Answer` goes into a response's ``metadata``, as plain values.
+
+A citation's ``reference_id`` is the id of the source node that it names.
+"""
 
 
 class SKRStreamingResponse(StreamingResponse):
@@ -147,4 +150,8 @@ def _nodes(references: Sequence[Reference]) -> list[NodeWithScore]:
 
 
 def _metadata(answer: Answer) -> dict[str, Any]:
-    return {key: to_plain(getattr(answer, key)) for key in METADATA}
+    metadata: dict[str, Any] = {key: to_plain(getattr(answer, key)) for key in METADATA}
+    node_ids = {each.id: to_node(each).node.node_id for each in answer.references}
+    for citation in metadata["citations"]:
+        citation["reference_id"] = node_ids[citation["reference_id"]]
+    return metadata

@@ -13,10 +13,10 @@ from llamaindex_skr.adapters import (
     LlamaIndexRetriever,
     as_language_model,
     as_retriever,
-    to_node,
 )
 from llamaindex_skr.events import tell
 from llamaindex_skr.graph_run import GraphRun
+from llamaindex_skr.nodes import to_node
 from skr_core.budget import Budget
 from skr_core.errors import InputError, retrieved
 from skr_core.flow import Flow, arun, call, run
@@ -34,8 +34,8 @@ class SKRRetriever(BaseRetriever):
 
     Without an `llm` the wrapped retriever is asked once and its nodes come back untouched. With
     one, retrieval goes on until the references suffice: the model drafts an answer, says what is
-    missing, and that is searched too (RaLLM §5). Nodes are then made from references: their id is
-    their content's hash, and their metadata are flat.
+    missing, and that is searched too (RaLLM §5). The very nodes come back either way; where several
+    say the same, word by word, see `to_node`.
 
     LlamaIndex's ``RetrieverQueryEngine`` answers "Empty Response" where nothing was retrieved, so
     a router that may skip retrieval belongs into `SKRQueryEngine`; here it is for callers who

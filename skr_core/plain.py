@@ -27,11 +27,18 @@ T = TypeVar("T")
 
 
 def to_plain(value: Any) -> Any:
-    """Dataclasses and mappings become dicts, tuples become lists; the rest stays."""
+    """Dataclasses and mappings become dicts, tuples become lists; the rest stays.
+
+    Fields that are marked as `skr_core.types.PLAIN` stay as they are, dates and all.
+    """
     if is_dataclass(value) and not isinstance(value, type):
         if (serializer := _serializer(type(value))) is not None:
+            kept = {name: _listed(getattr(value, name)) for name in _plain_fields(type(value))}
             try:
-                return serializer.to_python(value, mode="json", warnings=False)
+                made: dict[str, Any] = serializer.to_python(
+                    value, mode="json", warnings=False, exclude={*kept} or None
+                )
+                return {**made, **kept}
             except ValueError:  # a value that no JSON can hold, which stays as it is
                 pass
         return {each.name: to_plain(getattr(value, each.name)) for each in fields(value)}
@@ -67,6 +74,15 @@ def from_plain(cls: type[T], data: Mapping[str, Any], *, strict: bool = False) -
     except ValidationError as error:
         raise InputError(_explained(plain_class, error)) from error
     return made
+
+
+@cache
+def _plain_fields(cls: type) -> tuple[str, ...]:
+    return tuple(each.name for each in fields(cls) if each.metadata.get("plain"))
+
+
+def _listed(value: Any) -> Any:
+    return list(value) if isinstance(value, tuple) else value
 
 
 @cache

@@ -14,6 +14,9 @@ from typing import Any, Literal
 Metadata = Mapping[str, str | int | float | bool]
 """Flat values only: what every vector store can hold beside a text."""
 
+PLAIN: Mapping[str, Any] = {"plain": True}
+"""Marks a field of a dataclass whose values are plain already, see `skr_core.plain.to_plain`."""
+
 _INTEGERS = range(-(2**63), 2**63)
 """Stores count in 64 bits."""
 
@@ -98,6 +101,10 @@ class Reference:
         title: Of the document it comes from; empty where unknown.
         score: The retriever's own; comparable within one query only. None where it gives none.
         metadata: Flat values, such as the source's path and page.
+        shown: What a prompt shows of it, where its source says so; by default title and text.
+        original: The document or node it was made from, as plain values, so that the very same
+            comes back; its text is left out. None for references of this project's own.
+        also_in: Originals of other documents that say the same, word by word.
     """
 
     id: str
@@ -105,6 +112,13 @@ class Reference:
     title: str = ""
     score: float | None = None
     metadata: Metadata = field(default_factory=dict, compare=False)
+    shown: str | None = field(default=None, compare=False)
+    original: Mapping[str, Any] | None = field(
+        default=None, compare=False, repr=False, metadata=PLAIN
+    )
+    also_in: tuple[Mapping[str, Any], ...] = field(
+        default=(), compare=False, repr=False, metadata=PLAIN
+    )
 
     @classmethod
     def of(
@@ -114,9 +128,12 @@ class Reference:
         *,
         score: float | None = None,
         metadata: Metadata | None = None,
+        shown: str | None = None,
+        original: Mapping[str, Any] | None = None,
     ) -> Reference:
         """Make a reference whose id is its content's hash."""
-        return cls(content_id(text, title), text, title, score, dict(metadata or {}))
+        identity = content_id(text, title)
+        return cls(identity, text, title, score, dict(metadata or {}), shown, original)
 
 
 @dataclass(frozen=True, slots=True)

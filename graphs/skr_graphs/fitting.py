@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from skr_core.errors import ModelError
 from skr_core.flow import Flow
 from skr_core.models.windows import reference_tokens_for
+from skr_core.references.fencing import shown_text
 from skr_core.references.packing import Packed, fast_tokens, pack_references
 from skr_core.settings import Settings
 from skr_core.types import Generation, Reference
@@ -60,6 +61,6 @@ def ask_with_fitting(
     except ModelError as failure:
         if not packed.references or not is_too_long(failure):
             raise
-    handed = sum(fast_tokens(reference.text) for reference in packed.references)
+    handed = sum(fast_tokens(shown_text(reference)) for reference in packed.references)
     packed = pack_references(references, max(1, handed // 2), metadata_keys=keys)
     return packed, (yield from ask(packed.references))

@@ -11,13 +11,14 @@ from skr_core.errors import NoReferencesError, RetrieverError
 from skr_core.flow import Flow, call, gather
 from skr_core.plain import from_plain, to_plain
 from skr_core.ports import Retriever
+from skr_core.references.copies import best_copies, with_copy
 from skr_core.references.fusion import merge_rankings, reciprocal_rank_fusion
 from skr_core.settings import Settings
 from skr_core.types import Reference, Round, StopReason
 from skr_graphs import events
 from skr_graphs.limits import call_limit, round_limit
 from skr_graphs.node import StepContext
-from skr_graphs.state import Plain, SentQuery, SKRState
+from skr_graphs.state import Found, Plain, SentQuery, SKRState
 from skr_graphs.warnings import warn_once
 
 
@@ -59,9 +60,8 @@ def retrieve(sent: SentQuery, step: StepContext) -> Flow[Plain]:
     failed = not any(rankings) and (main is None or id(main) in failures)
     if sent["round"] == 1 and sent["alone"] and failed:
         _raise_unless_told(errors, step.settings, failures.get(id(main)))
-    found = {
-        reference.id: reference for ranking in reversed(rankings) for reference in reversed(ranking)
-    }
+    # The retriever's own before the store's memory of it.
+    found = best_copies([[each for ranking in rankings for each in ranking]])
     best = reciprocal_rank_fusion([[each.id for each in ranking] for ranking in rankings])
     return {
         "found": {
@@ -77,10 +77,13 @@ def merge(state: SKRState, step: StepContext) -> Flow[Plain]:
     """Fuse what the round found with what was in hand, and remember what is new."""
     found = sorted(state["found"], key=lambda each: each["position"])
     pool = dict(state["pool"])
-    added: dict[str, Plain] = {}
-    for each in found:
-        added |= {plain["id"]: plain for plain in each["references"] if plain["id"] not in pool}
-    pool |= added
+    best = best_copies([map(_reference, each["references"]) for each in found])
+    before = {key: pool[key] for key in best if key in pool}
+    pool |= {
+        key: to_plain(with_copy(_reference(before[key]), each) if key in before else each)
+        for key, each in best.items()
+    }
+    added = {key: pool[key] for key in _in_order(found) if key not in before}
     rankings = [
         *state["rankings"],
         [[plain["id"] for plain in each["references"]] for each in found],
@@ -117,6 +120,15 @@ def merge(state: SKRState, step: StepContext) -> Flow[Plain]:
         "reply": None,
         "stop_reason": stop_reason or "",
     }
+
+
+def _reference(plain: Plain) -> Reference:
+    return from_plain(Reference, plain)
+
+
+def _in_order(found: Sequence[Found]) -> Iterator[str]:
+    """The ids that a round found, query by query."""
+    return (plain["id"] for each in found for plain in each["references"])
 
 
 def _is_as_before(merged: Sequence[str], rounds: Sequence[Plain]) -> bool:
@@ -156,7 +168,7 @@ def _remember(added: list[Plain], settings: Settings) -> Flow[list[str]]:
     """
     store = settings.store
     if store is not None and store is not settings.retriever and added:
-        references = [from_plain(Reference, plain) for plain in added]
+        references = [_reference(plain) for plain in added]
         try:
             yield from call(store.add, store.aadd, references)
         except GraphBubbleUp:

@@ -10,7 +10,8 @@ the same for the whole prompt::
 
 Code, tables and brackets stay as they are. The fence is made longer until it occurs in no passage
 of the prompt, so that whatever stands in one stays inside; only a title and metadata are changed,
-to one line each that cannot pose as another head.
+to one line each that cannot pose as another head. A reference whose source says what a prompt shows
+of it (`Reference.shown`) has that in its fence, and the number alone in its head.
 '''
 
 from __future__ import annotations
@@ -59,12 +60,23 @@ def fence_references(references: Sequence[Reference], *, metadata_keys: Sequence
     )
 
 
+def shown_text(reference: Reference) -> str:
+    """What stands inside of a reference's fence.
+
+    Example:
+        >>> shown_text(Reference.of("It is in France.", "Paris", shown="Paris. It is in France."))
+        'Paris. It is in France.'
+    """
+    return reference.text if reference.shown is None else reference.shown
+
+
 def fenced(
     number: int, reference: Reference, fence: str, *, metadata_keys: Sequence[str] = ()
 ) -> str:
     """One reference with its head, between two lines that are the fence; none around no text."""
     head = " ".join((f"[{number}]", *_labels(reference, metadata_keys)))
-    return f"{head}\n{fence}\n{reference.text}\n{fence}" if reference.text.strip() else head
+    text = shown_text(reference)
+    return f"{head}\n{fence}\n{text}\n{fence}" if text.strip() else head
 
 
 def fence_for(references: Sequence[Reference], *, metadata_keys: Sequence[str] = ()) -> str:
@@ -75,7 +87,7 @@ def fence_for(references: Sequence[Reference], *, metadata_keys: Sequence[str] =
         >>> len(fence_for([Reference.of("One.")])), len(fence_for([quoting]))
         (3, 4)
     """
-    shown = [reference.text for reference in references]
+    shown = [shown_text(reference) for reference in references]
     shown += (label for each in references for label in _labels(each, metadata_keys))
     return next(fence for fence in _fences(shown) if not any(fence in text for text in shown))
 
@@ -91,7 +103,9 @@ def one_line(text: str) -> str:
 
 
 def _labels(reference: Reference, keys: Sequence[str]) -> Iterator[str]:
-    """The title, then the chosen metadata in round brackets."""
+    """The title, then the chosen metadata in round brackets; none where its source says all."""
+    if reference.shown is not None:
+        return
     if title := one_line(reference.title[:LONGEST_LABEL]):
         yield title
     chosen = [

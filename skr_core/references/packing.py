@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import count as count_from
 
-from skr_core.references.fencing import fence_for, fenced
+from skr_core.references.fencing import fence_for, fenced, shown_text
 from skr_core.texts import sentence_spans
 from skr_core.types import Reference
 from skr_core.usage import count_tokens
@@ -145,7 +145,7 @@ def _tokens(text: str) -> int:
 
 
 def _may_fit(reference: Reference, tokens: int) -> bool:
-    return len(reference.text) <= tokens * MOST_CHARACTERS_A_TOKEN
+    return len(shown_text(reference)) <= tokens * MOST_CHARACTERS_A_TOKEN
 
 
 def _shortened(
@@ -159,10 +159,12 @@ def _shortened(
         cost: Of a reference.
         anywhere: Whether it may end behind a word or within one where no sentence ends.
     """
-    text = reference.text
+    text = shown_text(reference)
 
     def cut(end: int) -> Reference:
-        return replace(reference, text=text[:end])
+        if reference.shown is None:
+            return replace(reference, text=text[:end])
+        return replace(reference, shown=text[:end])
 
     def fits(end: int) -> bool:
         return cost(cut(end)) <= left

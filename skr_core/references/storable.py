@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 from skr_core.errors import InputError
+from skr_core.files import encodable_json
 from skr_core.texts import encodable
 from skr_core.types import Reference, flat_metadata
 
 
 def storable_reference(reference: Reference) -> Reference:
     """The same reference in text that UTF-8 holds; its id stays, so adding it twice is no change.
+
+    What no JSON holds of its original becomes text, such as dates.
 
     Example:
         >>> odd = Reference("1", "Paris" + chr(0xD800))
@@ -35,7 +40,48 @@ def storable_reference(reference: Reference) -> Reference:
             encodable(key): encodable(value) if isinstance(value, str) else value
             for key, value in kept.items()
         },
+        shown=None if reference.shown is None else encodable(reference.shown),
+        original=_json(reference.original),
+        also_in=tuple(map(_json, reference.also_in)),
     )
+
+
+def provenance(reference: Reference) -> dict[str, Any]:
+    """What a store keeps beside text, title and metadata, where there is any.
+
+    Example:
+        >>> provenance(Reference.of("Text.", shown="Page 3: Text."))
+        {'shown': 'Page 3: Text.'}
+    """
+    kept = {
+        "shown": reference.shown,
+        "original": reference.original,
+        "also_in": reference.also_in or None,
+    }
+    return {name: value for name, value in kept.items() if value is not None}
+
+
+def with_provenance(reference: Reference, row: Mapping[str, Any]) -> Reference:
+    """The reference with what `provenance` says of it.
+
+    Example:
+        >>> with_provenance(Reference.of("Text."), {"shown": "Page 3: Text."}).shown
+        'Page 3: Text.'
+    """
+    return replace(
+        reference,
+        shown=row.get("shown"),
+        original=row.get("original"),
+        also_in=tuple(row.get("also_in", ())),
+    )
+
+
+def _json(value: Any) -> Any:
+    if value is None:
+        return None
+    from pydantic_core import to_jsonable_python
+
+    return encodable_json(to_jsonable_python(value, fallback=str, bytes_mode="base64"))
 
 
 def searchable(reference: Reference) -> str:

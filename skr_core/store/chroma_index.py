@@ -18,6 +18,7 @@ import orjson
 
 from skr_core.errors import EmbedderMismatch, InputError, StoreError
 from skr_core.flow import Flow, call
+from skr_core.references.storable import provenance, with_provenance
 from skr_core.types import Reference
 
 if TYPE_CHECKING:
@@ -232,17 +233,23 @@ def mismatch(place: str | Path, maker: str, given: str) -> EmbedderMismatch:
 
 
 def _pack(reference: Reference) -> Mapping[str, str]:
-    # As one string, because Chroma refuses some names and changes some numbers.
-    return {
+    # As strings, because Chroma refuses some names and changes some numbers.
+    packed = {
         "title": reference.title,
         "metadata": orjson.dumps(dict(reference.metadata)).decode(),
     }
+    if from_where := provenance(reference):
+        packed["provenance"] = orjson.dumps(from_where).decode()
+    return packed
 
 
 def _unpack(rows: Mapping[str, Any]) -> list[Reference]:
     columns = zip(rows["ids"], rows["documents"], rows["metadatas"], strict=True)
     return [
-        Reference(identity, text or "", meta["title"], metadata=orjson.loads(meta["metadata"]))
+        with_provenance(
+            Reference(identity, text or "", meta["title"], metadata=orjson.loads(meta["metadata"])),
+            orjson.loads(meta.get("provenance") or "{}"),
+        )
         for identity, text, meta in columns
     ]
 

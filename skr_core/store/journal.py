@@ -16,6 +16,7 @@ import orjson
 
 from skr_core.errors import DataError
 from skr_core.files import AppendOnlyFile, cut_torn_line, json_line, replace_file
+from skr_core.references.storable import provenance, with_provenance
 from skr_core.types import Reference
 
 FORMAT = 1
@@ -135,6 +136,7 @@ def _encode(reference: Reference) -> bytes:
             "title": reference.title,
             "text": reference.text,
             "metadata": reference.metadata,
+            **provenance(reference),
         }
     )
 
@@ -142,7 +144,8 @@ def _encode(reference: Reference) -> bytes:
 def _decode(line: bytes, path: Path, number: int) -> Reference:
     try:
         row: dict[str, Any] = orjson.loads(line)
-        return Reference(row["id"], row["text"], row["title"], metadata=row["metadata"])
+        reference = Reference(row["id"], row["text"], row["title"], metadata=row["metadata"])
+        return with_provenance(reference, row)
     except (orjson.JSONDecodeError, KeyError, TypeError) as error:
         raise DataError(path, number, f"not a recorded reference ({error})") from error
 

@@ -33,8 +33,8 @@ from langchain_skr.adapters import (
     LangChainRetriever,
     as_language_model,
     as_retriever,
-    to_document,
 )
+from langchain_skr.documents import to_document
 from langchain_skr.models import load_model
 from skr_core.errors import InputError, MissingDependency, ModelError, RetrieverError
 from skr_core.ports import LanguageModel, Retriever

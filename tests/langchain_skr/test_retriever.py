@@ -21,7 +21,6 @@ from skr_core.errors import InputError, RetrieverError
 from skr_core.prompts.templates import REFUSAL
 from skr_core.routers import AlwaysRetrieve
 from skr_core.testing import MappingRetriever, ScriptedModel
-from skr_core.types import content_id
 from tests.langchain_skr.fakes import FOUND, FURTHER, QUESTION, Library, RouteByWord, model
 
 Find = Callable[..., Awaitable[list[Document]]]
@@ -87,7 +86,7 @@ async def test_self_completion_brings_what_suffices(find: Find) -> None:
     found = await find(SKRRetriever(retriever=library, model=scripted), QUESTION)
     assert library.asked == [QUESTION, FURTHER]
     assert {each.page_content for each in found} == {*FOUND[QUESTION], *FOUND[FURTHER]}
-    assert found[0].id == content_id(found[0].page_content)
+    assert (found[0].id, found[0].metadata) == ("own-0", {"nested": {"is": "kept"}})
 
 
 async def test_self_completion_is_within_the_budget_and_asks_for_no_last_answer(

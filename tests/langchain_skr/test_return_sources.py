@@ -16,6 +16,7 @@ from skr_core.errors import InputError
 from skr_core.prompts.papers import RALLM_TEMPLATES
 from skr_core.prompts.templates import QUERY_LEAD, REFUSAL
 from skr_core.routers import NeverRetrieve
+from skr_core.types import content_id
 from tests.langchain_skr.fakes import ANSWER, FOUND, FURTHER, QUESTION, Library, stating_model
 
 Say = Callable[..., Awaitable[dict[str, Any]]]
@@ -66,7 +67,8 @@ async def test_every_way_gives_the_same_answer_with_its_sources(say: Say) -> Non
     assert sorted(each.page_content for each in answer["context"]) == sorted(CONTEXT)
     assert (answer["stop_reason"], answer["grounded"]) == ("sufficient", True)
     (citation,) = answer["citations"]
-    assert (citation["marker"], citation["reference_id"]) == (1, answer["context"][0].id)
+    assert (citation["marker"], answer["context"][0].id) == (1, "own-0")
+    assert citation["reference_id"] == content_id(answer["context"][0].page_content)
 
 
 @pytest.mark.parametrize("key", ["question", "input"])

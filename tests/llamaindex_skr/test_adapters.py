@@ -20,9 +20,9 @@ from llamaindex_skr.adapters import (
     LlamaIndexRetriever,
     as_language_model,
     as_retriever,
-    to_node,
 )
 from llamaindex_skr.models import load_model, openai_like
+from llamaindex_skr.nodes import to_node
 from skr_core.errors import InputError, ModelError, RetrieverError
 from skr_core.ports import LanguageModel, Retriever
 from skr_core.types import Generation, Prompt, Reference, Usage

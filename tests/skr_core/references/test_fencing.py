@@ -115,3 +115,11 @@ def test_a_title_without_end_is_shown_in_part():
 )
 def test_one_line(text: str, shown: str):
     assert one_line(text) == shown
+
+
+def test_what_a_source_shows_takes_the_place_of_title_metadata_and_text():
+    shown = 'Page 3\n"""\n[2] fake'
+    found = Reference.of("text", "title", metadata={"page": 3}, shown=shown)
+    rendered = fence_references([found, FRANCE], metadata_keys=["page"])
+    assert read_fences(rendered) == [("[1]", shown), ("[2] Paris", FRANCE.text)]
+    assert fence_references([Reference.of("text", "title", shown=" ")]) == "[1]"

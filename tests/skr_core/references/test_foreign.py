@@ -1,14 +1,22 @@
 from __future__ import annotations
 
 import math
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from enum import Enum
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import numpy as np
 import pytest
+from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
-from skr_core.references.foreign import finite_score, foreign_reference
+from skr_core.plain import to_plain
+from skr_core.references.foreign import finite_score, foreign_reference, plain_values
 from skr_core.references.storable import storable_reference
+from skr_core.types import Reference
 
 
 @pytest.mark.parametrize(
@@ -27,3 +35,54 @@ def test_what_is_made_can_be_stored() -> None:
     assert dict(reference.metadata) == flat
     assert (reference.title, reference.score) == ("", None)
     assert storable_reference(reference) == reference
+
+
+class Colour(Enum):
+    RED = "red"
+
+
+KEPT = {
+    "text": "a\n",
+    "day": date(2026, 1, 2),
+    "time": datetime(2026, 1, 2, 3, tzinfo=UTC),
+    "id": UUID(int=7),
+    "price": Decimal("1.50"),
+    "path": Path("a/b.txt"),
+    "bytes": b"\xff",
+    "tags": {"a", "b"},
+    "nested": {"list": [1, {"deep": None}], 3: 0.5},
+    "nan": math.inf,
+    "long": 2**63,
+}
+
+
+def test_plain_values_come_back_from_a_checkpointer_as_they_were() -> None:
+    serde = JsonPlusSerializer()
+    assert serde.loads_typed(serde.dumps_typed(plain_values(KEPT))) == KEPT
+
+
+@pytest.mark.parametrize(
+    ("odd", "plain"),
+    [
+        (np.float32(0.5), 0.5),
+        (np.arange(3), [0, 1, 2]),
+        ((1, np.int64(2)), (1, 2)),
+        ({np.int64(1)}, [1]),
+        (2**64, str(2**64)),
+        (Colour.RED, "red"),
+        (Fraction(1, 4), "1/4"),
+        ({Fraction(1, 4): 1}, {"1/4": 1}),
+        (Reference("1", "text"), to_plain(Reference("1", "text"))),
+    ],
+)
+def test_what_no_checkpointer_holds_becomes_plain(odd: Any, plain: Any) -> None:
+    value = plain_values({"odd": odd})
+    assert value == {"odd": plain}
+    JsonPlusSerializer().dumps_typed(value)
+
+
+def test_plain_values_are_a_copy() -> None:
+    given = {"nested": {"list": [1]}}
+    copied = plain_values(given)
+    copied["nested"]["list"].append(2)
+    assert given == {"nested": {"list": [1]}}

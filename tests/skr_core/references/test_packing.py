@@ -121,3 +121,11 @@ def test_without_a_tokeniser_other_scripts_count_as_what_they_cost(monkeypatch: 
     monkeypatch.setattr(usage, "_encoder", lambda: None)
     assert fast_tokens("字" * 9) == 9
     assert fast_tokens("word " * 12) == 20
+
+
+def test_of_what_a_source_shows_the_end_is_cut_and_the_text_stays():
+    [given] = [Reference.of("Text.", "Title", shown=f"Page 3. {PROSE * 9}")]
+    [cut] = pack_references([given], 60, len).references
+    assert cut.text == "Text."
+    assert cut.shown == "Page 3. Paris is the capital of France."
+    assert fence_references([cut]) == f'[1]\n"""\n{cut.shown}\n"""'

@@ -1,0 +1,79 @@
+"""LangChain documents as references, and back: the very documents.
+
+Example:
+    >>> found = Document("It is in France.", id="7", metadata={"tags": ["city"]})
+    >>> to_document(to_reference(found)) == found
+    True
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from copy import deepcopy
+from typing import Any
+
+from langchain_core.documents import Document
+
+from skr_core.errors import NoReferencesError
+from skr_core.references.copies import places
+from skr_core.references.foreign import foreign_reference
+from skr_core.types import Reference
+
+KIND = "Document"
+
+
+def to_reference(document: Document) -> Reference:
+    """Turn a document into a reference; its title is what the metadata call so, or its source."""
+    given = document.metadata
+    return foreign_reference(
+        document.page_content,
+        title=given.get("title") or given.get("source"),
+        score=given.get("score", given.get("relevance_score")),
+        metadata=given,
+        original={"type": KIND, "id": document.id, "metadata": given},
+    )
+
+
+def to_document(reference: Reference) -> Document:
+    """Turn a reference into a document: the very one that it was made from, where it was.
+
+    A reference of another origin gets its id, title and score into the metadata, where it has them
+    and unless the source used those keys itself. Where other documents say the same, word by word,
+    ``also_in`` in the metadata lists the metadata of each, with its id.
+
+    Example:
+        >>> to_document(Reference.of("Paris is in France.", "Paris")).metadata["title"]
+        'Paris'
+    """
+    original = reference.original
+    if original is not None and original.get("type") == KIND:
+        identity, metadata = original["id"], deepcopy(original["metadata"])
+    else:
+        identity, metadata = reference.id, _metadata(reference)
+    if reference.also_in:
+        metadata["also_in"] = places(reference)
+    return Document(reference.text, id=identity, metadata=metadata)
+
+
+def checked_documents(found: object) -> list[Document]:
+    """What a runnable returned, if it is documents; any runnable may stand for a retriever.
+
+    Raises:
+        NoReferencesError: It is something else.
+
+    Example:
+        >>> checked_documents((Document("Paris"),))[0].page_content
+        'Paris'
+    """
+    if not isinstance(found, Sequence) or not all(isinstance(each, Document) for each in found):
+        raise NoReferencesError(f"the retriever returned {type(found).__name__}, not documents")
+    return list(found)
+
+
+def _metadata(reference: Reference) -> dict[str, Any]:
+    metadata: dict[str, Any] = {"id": reference.id}
+    if reference.title:
+        metadata["title"] = reference.title
+    if reference.score is not None:
+        metadata["score"] = reference.score
+    return {**metadata, **reference.metadata}

@@ -1,0 +1,98 @@
+"""LlamaIndex nodes as references, and back: the very nodes.
+
+Example:
+    >>> node = TextNode(text="It is in France.", id_="7", metadata={"tags": ["city"]})
+    >>> found = NodeWithScore(node=node, score=0.5)
+    >>> to_node(to_reference(found)) == found
+    True
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from copy import deepcopy
+from typing import Any
+
+from llama_index.core.schema import BaseNode, MetadataMode, Node, NodeWithScore, TextNode
+
+from skr_core.references.copies import places
+from skr_core.references.foreign import foreign_reference
+from skr_core.types import Reference
+
+MEDIA = ("image_resource", "audio_resource", "video_resource")
+
+TITLES = ("title", "file_name", "source")
+"""What of the metadata is a title, the first that there is."""
+
+
+def to_reference(found: NodeWithScore) -> Reference:
+    """Turn a node into a reference.
+
+    A prompt shows what the node shows to models, by its templates and without the keys it excludes
+    (``MetadataMode.LLM``); such a key gives no title either.
+    """
+    node = found.node
+    text = node.get_content(MetadataMode.NONE)
+    original = _dumped(node)
+    if original.get("text") == text:
+        del original["text"]  # which a reference has already
+    return foreign_reference(
+        text,
+        title=_title(node),
+        score=found.score,
+        metadata=node.metadata,
+        shown=node.get_content(MetadataMode.LLM) if node.metadata else None,
+        original=original,
+    )
+
+
+def to_node(reference: Reference) -> NodeWithScore:
+    """Turn a reference into a node: the very one that it was made from, where it was.
+
+    The metadata of one of another origin hold its title, where it has one and unless the source
+    used that key itself. Where other nodes say the same, word by word, ``also_in`` in the metadata
+    lists the metadata of each, with its id; it is shown neither to models nor to embedders.
+
+    Example:
+        >>> to_node(Reference.of("Paris is in France.", "Paris")).node.metadata
+        {'title': 'Paris'}
+    """
+    original = reference.original
+    if original is not None and "class_name" in original:
+        node = _class_of(original).from_dict({"text": reference.text, **deepcopy(original)})
+    else:
+        title = {"title": reference.title} if reference.title else {}
+        metadata = {**title, **reference.metadata}
+        node = TextNode(id_=reference.id, text=reference.text, metadata=metadata)
+    if reference.also_in:
+        key = "also_in"
+        node.metadata = {**node.metadata, key: places(reference)}
+        node.excluded_llm_metadata_keys = [*node.excluded_llm_metadata_keys, key]
+        node.excluded_embed_metadata_keys = [*node.excluded_embed_metadata_keys, key]
+    return NodeWithScore(node=node, score=reference.score)
+
+
+def _dumped(node: BaseNode) -> dict[str, Any]:
+    dumped = node.model_dump()
+    for name in MEDIA:  # LlamaIndex leaves out what is held in memory
+        if (data := getattr(getattr(node, name, None), "data", None)) is not None:
+            dumped[name]["data"] = data
+    return dumped
+
+
+def _title(node: BaseNode) -> object:
+    hidden = {*node.excluded_llm_metadata_keys, *node.excluded_embed_metadata_keys}
+    given = node.metadata
+    return next((given[key] for key in TITLES if given.get(key) and key not in hidden), "")
+
+
+def _class_of(original: Mapping[str, Any]) -> type[BaseNode]:
+    """The class of that name, also one of the user's own; where it is not imported, the usual."""
+    name = original["class_name"]
+    return next((each for each in _below(TextNode, Node) if each.class_name() == name), TextNode)
+
+
+def _below(*classes: type[BaseNode]) -> Iterator[type[BaseNode]]:
+    for each in classes:
+        yield each
+        yield from _below(*each.__subclasses__())

@@ -1,0 +1,71 @@
+"""The same words found in several places: one reference, which names the other places.
+
+Example:
+    >>> first = Reference.of("Wash by hand.", original={"id": "1", "metadata": {"page": 3}})
+    >>> other = Reference.of("Wash by hand.", original={"id": "2", "metadata": {"page": 9}})
+    >>> found = with_copy(first, other)
+    >>> found.original["id"], found.also_in
+    ('1', ({'id': '2', 'metadata': {'page': 9}},))
+    >>> with_copy(found, other) == found
+    True
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from itertools import zip_longest
+from typing import Any
+
+from skr_core.types import Reference
+
+
+def best_copies(rankings: Sequence[Iterable[Reference]]) -> dict[str, Reference]:
+    """Each reference by its id: of equal ones the best-ranked, which names the others.
+
+    Args:
+        rankings: Each best first. Of equal ranks the first ranking's counts.
+    """
+    best: dict[str, Reference] = {}
+    for rank in zip_longest(*rankings):
+        for each in rank:
+            if each is not None:
+                best[each.id] = with_copy(best[each.id], each) if each.id in best else each
+    return best
+
+
+def with_copy(best: Reference, other: Reference) -> Reference:
+    """The better-ranked of two references that say the same, with the other named beside it.
+
+    One that has an original is better than one that has none.
+    """
+    if best.original is None:
+        return best if other.original is None else other
+    named = list(best.also_in)
+    for each in (other.original, *other.also_in):
+        if each and not any(_is_same(each, known) for known in (best.original, *named)):
+            named.append(each)
+    return replace(best, also_in=tuple(named))
+
+
+def places(reference: Reference) -> list[dict[str, Any]]:
+    """Where else a reference's text stands: the metadata of each other original, with its id."""
+    return [{"id": _id(each), **each.get("metadata", {})} for each in reference.also_in]
+
+
+def _id(original: Mapping[str, Any]) -> Any:
+    return original.get("id", original.get("id_"))
+
+
+def _is_same(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    """By their ids, or by metadata; those may hold the score, which is another for each query."""
+    if _id(one) is not None or _id(other) is not None:
+        return bool(_id(one) == _id(other))
+    return _unscored(one) == _unscored(other)
+
+
+def _unscored(original: Mapping[str, Any]) -> dict[str, Any]:
+    from pydantic_core import to_jsonable_python  # as a store gives it back
+
+    metadata = to_jsonable_python(original.get("metadata", {}), fallback=str, bytes_mode="base64")
+    return {key: value for key, value in metadata.items() if not isinstance(value, float)}
