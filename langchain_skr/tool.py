@@ -13,8 +13,10 @@ from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 from langchain_core.tools import BaseTool, StructuredTool
 from langgraph.prebuilt.tool_node import ToolRuntime
 from pydantic import BaseModel, Field
+from typing_extensions import Unpack
 
-from langchain_skr.graph import create_skr_graph
+from langchain_skr.adapters import ModelLike, RetrieverLike
+from langchain_skr.graph import GraphOptions, create_skr_graph
 from skr_core.references.numbered import (
     free_numbers,
     last_number,
@@ -46,12 +48,12 @@ class ToolArtifact(SKROutput):
 
 
 def create_skr_tool(
-    model: object,
-    retriever: object,
+    model: ModelLike,
+    retriever: RetrieverLike,
     *,
     name: str = NAME,
     description: str = DESCRIPTION,
-    **options: Any,
+    **options: Unpack[GraphOptions],
 ) -> BaseTool:
     """Make a tool that retrieves until the references suffice, for ``create_agent``.
 
