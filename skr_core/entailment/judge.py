@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from skr_core.answering import generate
 from skr_core.errors import ModelError
 from skr_core.flow import Flow, arun, gather, run
-from skr_core.ports import Entailment, LanguageModel
+from skr_core.models.adapting import AnyModel, as_language_model
+from skr_core.ports import Entailment
 from skr_core.prompts.judging import ask_entailment, judge_name
 from skr_core.replies.verdict import parse_entailment
 from skr_core.types import NO_USAGE, Usage
@@ -31,10 +32,10 @@ class JudgeEntailment:
         ['entailment', None]
     """
 
-    def __init__(self, model: LanguageModel, *, concurrency: int = 8) -> None:
-        self._model = model
+    def __init__(self, model: AnyModel, *, concurrency: int = 8) -> None:
+        self._model = as_language_model(model)
         self._concurrency = concurrency
-        self.name = judge_name(model.name)
+        self.name = judge_name(self._model.name)
         self.usage: Usage = NO_USAGE
 
     def predict(self, pairs: Sequence[tuple[str, str]]) -> Sequence[Entailment | None]:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from skr_core.answering import generate
 from skr_core.flow import Flow, arun, run
-from skr_core.ports import LanguageModel
+from skr_core.models.adapting import AnyModel, as_language_model
 from skr_core.prompts.judging import ask_is_sufficient, judge_name
 from skr_core.replies.refusal import is_refusal
 from skr_core.replies.verdict import parse_sufficient
@@ -32,9 +32,9 @@ class JudgeReflector:
         'the birthplace'
     """
 
-    def __init__(self, model: LanguageModel) -> None:
-        self._model = model
-        self.name = judge_name(model.name)
+    def __init__(self, model: AnyModel) -> None:
+        self._model = as_language_model(model)
+        self.name = judge_name(self._model.name)
 
     def reflect(self, question: str, references: Sequence[Reference], draft: str) -> Reflection:
         """Judge with a blocking call."""

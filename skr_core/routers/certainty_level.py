@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 from skr_core.errors import InputError
 from skr_core.flow import Flow, gather
-from skr_core.ports import LanguageModel
+from skr_core.models.adapting import AnyModel
 from skr_core.routers.confidence import assessment
 from skr_core.routers.model_router import ModelRouter, quoted
 from skr_core.types import Decision
@@ -37,7 +37,7 @@ class CertaintyLevelRouter(ModelRouter):
 
     kind: ClassVar[str] = "certainty_level"
 
-    def __init__(self, model: LanguageModel, *, threshold: float = 0.5) -> None:
+    def __init__(self, model: AnyModel, *, threshold: float = 0.5) -> None:
         super().__init__(model)
         if not 0 <= threshold <= 1:
             raise InputError(f"threshold must be between 0 and 1, not {threshold}")

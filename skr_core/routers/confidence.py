@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 from skr_core.answering import generate
 from skr_core.errors import InputError
 from skr_core.flow import Flow, arun, run
+from skr_core.models.adapting import AnyModel
 from skr_core.ports import LanguageModel
 from skr_core.prompts.routing import (
     ANSWER_ALONE,
@@ -66,7 +67,7 @@ class ConfidenceRouter(ModelRouter):
 
     kind: ClassVar[str] = "confidence"
 
-    def __init__(self, model: LanguageModel, *, strategy: Strategy = "punish_explain") -> None:
+    def __init__(self, model: AnyModel, *, strategy: Strategy = "punish_explain") -> None:
         super().__init__(model)
         if strategy not in STRATEGIES:
             raise InputError(f"no strategy {strategy!r}: give one of {', '.join(STRATEGIES)}")

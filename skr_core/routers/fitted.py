@@ -19,6 +19,7 @@ from skr_core.learning.observed import Observed
 from skr_core.learning.outcomes import ActionTable, CostUnit
 from skr_core.learning.rows import Floats, aembed_texts, embed_texts
 from skr_core.learning.signals import Signals, Training, texts_of
+from skr_core.models.adapting import AnyModel, as_language_model
 from skr_core.ports import Embedder, LanguageModel, Retriever
 from skr_core.prompts.templates import checked_question
 from skr_core.routers.saving import ROUTER_FILE, SavedRouter, embedder_stamp, read_router
@@ -59,11 +60,11 @@ class FittedRouter(ABC):
         price: float,
         unit: CostUnit = "retrievals",
         drafts: bool = False,
-        model: LanguageModel | None = None,
+        model: AnyModel | None = None,
     ) -> None:
         self.embedder, self.stamp, self.price, self.drafts = embedder, stamp, price, drafts
         self.actions, self.unit = tuple(actions), unit
-        self._model = model
+        self.use_model(model)
 
     @abstractmethod
     def expected(self, signals: Signals) -> tuple[Floats, Floats]:
@@ -125,9 +126,9 @@ class FittedRouter(ABC):
         """The same, with awaited calls."""
         return await arun(self._decision_on(checked_question(question), direct))
 
-    def use_model(self, model: LanguageModel | None) -> None:
+    def use_model(self, model: AnyModel | None) -> None:
         """Ask this model for direct answers: the one the records are about."""
-        self._model = model
+        self._model = None if model is None else as_language_model(model)
 
     def update(self, records: Sequence[SelfKnowledge], *, force: bool = False) -> None:
         """Learn from more records, without those it was fitted on.

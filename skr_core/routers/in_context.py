@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Self
 from skr_core.answering import generate
 from skr_core.errors import InputError
 from skr_core.flow import Flow
-from skr_core.ports import LanguageModel
+from skr_core.models.adapting import AnyModel
 from skr_core.prompts.routing import NEED_TEMPLATES, NEEDS_MORE, NEEDS_NOTHING, ask_need
 from skr_core.routers.model_router import ModelRouter
 from skr_core.routers.prompt import decision_of
@@ -41,9 +41,7 @@ class InContextRouter(ModelRouter):
 
     kind: ClassVar[str] = "in_context"
 
-    def __init__(
-        self, model: LanguageModel, *, known: Sequence[str], unknown: Sequence[str]
-    ) -> None:
+    def __init__(self, model: AnyModel, *, known: Sequence[str], unknown: Sequence[str]) -> None:
         super().__init__(model)
         if not known or not unknown:
             raise InputError("give at least one known and one unknown question to show the model")
@@ -58,7 +56,7 @@ class InContextRouter(ModelRouter):
     @classmethod
     def from_records(
         cls,
-        model: LanguageModel,
+        model: AnyModel,
         records: Iterable[SelfKnowledge],
         *,
         n: int = DEMONSTRATIONS,

@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Self
 
 from skr_core.errors import DataError, InputError
 from skr_core.flow import Flow, arun, run
+from skr_core.models.adapting import AnyModel, as_language_model
 from skr_core.ports import Embedder, LanguageModel, Retriever
 from skr_core.prompts.routing import ROUTING_VERSION
 from skr_core.prompts.templates import checked_question
@@ -46,8 +47,8 @@ class ModelRouter(ABC):
     kind: ClassVar[str]
     max_rounds: int | None = None
 
-    def __init__(self, model: LanguageModel) -> None:
-        self._model = model
+    def __init__(self, model: AnyModel) -> None:
+        self._model = as_language_model(model)
 
     def decide(self, question: str) -> Decision:
         """Decide with blocking calls.

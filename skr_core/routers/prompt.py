@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 from skr_core.answering import generate
 from skr_core.errors import InputError
 from skr_core.flow import Flow
-from skr_core.ports import LanguageModel
+from skr_core.models.adapting import AnyModel
 from skr_core.prompts.routing import NEED_TEMPLATES, NeedTemplate, ask_need
 from skr_core.replies.need import parse_need
 from skr_core.routers.model_router import ModelRouter, quoted
@@ -36,7 +36,7 @@ class PromptRouter(ModelRouter):
 
     kind: ClassVar[str] = "prompt"
 
-    def __init__(self, model: LanguageModel, *, template: int | str = 0) -> None:
+    def __init__(self, model: AnyModel, *, template: int | str = 0) -> None:
         super().__init__(model)
         self._template = need_template(template)
 

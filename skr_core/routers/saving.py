@@ -16,13 +16,14 @@ import numpy as np
 import orjson
 
 from skr_core.errors import DataError, InputError, StampMismatch
+from skr_core.models.adapting import AnyModel, as_language_model
 from skr_core.models.embedders import HASHING_NAME, SENTENCE_TRANSFORMERS, make_embedder
 from skr_core.routers.registry import KINDS
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from skr_core.ports import Embedder, LanguageModel, Retriever, Router
+    from skr_core.ports import Embedder, Retriever, Router
 
 ROUTER_FILE = "router.json"
 ARRAYS_FILE = "arrays.npz"
@@ -158,7 +159,7 @@ def read_router(path: str | Path) -> SavedRouter:
 def load_router(
     path: str | Path,
     *,
-    model: LanguageModel | None = None,
+    model: AnyModel | None = None,
     retriever: Retriever | None = None,
     embedder: Embedder | None = None,
     force: bool = False,
@@ -192,8 +193,9 @@ def load_router(
         raise DataError(Path(path) / ROUTER_FILE, None, f"no router of kind {kind!r} is known here")
     module, name = KINDS[kind].split(":")
     found = getattr(import_module(module), name)
+    asked = None if model is None else as_language_model(model)
     router: Router = found.load(
-        path, model=model, embedder=embedder, retriever=retriever, force=force
+        path, model=asked, embedder=embedder, retriever=retriever, force=force
     )
     return router
 

@@ -11,7 +11,7 @@ from skr_core.answering import answer_directly
 from skr_core.errors import InputError
 from skr_core.flow import Flow, arun, gather, run
 from skr_core.metrics.match import token_f1
-from skr_core.ports import LanguageModel
+from skr_core.models.adapting import AnyModel
 from skr_core.prompts.templates import checked_question
 from skr_core.replies.refusal import says_unknown
 from skr_core.routers.model_router import ModelRouter, quoted
@@ -45,7 +45,7 @@ class UncertaintyRouter(ModelRouter):
     kind: ClassVar[str] = "uncertainty"
     drafts = True
 
-    def __init__(self, model: LanguageModel, *, threshold: float = 0.5, samples: int = 5) -> None:
+    def __init__(self, model: AnyModel, *, threshold: float = 0.5, samples: int = 5) -> None:
         super().__init__(model)
         if not 0 <= threshold <= 1:
             raise InputError(f"threshold must be between 0 and 1, not {threshold}")

@@ -9,7 +9,7 @@ from skr_core.answering import generate
 from skr_core.errors import InputError, ModelError
 from skr_core.flow import Flow
 from skr_core.metrics.match import contains_gold, exact_match, is_right, token_f1
-from skr_core.ports import LanguageModel
+from skr_core.models.adapting import AnyModel, as_language_model
 from skr_core.prompts.judging import ask_is_right, judge_name
 from skr_core.questions import Question
 from skr_core.replies.choice import choice_match, implied_choices
@@ -38,9 +38,9 @@ class Judge:
         1.0
     """
 
-    def __init__(self, model: LanguageModel) -> None:
-        self._model = model
-        self.name = judge_name(model.name)
+    def __init__(self, model: AnyModel) -> None:
+        self._model = as_language_model(model)
+        self.name = judge_name(self._model.name)
 
     def score(self, answer: str, question: Question) -> Flow[tuple[float, Usage]]:
         """Ask for one verdict.
