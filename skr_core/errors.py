@@ -17,6 +17,10 @@ SKRError
 Each message is one line that says what to do. The command turns any of them into that line and an
 exit code.
 
+A `ModelError` or `RetrieverError` that stands for an exception of another library is of that
+library's class too, so that ``except openai.RateLimitError`` and ``with_fallbacks`` go on working
+where one of its own objects stood before; see `failure`.
+
 Example:
     >>> raise DataError("questions.jsonl", 3, "this line is not JSON")
     Traceback (most recent call last):
@@ -26,13 +30,16 @@ Example:
 
 from __future__ import annotations
 
+import builtins
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
     from skr_core.types import Answer, Reference
+
+E = TypeVar("E", bound="SKRError")
 
 MAX_LINE = 400
 """Of what another library said: enough to know what it was, little enough for a terminal."""
@@ -128,7 +135,56 @@ def translated(kind: type[SKRError], name: str, *passing: type[BaseException]) -
             root = root.__cause__
         if str(root) not in line:  # "Connection error." alone says little
             line += f" <- {type(root).__name__}: {root}"
-        raise kind(f"{name}: {' '.join(line.split())[:MAX_LINE]}") from error
+        message = f"{name}: {' '.join(line.split())[:MAX_LINE]}"
+        raise failure(kind, message, error) from error
+
+
+def failure(kind: type[E], message: str, cause: BaseException | None) -> E:
+    """One of our errors that is caught by the class of its cause as well, and has its attributes.
+
+    It travels to another process as ours alone. An exception of Python itself says too little to
+    be caught by: it stays the ``__cause__``.
+
+    Args:
+        kind: Ours.
+        message: One line.
+        cause: What another library raised, or an error made here of it.
+
+    Example:
+        >>> class Busy(Exception):
+        ...     pass
+        >>> busy = Busy("slow down")
+        >>> busy.status_code = 429
+        >>> error = failure(ModelError, "my model: slow down", busy)
+        >>> isinstance(error, Busy), isinstance(error, ModelError), error.status_code
+        (True, True, 429)
+    """
+    if cause is None or type(cause).__module__ == builtins.__name__:
+        return kind(message)
+    if isinstance(cause, kind):
+        bases: tuple[type, ...] = (type(cause),)
+    elif isinstance(cause, SKRError):
+        return kind(message)
+    else:
+        bases = (kind, type(cause))
+
+    def start(self: Any, *args: object) -> None:
+        Exception.__init__(self, *args)
+
+    body = {
+        "__module__": kind.__module__,
+        "__qualname__": kind.__qualname__,
+        "__doc__": kind.__doc__,
+        "__init__": start,
+        "__str__": Exception.__str__,
+        "__reduce__": lambda self: (kind, (message,)),
+    }
+    try:
+        made: E = type(kind.__name__, bases, body)(message)
+        vars(made).update(vars(cause))
+    except TypeError:  # a class that lets no other be derived from it
+        return kind(message)
+    return made
 
 
 def retrieved(answer: Answer) -> tuple[Reference, ...]:

@@ -7,7 +7,7 @@ from typing import Any
 
 from langgraph.errors import GraphBubbleUp
 
-from skr_core.errors import NoReferencesError, RetrieverError
+from skr_core.errors import NoReferencesError, RetrieverError, failure
 from skr_core.flow import Flow, call, gather
 from skr_core.plain import from_plain, to_plain
 from skr_core.ports import Retriever
@@ -142,7 +142,8 @@ def _raise_unless_told(
 ) -> None:
     """Fail where the first searches all failed: nothing is known of what the references say."""
     if settings.on_retriever_error == "raise":
-        raise RetrieverError(f"every search failed: {'; '.join(errors)}") from cause
+        message = f"every search failed: {'; '.join(errors)}"
+        raise failure(RetrieverError, message, cause) from cause
 
 
 def _checked(found: Any, source: Retriever) -> list[Reference]:

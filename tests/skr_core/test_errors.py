@@ -1,8 +1,18 @@
 from __future__ import annotations
 
+import pickle
+
 import pytest
 
-from skr_core.errors import MAX_LINE, InputError, ModelError, RetrieverError, retrieved, translated
+from skr_core.errors import (
+    MAX_LINE,
+    InputError,
+    ModelError,
+    RetrieverError,
+    failure,
+    retrieved,
+    translated,
+)
 from skr_core.types import Answer, Decision, Reference, Round
 
 
@@ -29,6 +39,49 @@ def test_errors_of_ours_and_a_frameworks_control_flow_go_through() -> None:
         raise Bubble
     with pytest.raises(KeyboardInterrupt), translated(ModelError, "mine"):
         raise KeyboardInterrupt
+
+
+class Busy(Exception):
+    """As OpenAI's errors are: made of more than a message."""
+
+    def __init__(self, message: str, *, status_code: int) -> None:
+        super().__init__(message)
+        self.status_code = status_code
+
+    def __str__(self) -> str:
+        return "what it says itself"
+
+
+def test_an_error_is_caught_by_the_class_of_its_cause_too() -> None:
+    with pytest.raises(Busy) as caught, translated(ModelError, "mine"):
+        raise Busy("slow down", status_code=429)
+    error = caught.value
+    assert isinstance(error, ModelError)
+    assert str(error) == "mine: Busy: what it says itself"
+    assert (error.status_code, type(error.__cause__)) == (429, Busy)
+    again = failure(ModelError, "all failed", error)
+    assert isinstance(again, Busy)
+    assert (str(again), again.status_code) == ("all failed", 429)
+
+
+def test_it_travels_to_another_process_as_ours() -> None:
+    error = failure(ModelError, "mine: slow down", Busy("slow down", status_code=429))
+    travelled = pickle.loads(pickle.dumps(error))
+    assert (type(travelled), str(travelled)) == (ModelError, "mine: slow down")
+
+
+@pytest.mark.parametrize("cause", [TypeError("a bug"), StopIteration(), OSError(2, "gone"), None])
+def test_an_exception_of_python_itself_is_a_cause_alone(cause: BaseException | None) -> None:
+    assert type(failure(ModelError, "mine", cause)) is ModelError
+
+
+def test_a_class_that_lets_none_be_derived_from_it_is_a_cause_alone() -> None:
+    from pydantic import TypeAdapter, ValidationError
+
+    with pytest.raises(ModelError) as caught, translated(ModelError, "mine"):
+        TypeAdapter(int).validate_python("x")
+    assert type(caught.value) is ModelError
+    assert isinstance(caught.value.__cause__, ValidationError)
 
 
 def test_nothing_retrieved_because_everything_failed_is_an_error() -> None:
