@@ -16,13 +16,13 @@ from llamaindex_skr.events import (
     SKRReflectionEvent,
     SKRRetractEvent,
     SKRRouteEvent,
+    SKRStartEvent,
 )
 from llamaindex_skr.models import load_model, openai_like
 from llamaindex_skr.nodes import to_node
 from llamaindex_skr.query_engine import SKRQueryEngine
 from llamaindex_skr.retriever import SKRRetriever
 from llamaindex_skr.selector import SKRSelector
-from llamaindex_skr.tool import SKRTool, create_skr_tool
 
 __all__ = [
     "LlamaIndexModel",
@@ -38,12 +38,11 @@ __all__ = [
     "SKRRetriever",
     "SKRRouteEvent",
     "SKRSelector",
-    "SKRTool",
+    "SKRStartEvent",
     "acollect",
     "as_language_model",
     "as_retriever",
     "collect",
-    "create_skr_tool",
     "load_model",
     "openai_like",
     "to_node",

@@ -10,6 +10,7 @@ Example:
 
 from __future__ import annotations
 
+import gc
 from collections.abc import AsyncGenerator, Generator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, Protocol, runtime_checkable
@@ -57,7 +58,13 @@ class LlamaIndexModel(ChunkedModel):
     def _chunks(self, prompt: Prompt, stream: bool) -> Generator[ChatResponse, None, None]:
         with translated(ModelError, self.name):
             if stream:
-                yield from self.llm.stream_chat(_messages(prompt))
+                try:
+                    yield from self.llm.stream_chat(_messages(prompt))
+                except GeneratorExit:
+                    # OpenAI's client keeps a stream in a cycle of references, and its connection
+                    # open with it, where LlamaIndex does not read it to its end.
+                    gc.collect()
+                    raise
             else:
                 yield self.llm.chat(_messages(prompt))
 
@@ -107,23 +114,12 @@ class LlamaIndexRetriever:
 
 
 @runtime_checkable
-class Index(Protocol):
-    """An index of LlamaIndex, or whatever else has a retriever."""
-
-    def as_retriever(self, **kwargs: Any) -> BaseRetriever:
-        """Its retriever."""
-        ...
-
-
-ModelLike = LanguageModel | LLM | str
-"""A model of LlamaIndex, an id such as ``openai:gpt-4.1-mini``, or a `LanguageModel`."""
-
-RetrieverLike = Retriever | BaseRetriever | Index
-"""A retriever or an index of LlamaIndex, or a `Retriever`."""
+class _Index(Protocol):
+    def as_retriever(self, **kwargs: Any) -> BaseRetriever: ...
 
 
 def as_language_model(
-    model: ModelLike, *, base_url: str | None = None, streaming: bool = False
+    model: object, *, base_url: str | None = None, streaming: bool = False
 ) -> LanguageModel:
     """Make a `LanguageModel` of what a caller gave.
 
@@ -153,7 +149,7 @@ def as_language_model(
 
 
 def as_retriever(
-    retriever: RetrieverLike, *, model: LanguageModel | None = None, k: int | None = None
+    retriever: object, *, model: LanguageModel | None = None, k: int | None = None
 ) -> Retriever:
     """Make a `Retriever` of what a caller gave.
 
@@ -173,20 +169,19 @@ def as_retriever(
         >>> as_retriever(Search()).name
         'Search'
     """
-    if isinstance(retriever, Index):
+    if isinstance(retriever, _Index):
         wished = {"llm": getattr(model, "llm", None), "similarity_top_k": k}
         retriever = _retriever_of(retriever, {key: it for key, it in wished.items() if it})
     # Before the port: a LlamaIndex retriever with a name has all that the port asks for.
     if isinstance(retriever, BaseRetriever):
         return LlamaIndexRetriever(retriever)
-    found: object = retriever  # callers without a type checker may give anything
-    if isinstance(found, Retriever):
-        return found
-    given = type(found).__name__
+    if isinstance(retriever, Retriever):
+        return retriever
+    given = type(retriever).__name__
     raise InputError(f"a retriever is wanted, not {given}: give a LlamaIndex retriever or index")
 
 
-def _retriever_of(index: Index, wished: Mapping[str, Any]) -> BaseRetriever:
+def _retriever_of(index: _Index, wished: Mapping[str, Any]) -> BaseRetriever:
     with suppress(TypeError):  # an index with a model of its own takes no other
         return index.as_retriever(**wished)
     return index.as_retriever()

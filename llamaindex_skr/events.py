@@ -41,6 +41,16 @@ class SKRRouteEvent(SKREvent):
     decision: Decision
 
 
+class SKRStartEvent(SKREvent):
+    """A task is about to begin, such as ``route`` or ``answer_with_references``: as in `usage`.
+
+    Rounds count from 1; before the first it is 0.
+    """
+
+    task: str
+    round: int
+
+
 class SKRQueryEvent(SKREvent):
     """A query is about to be searched; rounds count from 1."""
 
@@ -84,6 +94,7 @@ class SKRAnswerEvent(SKREvent):
 
 _CLASSES: dict[str, type[SKREvent]] = {
     "route": SKRRouteEvent,
+    "start": SKRStartEvent,
     "query": SKRQueryEvent,
     "references": SKRReferencesEvent,
     "draft": SKRDraftEvent,

@@ -15,17 +15,19 @@ Example:
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Generator, Sequence
-from contextlib import aclosing, closing
+from contextlib import aclosing
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from llama_index.core.instrumentation.span import active_span_id
 
 from llamaindex_skr.events import tell
 from skr_core.types import Answer, Reference
+from skr_graphs.context import SKRContext
 from skr_graphs.sources import StreamedSources
 
 if TYPE_CHECKING:
-    from skr_graphs import CompiledGraph, SKRContext, SKROutput
+    from skr_graphs import CompiledGraph, SKROutput
 
 _MODES = ["custom", "values"]
 
@@ -48,7 +50,8 @@ class GraphRun:
         self, graph: CompiledGraph, question: str, context: SKRContext | None = None
     ) -> None:
         self._graph: Any = graph  # its overloads know no list of stream modes
-        self._asked: dict[str, Any] = {"input": {"question": question}, "context": context}
+        self._context = replace(context or SKRContext())  # each run is closed by itself
+        self._asked: dict[str, Any] = {"input": {"question": question}, "context": self._context}
         self._span_id = active_span_id.get()
         self._output: SKROutput | None = None
         self._sources = StreamedSources()
@@ -64,8 +67,12 @@ class GraphRun:
         return answer_of(self._output)
 
     def tokens(self) -> Generator[str, None, None]:
-        """Run with blocking calls; yields the final answer's tokens, and no others."""
-        with closing(self._graph.stream(**self._asked, stream_mode=_MODES)) as chunks:
+        """Run with blocking calls; yields the final answer's tokens, and no others.
+
+        Closing it ends the model's reply.
+        """
+        chunks = self._graph.stream(**self._asked, stream_mode=_MODES)
+        with self._context.reading(chunks):
             for mode, chunk in chunks:
                 if token := self._take(mode, chunk):
                     yield token

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, fields
+from functools import partial
 from pathlib import Path
+from threading import Event
 from typing import Annotated, Any, ClassVar, Self
 from weakref import WeakKeyDictionary
 
@@ -30,6 +33,8 @@ class SKRContext:
     Attributes:
         stream: Ask the model for tokens as it makes them. By default only where LangGraph streams
             messages: a model that is not asked to stream is quicker and tells its usage.
+        closed: Set when a blocking stream is closed before its end: the model's reply is then not
+            read on. An awaited one is cancelled.
     """
 
     __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(arbitrary_types_allowed=True)
@@ -47,6 +52,7 @@ class SKRContext:
     decompose: bool | None = None
     metadata_keys: Sequence[str] | None = None
     stream: bool | None = None
+    closed: Annotated[Event, SkipJsonSchema()] = field(default_factory=Event, init=False)
 
     def __new__(cls, *_: Any, **given: Any) -> Self:
         """Refuse unknown names as this project does: LangGraph makes contexts of dicts."""
@@ -54,6 +60,20 @@ class SKRContext:
         if unknown := [name for name in given if name not in known]:
             raise InputError(f"a context has no {', '.join(unknown)}: it has {', '.join(known)}")
         return super().__new__(cls)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """For a pickle, which cannot hold what says that a stream was closed."""
+        given = {each.name: getattr(self, each.name) for each in fields(self) if each.init}
+        return partial(type(self), **given), ()
+
+    @contextmanager
+    def reading(self, stream: Generator[Any, None, None]) -> Iterator[None]:
+        """Close the stream of a run with this context at the end, and before that its model's."""
+        try:
+            yield
+        finally:
+            self.closed.set()
+            stream.close()
 
     @property
     def given(self) -> dict[str, Any]:

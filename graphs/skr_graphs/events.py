@@ -13,12 +13,34 @@ from typing_extensions import TypedDict
 
 from skr_graphs.state import Plain
 
+StartedTask = Literal[
+    "route",
+    "decompose",
+    "answer_directly",
+    "answer_with_references",
+    "reflect",
+    "self_complete",
+    "answer_anyway",
+]
+"""What may call a model."""
+
 
 class RouteEvent(TypedDict):
     """The decision was made."""
 
     type: Literal["route"]
     decision: Plain
+
+
+class StartEvent(TypedDict):
+    """A task is about to begin, which may take its time: its name is that in `usage`.
+
+    Rounds count from 1; before the first it is 0.
+    """
+
+    type: Literal["start"]
+    task: StartedTask
+    round: int
 
 
 class QueryEvent(TypedDict):
@@ -94,6 +116,7 @@ class AnswerEvent(TypedDict):
 
 Event = (
     RouteEvent
+    | StartEvent
     | QueryEvent
     | ReferencesEvent
     | PackedEvent
@@ -109,6 +132,11 @@ Event = (
 def route(decision: Plain) -> RouteEvent:
     """Make the event of a decision."""
     return {"type": "route", "decision": decision}
+
+
+def start(task: StartedTask, number: int) -> StartEvent:
+    """Make the event of a task that begins in round `number`."""
+    return {"type": "start", "task": task, "round": number}
 
 
 def query(number: int, text: str) -> QueryEvent:

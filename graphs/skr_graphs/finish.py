@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -60,6 +60,7 @@ def conclude(
     *,
     sufficient: bool,
     may_call: bool,
+    write: Callable[[events.Event], None] = lambda event: None,
 ) -> Flow[Conclusion]:
     """Choose the answer among the drafts, as the settings say.
 
@@ -74,6 +75,7 @@ def conclude(
         settings: The system's.
         sufficient: Whether the last draft is to be served.
         may_call: Whether the budget has a call left.
+        write: Tells that a call begins.
 
     Raises:
         ModelError: It failed at that call, and no draft could be the answer.
@@ -94,6 +96,7 @@ def conclude(
         if cited_numbers(each["draft"], len(each["given"])):
             return Conclusion(each["draft"], references_of(each))
     if settings.when_insufficient == "own_knowledge" and may_call:
+        write(events.start("answer_anyway", len(rounds)))
         try:
             packed, generation = yield from ask_with_fitting(
                 lambda references: answering.answer_anyway(
@@ -135,6 +138,7 @@ def finish(state: SKRState, step: StepContext) -> Flow[Plain]:
         settings,
         sufficient=stop_reason == "sufficient" or is_served,
         may_call=not call_limit(state, settings.budget),
+        write=step.write,
     )
     cited = chosen.cited
     TokenStream(step.write, chosen.references, streamed=state["streamed"]).finish(cited.text)

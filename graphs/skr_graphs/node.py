@@ -19,6 +19,7 @@ from skr_core.flow import Flow, arun, run
 from skr_core.settings import Settings
 from skr_graphs.context import SettingsOfRuns, SKRContext
 from skr_graphs.events import Event
+from skr_graphs.nostream import unstreamed
 from skr_graphs.state import Plain, SKRState
 from skr_graphs.streaming import messages_are_streamed
 
@@ -34,11 +35,13 @@ class StepContext:
         settings: The system's.
         write: Tells an event to whoever listens.
         stream: Whether somebody reads the answer's tokens as they are made.
+        is_closed: Says whether they have stopped reading.
     """
 
     settings: Settings
     write: Callable[[Event], None]
     stream: bool
+    is_closed: Callable[[], bool] = lambda: False
 
 
 Step = Callable[[Any, StepContext], Flow[Plain]]
@@ -90,17 +93,19 @@ class FlowNode(Runnable[Any, Plain]):
 
     def invoke(self, input: Any, config: RunnableConfig | None = None, **_: Any) -> Plain:
         """The update of this state."""
-        return run(self._flow(input))
+        with unstreamed():
+            return run(self._flow(input))
 
     async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **_: Any) -> Plain:
         """The same, awaited."""
-        return await arun(self._flow(input))
+        with unstreamed():
+            return await arun(self._flow(input))
 
 
 def _step_context(settings: SettingsOfRuns) -> StepContext:
     """Of the run that LangGraph is in."""
     runtime: Runtime[Any] = get_runtime(SKRContext)
     context = runtime.context
-    said = context.stream if isinstance(context, SKRContext) else None
-    stream = messages_are_streamed() if said is None else said
-    return StepContext(settings.of(context), runtime.stream_writer, stream)
+    ours = context if isinstance(context, SKRContext) else SKRContext()
+    stream = messages_are_streamed() if ours.stream is None else ours.stream
+    return StepContext(settings.of(context), runtime.stream_writer, stream, ours.closed.is_set)

@@ -36,6 +36,7 @@ def route(state: SKRState, step: StepContext) -> Flow[Plain]:
     """Decide whether to retrieve, and begin the state anew."""
     question = checked_question(state.get("question", ""))
     started_at = time.time()
+    step.write(events.start("route", 0))
     decision = yield from decide(question, step.settings)
     plain = to_plain(decision)
     step.write(events.route(plain))
@@ -66,6 +67,7 @@ def route(state: SKRState, step: StepContext) -> Flow[Plain]:
 def decompose(state: SKRState, step: StepContext) -> Flow[Plain]:
     """Ask for the parts of the question; the first round searches them beside the question."""
     settings, question = step.settings, state["question"]
+    step.write(events.start("decompose", 0))
     parts, spent = yield from answering.decompose(
         settings.model, question, templates=settings.templates
     )
@@ -93,9 +95,10 @@ def decide(question: str, settings: Settings) -> Flow[Decision]:
 def answer_directly(state: SKRState, step: StepContext) -> Flow[Plain]:
     """Answer a known question from what the model knows, or with the router's draft."""
     settings = step.settings
-    tokens = TokenStream(step.write, without_thoughts=True)
+    tokens = TokenStream(step.write, without_thoughts=True, is_closed=step.is_closed)
     text, usage, logprob = strip_thoughts(state["decision"]["draft"]), state["usage"], None
     if not text:
+        step.write(events.start("answer_directly", 0))
         generation = yield from answering.answer_directly(
             settings.model,
             state["question"],
@@ -138,6 +141,7 @@ def answer(state: SKRState, step: StepContext) -> Flow[Plain]:
             hold_uncited=must_cite and settings.when_insufficient != "best_draft",
             states_verdict=settings.templates.states_verdict,
             without_thoughts=True,
+            is_closed=step.is_closed,
         )
         return (
             yield from answering.answer_with_references(
@@ -154,6 +158,7 @@ def answer(state: SKRState, step: StepContext) -> Flow[Plain]:
             )
         )
 
+    step.write(events.start("answer_with_references", number))
     try:
         packed, generation = yield from ask_with_fitting(ask, references_of(state), settings)
     except ModelError as failure:
@@ -190,6 +195,7 @@ def reflect(state: SKRState, step: StepContext) -> Flow[Plain]:
     elif spent := call_limit(state, budget):
         return {"stop_reason": spent}  # a judge may call a model, and no call is left
     else:
+        step.write(events.start("reflect", len(state["rounds"])))
         try:
             reflection = yield from call(
                 reflector.reflect,
@@ -232,6 +238,7 @@ def follow_up(state: SKRState, step: StepContext) -> Flow[Plain]:
         fresh = not_asked(reply.queries, asked)
         return {"queries": list(fresh), "stop_reason": "" if fresh else "no_new_queries"}
     last = state["rounds"][-1]
+    step.write(events.start("self_complete", len(state["rounds"])))
     try:
         queries, spent = yield from answering.self_complete(
             settings.model,

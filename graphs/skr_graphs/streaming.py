@@ -19,6 +19,7 @@ from uuid import uuid4
 from langchain_core.messages import AIMessageChunk
 from langchain_core.tracers._streaming import _StreamingCallbackHandler
 from langgraph.config import get_config
+from langgraph.errors import GraphBubbleUp
 from langgraph.graph.message import push_message
 
 from skr_core.references.citations import MarkerResolver
@@ -39,6 +40,10 @@ def messages_are_streamed() -> bool:
     return any(isinstance(handler, _StreamingCallbackHandler) for handler in handlers)
 
 
+class StreamClosed(GraphBubbleUp):
+    """Nobody reads the stream any more; it ends the model's reply, and is no failure."""
+
+
 class TokenStream:
     """Passes an answer's pieces on, as ``token`` events and as message chunks.
 
@@ -51,6 +56,7 @@ class TokenStream:
             it is that the references suffice, and nothing else.
         without_thoughts: The answer will have neither thoughts nor space around it.
         streamed: What an earlier step has passed on of a draft, to go on with.
+        is_closed: Says whether the stream was closed, so that no more of the reply is wanted.
     """
 
     def __init__(
@@ -63,8 +69,10 @@ class TokenStream:
         states_verdict: bool = False,
         without_thoughts: bool = False,
         streamed: Streamed | None = None,
+        is_closed: Callable[[], bool] = lambda: False,
     ) -> None:
         self._tell = write
+        self._is_closed = is_closed
         self._resolver = MarkerResolver(len(references))
         self._verdict = VerdictStream(len(references)) if states_verdict else None
         self._thoughts = ThoughtFilter() if without_thoughts and not states_verdict else None
@@ -87,7 +95,13 @@ class TokenStream:
         return Streamed(id=self._id, text="".join(self._passed_on))
 
     def write(self, piece: str) -> None:
-        """Take the next piece as the model makes it."""
+        """Take the next piece as the model makes it.
+
+        Raises:
+            StreamClosed: The stream was closed.
+        """
+        if self._is_closed():
+            raise StreamClosed
         if self._verdict is not None:
             piece = self._verdict.write(piece)
         elif self._thoughts is not None:

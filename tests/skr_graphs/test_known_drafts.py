@@ -42,8 +42,8 @@ def test_its_draft_is_streamed_as_one_token():
             {"question": QUESTION}, stream_mode="custom", context=SKRContext(stream=True)
         )
     )
-    assert [event["type"] for event in events] == ["route", "sources", "token", "answer"]
-    assert events[2]["text"] == "It is Paris."
+    assert [event["type"] for event in events] == ["start", "route", "sources", "token", "answer"]
+    assert events[3]["text"] == "It is Paris."
 
 
 @both

@@ -75,10 +75,13 @@ def test_events_come_in_order_and_typed(stream: Stream):
     tokens = kinds.count("token")
     assert tokens > 3
     assert [kind for kind in kinds if kind != "token"] == [
-        *("route", "query", "references", "draft", "reflection"),
-        *("query", "references", "sources", "draft", "reflection", "answer"),
+        *("start", "route", "query", "references", "start", "draft", "reflection"),
+        *("start", "query", "references", "start", "sources", "draft", "reflection", "answer"),
     ]
-    assert [event["round"] for event in events if "round" in event] == [1] * 4 + [2] * 4
+    assert [event["round"] for event in events if "round" in event] == [0] + [1] * 6 + [2] * 5
+    assert [event["task"] for event in events if event["type"] == "start"] == [
+        *("route", "answer_with_references", "self_complete", "answer_with_references")
+    ]
     of = {event["type"]: event for event in events}
     assert of["route"]["decision"]["retrieve"] is True
     assert of["query"]["query"] == "one"
@@ -100,7 +103,7 @@ def test_events_of_a_known_question(stream: Stream):
         model=ScriptedModel(["It is Paris."]), router=NeverRetrieve()
     ).compile()
     kinds = [event["type"] for event in stream(graph, "custom")]
-    assert kinds == ["route", "sources", "token", "token", "token", "answer"]
+    assert kinds == ["start", "route", "start", "sources", *["token"] * 3, "answer"]
 
 
 def graphs() -> dict[str, Any]:
