@@ -16,7 +16,6 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Generator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from langchain_core.documents import Document
 from langchain_core.language_models import BaseLanguageModel, LanguageModelInput
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from langchain_core.retrievers import BaseRetriever
@@ -36,18 +35,13 @@ from skr_core.models.chunked import ChunkedModel, Reply
 from skr_core.ports import LanguageModel, Retriever
 from skr_core.types import Generation, Prompt, Reference, Usage
 from skr_core.usage import estimate_usage
+from skr_graphs.nostream import unstreamed
 
 if TYPE_CHECKING:
     from langchain_core.prompts import BasePromptTemplate
 
 LangChainLanguageModel = Runnable[LanguageModelInput, Any]
 """A chat or completion model, also behind ``bind``, ``with_retry`` or ``with_fallbacks``."""
-
-ModelLike = LanguageModel | LangChainLanguageModel | str
-"""A model of LangChain, an id such as ``openai:gpt-4.1-mini``, or a `LanguageModel`."""
-
-RetrieverLike = Retriever | VectorStore | Runnable[str, Sequence[Document]]
-"""A retriever of LangChain, a vector store, a runnable to documents, or a `Retriever`."""
 
 
 class _Reply(Reply):
@@ -125,6 +119,9 @@ class LangChainModel(ChunkedModel):
 class LangChainRetriever:
     """A LangChain retriever as a `Retriever`.
 
+    What a model of its own says, as in ``MultiQueryRetriever`` or HyDE, is not shown in
+    ``stream_mode="messages"``.
+
     Args:
         retriever: A retriever, a vector store, or any runnable from a query to documents. One
             without an async implementation is run in a thread by LangChain.
@@ -149,16 +146,16 @@ class LangChainRetriever:
 
     def retrieve(self, query: str) -> Sequence[Reference]:
         """Find references, best first; raises `RetrieverError` when the retriever fails."""
-        with translated(RetrieverError, self.name, GraphBubbleUp):
+        with translated(RetrieverError, self.name, GraphBubbleUp), unstreamed():
             return _references(self.retriever.invoke(query))
 
     async def aretrieve(self, query: str) -> Sequence[Reference]:
         """Like `retrieve`, awaited."""
-        with translated(RetrieverError, self.name, GraphBubbleUp):
+        with translated(RetrieverError, self.name, GraphBubbleUp), unstreamed():
             return _references(await self.retriever.ainvoke(query))
 
 
-def as_language_model(model: ModelLike, *, base_url: str | None = None) -> LanguageModel:
+def as_language_model(model: object, *, base_url: str | None = None) -> LanguageModel:
     """Make a `LanguageModel` of what a caller gave.
 
     Args:
@@ -189,7 +186,7 @@ def as_language_model(model: ModelLike, *, base_url: str | None = None) -> Langu
 
 
 def as_retriever(
-    retriever: RetrieverLike, *, document_prompt: BasePromptTemplate[Any] | None = None
+    retriever: object, *, document_prompt: BasePromptTemplate[Any] | None = None
 ) -> Retriever:
     """Make a `Retriever` of what a caller gave.
 

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterator, Mapping
-from contextlib import aclosing, closing
+from contextlib import aclosing
+from functools import partial
 from typing import Any, Literal, TypeVar, overload
 
 from langchain_core.runnables import Runnable, RunnableConfig
 from langchain_core.runnables.config import ensure_config
 from langchain_core.runnables.graph import Graph
 from langchain_core.runnables.utils import ConfigurableFieldSpec
-from typing_extensions import Unpack
+from langchain_core.tools import BaseTool
+from pydantic import BaseModel
 
-from langchain_skr.adapters import ModelLike, RetrieverLike
 from langchain_skr.documents import to_document
-from langchain_skr.graph import ChainOptions, create_skr_graph
+from langchain_skr.graph import create_skr_graph
 from langchain_skr.sources import AnswerWithSources, SourcesChunk
+from langchain_skr.tool import DESCRIPTION, NAME, tool_of
 from skr_core.errors import InputError
 from skr_core.plain import from_plain
 from skr_core.types import Reference
@@ -51,6 +53,16 @@ class GraphChain(Runnable[Asked, Given]):
     def __init__(self, graph: CompiledGraph) -> None:
         self.graph = graph
         self.name = graph.name
+        self._made_of: tuple[Any, ...] | None = None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """What it was made of, for a pickle: a compiled graph cannot be in one."""
+        if self._made_of is None:
+            raise TypeError(
+                "this chain's graph is your own and cannot be pickled: make the chain where it is "
+                "needed, or by create_skr_chain"
+            )
+        return self._made_of
 
     @property
     def InputType(self) -> type[Asked]:
@@ -65,6 +77,21 @@ class GraphChain(Runnable[Asked, Given]):
             for name, about in CONFIGURABLE.items()
         ]
 
+    def as_tool(
+        self, args_schema: type[BaseModel] | None = None, *, name: str | None = None, **about: Any
+    ) -> BaseTool:
+        """The chain as a tool that takes a question, for LangChain's agents: see `create_skr_tool`.
+
+        Args:
+            args_schema: With other arguments than ``question``, as for ``Runnable.as_tool``; it is
+                then that method's tool.
+            name: What the agent calls it.
+            **about: ``description``, and what ``Runnable.as_tool`` takes beside it.
+        """
+        if args_schema is not None or "arg_types" in about:
+            return super().as_tool(args_schema, name=name, **about)
+        return tool_of(self.graph, name or NAME, about.get("description") or DESCRIPTION)
+
     def get_graph(self, config: RunnableConfig | None = None) -> Graph:
         """The state machine, for drawing."""
         return self.graph.get_graph(config)
@@ -78,31 +105,40 @@ class SKRChain(GraphChain[str]):
         """The answer's text."""
         return str
 
-    def invoke(self, input: Asked, config: RunnableConfig | None = None, **_: Any) -> str:
+    def invoke(self, input: Asked, config: RunnableConfig | None = None, **kwargs: Any) -> str:
         """Answer a question, given as text or as ``{"question": text}``."""
+        _refuse(kwargs)
         answer: str = self.graph.invoke(_input(input), config, context=_context(config))["answer"]
         return answer
 
-    async def ainvoke(self, input: Asked, config: RunnableConfig | None = None, **_: Any) -> str:
+    async def ainvoke(
+        self, input: Asked, config: RunnableConfig | None = None, **kwargs: Any
+    ) -> str:
         """The same, awaited."""
+        _refuse(kwargs)
         output = await self.graph.ainvoke(_input(input), config, context=_context(config))
         answer: str = output["answer"]
         return answer
 
-    def stream(self, input: Asked, config: RunnableConfig | None = None, **_: Any) -> Iterator[str]:
-        """Yield the final answer's tokens, and no others."""
+    def stream(
+        self, input: Asked, config: RunnableConfig | None = None, **kwargs: Any
+    ) -> Iterator[str]:
+        """Yield the final answer's tokens, and no others; closing it ends the model's reply."""
+        _refuse(kwargs)
+        context = _context(config, stream=True)
         events: Any = self.graph.stream(
-            _input(input), config, context=_context(config, stream=True), stream_mode="custom"
+            _input(input), config, context=context, stream_mode="custom"
         )
-        with closing(events):
+        with context.reading(events):
             for event in events:
                 if event["type"] == "token":
                     yield event["text"]
 
     async def astream(
-        self, input: Asked, config: RunnableConfig | None = None, **_: Any
+        self, input: Asked, config: RunnableConfig | None = None, **kwargs: Any
     ) -> AsyncIterator[str]:
         """The same, awaited."""
+        _refuse(kwargs)
         events: Any = self.graph.astream(
             _input(input), config, context=_context(config, stream=True), stream_mode="custom"
         )
@@ -125,37 +161,45 @@ class SKRSourcesChain(GraphChain[AnswerWithSources]):
         return AnswerWithSources
 
     def invoke(
-        self, input: Asked, config: RunnableConfig | None = None, **_: Any
+        self, input: Asked, config: RunnableConfig | None = None, **kwargs: Any
     ) -> AnswerWithSources:
         """Answer a question, given as text or as ``{"question": text}``."""
+        _refuse(kwargs)
         output = self.graph.invoke(_input(input), config, context=_context(config))
         return _with_sources(input, output)
 
     async def ainvoke(
-        self, input: Asked, config: RunnableConfig | None = None, **_: Any
+        self, input: Asked, config: RunnableConfig | None = None, **kwargs: Any
     ) -> AnswerWithSources:
         """The same, awaited."""
+        _refuse(kwargs)
         output = await self.graph.ainvoke(_input(input), config, context=_context(config))
         return _with_sources(input, output)
 
-    def stream(self, input: Asked, config: RunnableConfig | None = None, **_: Any) -> Iterator[Any]:
+    def stream(
+        self, input: Asked, config: RunnableConfig | None = None, **kwargs: Any
+    ) -> Iterator[Any]:
         """Yield the input, the context, the final answer's tokens, then what is known at the end.
 
-        The pieces are `SourcesChunk`: they add up to what `invoke` gives.
+        The pieces are `SourcesChunk`: they add up to what `invoke` gives. Closing it ends the
+        model's reply.
         """
+        _refuse(kwargs)
         pieces = _Pieces(input)
         yield pieces.asked
-        events: Any = self.graph.stream(**self._streamed(input, config))
-        with closing(events):
+        asked = self._streamed(input, config)
+        events: Any = self.graph.stream(**asked)
+        with asked["context"].reading(events):
             for mode, event in events:
                 if piece := pieces.take(mode, event):
                     yield piece
         yield pieces.rest()
 
     async def astream(
-        self, input: Asked, config: RunnableConfig | None = None, **_: Any
+        self, input: Asked, config: RunnableConfig | None = None, **kwargs: Any
     ) -> AsyncIterator[Any]:
         """The same, awaited."""
+        _refuse(kwargs)
         pieces = _Pieces(input)
         yield pieces.asked
         events: Any = self.graph.astream(**self._streamed(input, config))
@@ -209,30 +253,18 @@ class _Pieces:
 
 @overload
 def create_skr_chain(
-    model: ModelLike,
-    retriever: RetrieverLike,
-    *,
-    return_sources: Literal[False] = False,
-    **options: Unpack[ChainOptions],
+    model: object, retriever: object, *, return_sources: Literal[False] = False, **options: Any
 ) -> SKRChain: ...
 
 
 @overload
 def create_skr_chain(
-    model: ModelLike,
-    retriever: RetrieverLike,
-    *,
-    return_sources: Literal[True],
-    **options: Unpack[ChainOptions],
+    model: object, retriever: object, *, return_sources: Literal[True], **options: Any
 ) -> SKRSourcesChain: ...
 
 
 def create_skr_chain(
-    model: ModelLike,
-    retriever: RetrieverLike,
-    *,
-    return_sources: bool = False,
-    **options: Unpack[ChainOptions],
+    model: object, retriever: object, *, return_sources: bool = False, **options: Any
 ) -> SKRChain | SKRSourcesChain:
     """Make a chain that retrieves only when needed and until the references suffice.
 
@@ -265,12 +297,15 @@ def create_skr_chain(
         >>> answer["answer"], answer["context"][0].page_content, answer["grounded"]
         ('Paris [1].', 'Paris is the capital of France.', True)
     """
-    if "review_queries" in options:
+    if options.get("review_queries"):
         raise InputError(
             "a chain cannot stop for a person: use create_skr_graph for review_queries"
         )
     graph = create_skr_graph(model, retriever, **options)
-    return SKRSourcesChain(graph) if return_sources else SKRChain(graph)
+    chain = SKRSourcesChain(graph) if return_sources else SKRChain(graph)
+    again = partial(create_skr_chain, return_sources=return_sources, **options)
+    chain._made_of = again, (model, retriever)
+    return chain
 
 
 def _with_sources(asked: Asked, output: Any) -> AnswerWithSources:
@@ -294,6 +329,15 @@ def _input(asked: Asked) -> Any:
         if isinstance(question, str):
             return {"question": question}
     raise InputError('the chain takes a string or {"question": a string}')
+
+
+def _refuse(kwargs: Mapping[str, Any]) -> None:
+    """What ``bind`` hands over would reach no model in silence."""
+    if kwargs:
+        raise TypeError(
+            f"a chain takes no {', '.join(kwargs)}: bind it to the model, as in "
+            "create_skr_chain(model.bind(stop=[...]), retriever)"
+        )
 
 
 def _context(config: RunnableConfig | None, *, stream: bool | None = None) -> SKRContext:

@@ -6,20 +6,23 @@ Needs the extra ``langchain``.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Sequence
+from pathlib import Path
 from typing import Annotated, Any, NotRequired
 
 from langchain_core.messages import AnyMessage, HumanMessage, SystemMessage
 from langchain_core.tools import BaseTool
 from langgraph.runtime import Runtime
 
-from langchain_skr.adapters import RetrieverLike, as_retriever
+from langchain_skr.adapters import as_retriever
 from skr_core.errors import MissingDependency
 from skr_core.flow import Flow, arun, call, run
 from skr_core.plain import from_plain, to_plain
+from skr_core.ports import Router
 from skr_core.prompts.parts import number_references
 from skr_core.prompts.templates import WITH_REFERENCES
-from skr_core.settings import RouterLike, as_router
+from skr_core.settings import as_router
 from skr_core.types import Reference
+from skr_graphs.nostream import unstreamed
 from skr_graphs.state import Plain
 
 try:
@@ -77,9 +80,9 @@ class SKRMiddleware(AgentMiddleware[SKRAgentState, Any, Any]):
 
     def __init__(
         self,
-        router: RouterLike | None = None,
+        router: Router | str | Path | None = None,
         *,
-        retriever: RetrieverLike | None = None,
+        retriever: object = None,
         tools: Iterable[str] = (),
     ) -> None:
         super().__init__()
@@ -89,11 +92,13 @@ class SKRMiddleware(AgentMiddleware[SKRAgentState, Any, Any]):
 
     def before_agent(self, state: SKRAgentState, runtime: Runtime[Any]) -> dict[str, Any]:
         """Decide, and retrieve."""
-        return run(self._prepare(state["messages"]))
+        with unstreamed():
+            return run(self._prepare(state["messages"]))
 
     async def abefore_agent(self, state: SKRAgentState, runtime: Runtime[Any]) -> dict[str, Any]:
         """The same, awaited."""
-        return await arun(self._prepare(state["messages"]))
+        with unstreamed():
+            return await arun(self._prepare(state["messages"]))
 
     def wrap_model_call(
         self,

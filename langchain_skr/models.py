@@ -6,7 +6,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from langchain_core.language_models import BaseChatModel, BaseLanguageModel
-from langchain_core.runnables import Runnable
+from langchain_core.runnables import Runnable, RunnableWithFallbacks
+from langchain_core.runnables.base import RunnableBindingBase
+from langchain_core.runnables.configurable import DynamicRunnable
 from langchain_core.runnables.retry import RunnableRetry
 
 from skr_core.errors import InputError, MissingDependency
@@ -21,7 +23,7 @@ def load_model(
     *,
     base_url: str | None = None,
     api_key: str | None = None,
-    temperature: float | None = 0.0,
+    temperature: float | None = None,
     logprobs: bool = False,
 ) -> LanguageModel:
     """Make a language model from its id.
@@ -35,7 +37,7 @@ def load_model(
             ``OPENAI_BASE_URL``, work too.
         api_key: The provider's key, else from its variable. A server with an address of its own
             needs none.
-        temperature: None leaves it to the provider; some reasoning models accept no other.
+        temperature: Sent with each request; without, none is, and the provider's own holds.
         logprobs: Ask for the log-probabilities of tokens, by which `UncertaintyRouter` decides; it
             samples answers without them. For OpenAI and servers that speak its language.
 
@@ -86,7 +88,8 @@ def model_name(model: Runnable[Any, Any]) -> str:
     """
     *_, inner = _layers(model)
     if not isinstance(inner, BaseLanguageModel):
-        return model.get_name()
+        # Without `get_name`, at which a model that is chosen run by run makes itself, or fails.
+        return str(vars(inner).get("name") or type(inner).__name__.lstrip("_"))
     provider = str(getattr(inner, "_llm_type", type(inner).__name__))
     provider = provider.removeprefix("chat-").removesuffix("-model").removesuffix("-chat")
     identity = getattr(inner, "model_name", None) or getattr(inner, "model", None)
@@ -105,10 +108,18 @@ def streams_safely(model: Runnable[Any, Any]) -> bool:
 
 
 def _layers(model: object) -> Iterator[object]:
-    """The model and what it wraps: ``bind`` and ``with_retry`` say bound, fallbacks runnable."""
+    """The model and what it wraps.
+
+    By class, because a configurable model makes itself where it is asked for any other attribute.
+    """
     while model is not None:
         yield model
-        model = getattr(model, "bound", None) or getattr(model, "runnable", None)
+        if isinstance(model, RunnableBindingBase):
+            model = model.bound
+        elif isinstance(model, RunnableWithFallbacks):
+            model = model.runnable
+        else:
+            model = model.default if isinstance(model, DynamicRunnable) else None
 
 
 def _chat_model(

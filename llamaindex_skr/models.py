@@ -27,7 +27,7 @@ def load_model(
     *,
     base_url: str | None = None,
     api_key: str | None = None,
-    temperature: float = 0.0,
+    temperature: float | None = None,
     logprobs: bool = False,
 ) -> LanguageModel:
     """Make a language model from its id.
@@ -38,7 +38,7 @@ def load_model(
             providers make the LlamaIndex ``LLM`` and give that.
         base_url: The server's address, ending in ``/v1``, else from ``OPENAI_BASE_URL``.
         api_key: Else from ``OPENAI_API_KEY``. A server with an address of its own needs none.
-        temperature: Sent with each request.
+        temperature: Sent with each request; without, none is, and the provider's own holds.
         logprobs: Ask for the log-probabilities of tokens, by which `UncertaintyRouter` decides; it
             samples answers without them.
 
@@ -73,7 +73,7 @@ def openai_like(
     *,
     base_url: str | None = None,
     api_key: str | None = None,
-    temperature: float = 0.0,
+    temperature: float | None = None,
     logprobs: bool = False,
     tries: int = TRIES,
     timeout: float = 60.0,
@@ -86,7 +86,7 @@ def openai_like(
         model: The model's id.
         base_url: The server's address, else from ``OPENAI_BASE_URL``, else OpenAI's.
         api_key: Else from ``OPENAI_API_KEY``; a server with an address of its own needs none.
-        temperature: Sent with each request.
+        temperature: Sent with each request; without, none is, and the provider's own holds.
         logprobs: Ask for the log-probabilities of tokens, by which `UncertaintyRouter` decides; it
             samples answers without them.
         tries: Requests at most; the client waits between them as the server's Retry-After says.
@@ -102,7 +102,7 @@ def openai_like(
     """
     try:
         from llama_index.llms.openai_like import OpenAILike
-        from openai import AsyncOpenAI, OpenAI
+        from openai import NOT_GIVEN, AsyncOpenAI, OpenAI
     except ImportError as error:
         raise MissingDependency("llama-index-llms-openai-like", "llamaindex") from error
     server = server_address(base_url)
@@ -117,24 +117,28 @@ def openai_like(
         "timeout": timeout,
         "max_retries": tries - 1,
     }
-    clients: dict[str, Any] = {
+    given: dict[str, Any] = {
         "openai_client": OpenAI(**options),
         "async_openai_client": AsyncOpenAI(**options),
     }
+    # Dropped by LlamaIndex from requests that are not streamed.
+    extra: dict[str, Any] = {"stream_options": {"include_usage": True}}
+    if temperature is None:
+        extra["temperature"] = NOT_GIVEN  # LlamaIndex would send one of its own
+    else:
+        given["temperature"] = temperature
     return OpenAILike(
         model=model,
         api_base=server,
         api_key=key,
-        temperature=temperature,
         context_window=CONTEXT_WINDOW,
         is_chat_model=True,
         logprobs=logprobs or None,  # False is sent too, and not every server knows the word
         timeout=timeout,
         max_retries=0,  # switches LlamaIndex's retries off; the clients bring their own
         reuse_client=True,
-        # Dropped by LlamaIndex from requests that are not streamed.
-        additional_kwargs={"stream_options": {"include_usage": True}},
-        **clients,
+        additional_kwargs=extra,
+        **given,
     )
 
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from llama_index.core import Settings
@@ -13,7 +16,7 @@ from llama_index.core.prompts.mixin import PromptDictType, PromptMixinType
 from llama_index.core.schema import QueryBundle
 from typing_extensions import Unpack
 
-from llamaindex_skr.adapters import ModelLike, RetrieverLike, as_language_model, as_retriever
+from llamaindex_skr.adapters import as_language_model, as_retriever
 from llamaindex_skr.graph_run import GraphRun
 from llamaindex_skr.prompt_templates import as_prompts, replaced
 from llamaindex_skr.responses import astream_response, stream_response, to_response
@@ -24,6 +27,14 @@ from skr_graphs.context import SKRContext
 
 if TYPE_CHECKING:
     from skr_graphs import CompiledGraph
+    from skr_graphs.self_completion import SelfCompletionGraph
+
+
+READERS_OF_TEXT = (
+    "llama_index.core.tools.",
+    "llama_index.core.query_engine.sub_question_query_engine",
+)
+"""Modules of LlamaIndex that ask an engine and read the response as a string at once."""
 
 
 class SKRQueryEngine(BaseQueryEngine):
@@ -66,13 +77,28 @@ class SKRQueryEngine(BaseQueryEngine):
         self._graph = graph
         self._context = context or SKRContext()
         self._streaming = streaming
+        self._factory: Callable[[], SelfCompletionGraph] | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What a pickle holds: all but the compiled graph, which is made again."""
+        if self._factory is None:
+            raise TypeError(
+                "this engine's graph is your own and cannot be pickled: make the engine where it "
+                "is needed, or by SKRQueryEngine.from_defaults"
+            )
+        return {name: value for name, value in vars(self).items() if name != "_graph"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Make the engine again."""
+        vars(self).update(state)
+        self._graph = state["_factory"]().compile(name="skr")
 
     @classmethod
     def from_defaults(
         cls,
-        retriever: RetrieverLike | None = None,
+        retriever: object = None,
         *,
-        llm: ModelLike | None = None,
+        llm: object = None,
         streaming: bool = False,
         callback_manager: CallbackManager | None = None,
         **options: Unpack[SettingsOptions],
@@ -102,17 +128,20 @@ class SKRQueryEngine(BaseQueryEngine):
         model = as_language_model(Settings.llm if llm is None else llm, streaming=streaming)
         from skr_graphs import create_self_completion_graph  # LangGraph is loaded when it is used
 
-        graph = create_self_completion_graph(
+        factory = partial(
+            create_self_completion_graph,
             model=model,
             retriever=None if retriever is None else as_retriever(retriever, model=model),
             **options,
         )
-        return cls(
-            graph.compile(name="skr"),
+        engine = cls(
+            factory().compile(name="skr"),
             SKRContext(templates=options.get("templates"), stream=streaming),
             streaming=streaming,
             callback_manager=callback_manager or Settings.callback_manager,
         )
+        engine._factory = factory
+        return engine
 
     def _query(self, query_bundle: QueryBundle) -> RESPONSE_TYPE:
         run = self._run(query_bundle)
@@ -126,7 +155,7 @@ class SKRQueryEngine(BaseQueryEngine):
         run = self._run(query_bundle)
         payload: dict[str, Any] = {EventPayload.QUERY_STR: query_bundle.query_str}
         with self.callback_manager.event(CBEventType.QUERY, payload=payload) as event:
-            if self._streaming:
+            if self._streaming and not _is_read_as_text():
                 response: RESPONSE_TYPE = await astream_response(run)
             else:
                 response = to_response(await run.acomplete())
@@ -145,3 +174,17 @@ class SKRQueryEngine(BaseQueryEngine):
 
     def _get_prompt_modules(self) -> PromptMixinType:
         return {}
+
+
+def _is_read_as_text() -> bool:
+    """Whether one of LlamaIndex's tools waits for the answer, or its engine of sub-questions.
+
+    They turn a response into a string at once, where nothing can be awaited any more, so they need
+    it whole. Nothing but the calls that are under way says that they ask.
+    """
+    frame = sys._getframe().f_back
+    while frame is not None:
+        if str(frame.f_globals.get("__name__")).startswith(READERS_OF_TEXT):
+            return True
+        frame = frame.f_back
+    return False

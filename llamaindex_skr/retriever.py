@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 from llama_index.core.base.base_retriever import BaseRetriever
 from llama_index.core.callbacks import CallbackManager
@@ -10,8 +12,6 @@ from llama_index.core.schema import NodeWithScore, QueryBundle
 
 from llamaindex_skr.adapters import (
     LlamaIndexRetriever,
-    ModelLike,
-    RetrieverLike,
     as_language_model,
     as_retriever,
 )
@@ -22,9 +22,10 @@ from skr_core.budget import Budget
 from skr_core.errors import InputError, retrieved
 from skr_core.flow import Flow, arun, call, run
 from skr_core.plain import to_plain
+from skr_core.ports import Router
 from skr_core.prompts.templates import PromptTemplates, checked_question
 from skr_core.routers.constant import FixedDecision
-from skr_core.settings import RouterLike, as_router
+from skr_core.settings import as_router
 from skr_core.types import Decision
 from skr_graphs.context import SKRContext
 
@@ -68,11 +69,11 @@ class SKRRetriever(BaseRetriever):
 
     def __init__(
         self,
-        retriever: RetrieverLike,
+        retriever: object,
         *,
-        router: RouterLike | None = None,
+        router: Router | str | Path | None = None,
         k: int | None = None,
-        llm: ModelLike | None = None,
+        llm: object = None,
         budget: Budget | None = None,
         templates: PromptTemplates | None = None,
         callback_manager: CallbackManager | None = None,
@@ -96,6 +97,17 @@ class SKRRetriever(BaseRetriever):
             # The text is not wanted, so no call is spent on a last answer.
             when_insufficient="refuse",
         )
+        self._graph = create_self_completion_graph().compile(name="skr")
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What a pickle holds: all but the compiled graph, which is made again."""
+        return {name: value for name, value in vars(self).items() if name != "_graph"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Make the retriever again."""
+        from skr_graphs import create_self_completion_graph
+
+        vars(self).update(state)
         self._graph = create_self_completion_graph().compile(name="skr")
 
     def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:

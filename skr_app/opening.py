@@ -26,10 +26,19 @@ BATCH = 1_000
 
 
 def make_model(model: str, base_url: str | None) -> LanguageModel:
-    """Make the model that an option names."""
+    """Make the model that an option names; ``SKR_TEMPERATURE`` says its temperature.
+
+    Raises:
+        InputError: There is no such model, or the temperature is no number.
+    """
     from langchain_skr.models import load_model
 
-    return load_model(model, base_url=base_url)
+    said = os.environ.get("SKR_TEMPERATURE")
+    try:
+        temperature = float(said) if said else None
+    except ValueError as error:
+        raise InputError(f"SKR_TEMPERATURE must be a number, not {said!r}") from error
+    return load_model(model, base_url=base_url, temperature=temperature)
 
 
 def open_embedder(embedder: str) -> Embedder:

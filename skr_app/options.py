@@ -58,7 +58,8 @@ ModelOption = Annotated[
         "--model",
         envvar="SKR_MODEL",
         help="`extractive` (a baseline that needs no key), or a chat model: `openai:gpt-4.1-mini`, "
-        "`anthropic:claude-haiku-4-5`, or any name with --base-url.",
+        "`anthropic:claude-haiku-4-5`, or any name with --base-url. SKR_TEMPERATURE is sent "
+        "with each request; without, none is.",
     ),
 ]
 BaseUrlOption = Annotated[

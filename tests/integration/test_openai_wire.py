@@ -74,8 +74,15 @@ async def test_a_reply_with_its_usage(ask: Ask, load: Load) -> None:
     assert generation.usage == Usage(6, 6, calls=1)
     (request,) = server.requests
     assert request["messages"] == [{"role": "user", "content": QUESTION}]
-    assert request["temperature"] == 0
+    assert "temperature" not in request
     assert "stream_options" not in request
+
+
+async def test_a_temperature_is_sent_where_it_is_asked_for(ask: Ask, load: Load) -> None:
+    with OpenAIServer(lambda messages: REPLY) as server:
+        await ask(load(server, temperature=0.5))
+        await ask(load(server), on_token=lambda piece: None)
+    assert [request.get("temperature", "none") for request in server.requests] == [0.5, "none"]
 
 
 async def test_a_streamed_reply_with_its_usage(ask: Ask, load: Load) -> None:

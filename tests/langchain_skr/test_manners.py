@@ -1,0 +1,283 @@
+"""What a LangChain user does with any runnable, tool or model, and expects to work here too."""
+
+from __future__ import annotations
+
+import asyncio
+import pickle
+import threading
+from collections.abc import Awaitable, Callable, Iterator
+from typing import Any
+
+import pytest
+from langchain.agents import create_agent
+from langchain.chat_models import init_chat_model
+from langchain_core.callbacks import CallbackManagerForRetrieverRun
+from langchain_core.documents import Document
+from langchain_core.language_models import FakeListChatModel
+from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
+from langchain_core.retrievers import BaseRetriever
+from langchain_core.runnables import RunnableLambda
+from langgraph.graph import START, MessagesState, StateGraph
+
+from langchain_skr import (
+    SKRMiddleware,
+    SKRRetriever,
+    create_skr_chain,
+    create_skr_graph,
+    create_skr_tool,
+)
+from langchain_skr.chain import SKRChain
+from skr_core.testing import ScriptedModel
+from skr_core.types import Decision
+from tests.langchain_skr.fakes import ANSWER, QUESTION, Agent, Library
+from tests.servers import OpenAIServer
+
+Invoke = Callable[..., Awaitable[Any]]
+
+
+@pytest.fixture(params=["sync", "async"])
+def invoke(request: pytest.FixtureRequest) -> Invoke:
+    async def invoke(runnable: Any, *given: Any, **kwargs: Any) -> Any:
+        if request.param == "sync":
+            return await asyncio.to_thread(runnable.invoke, *given, **kwargs)
+        return await runnable.ainvoke(*given, **kwargs)
+
+    return invoke
+
+
+def answering() -> FakeListChatModel:
+    return FakeListChatModel(responses=[ANSWER])
+
+
+# Tools
+
+
+async def test_a_chain_is_a_tool(invoke: Invoke) -> None:
+    tool = create_skr_chain(answering(), Library()).as_tool()
+    assert list(tool.args) == ["question"]
+    assert await invoke(tool, {"question": QUESTION}) == ANSWER
+    assert await invoke(tool, QUESTION) == ANSWER
+    named = create_skr_chain(answering(), Library()).as_tool(name="mine", description="All of it.")
+    assert (named.name, named.description) == ("mine", "All of it.")
+
+
+@pytest.mark.parametrize("given", [{}, {"question": ""}, {"question": " "}, {"query": "Who?"}])
+async def test_a_call_without_a_question_is_corrected(invoke: Invoke, given: Any) -> None:
+    tool = create_skr_tool(answering(), Library())
+    calls = [{"name": tool.name, "args": args, "id": str(n)} for n, args in enumerate([given])]
+    chat = Agent(replies=[AIMessage("", tool_calls=calls), AIMessage("Sorry.")])
+    result = await invoke(create_agent(chat, [tool]), {"messages": [HumanMessage(QUESTION)]})
+    (told,) = [each for each in result["messages"] if isinstance(each, ToolMessage)]
+    assert told.status == "error"
+    assert "the argument `question`" in told.text
+    assert result["messages"][-1].text == "Sorry."
+
+
+# bind, stop, pickles
+
+
+async def test_what_a_chain_does_not_take_is_refused(invoke: Invoke) -> None:
+    chain = create_skr_chain(answering(), Library())
+    message = r"a chain takes no stop: .*model\.bind"
+    with pytest.raises(TypeError, match=message):
+        await invoke(chain.bind(stop=["."]), QUESTION)
+    with pytest.raises(TypeError, match=message):
+        await invoke(chain, QUESTION, stop=["."])
+    with pytest.raises(TypeError, match=message):
+        list(chain.stream(QUESTION, stop=["."]))
+    with pytest.raises(TypeError, match=message):
+        _ = [token async for token in chain.astream(QUESTION, stop=["."])]
+    assert await invoke(create_skr_chain(answering().bind(stop=["."]), Library()), QUESTION)
+
+
+async def test_a_chain_that_was_used_comes_out_of_a_pickle(invoke: Invoke) -> None:
+    chain = create_skr_chain(ScriptedModelOf(ANSWER), Library(), when_insufficient="refuse")
+    await invoke(chain, QUESTION)
+    again = pickle.loads(pickle.dumps(chain))
+    assert await invoke(again, QUESTION) == ANSWER
+    bound = pickle.loads(pickle.dumps(chain.with_config(run_name="mine")))
+    assert await invoke(bound, QUESTION) == ANSWER
+
+
+def test_a_chain_over_one_s_own_graph_says_why_it_is_in_no_pickle() -> None:
+    chain = SKRChain(create_skr_graph(answering(), Library()))
+    with pytest.raises(TypeError, match="cannot be pickled: make the chain"):
+        pickle.dumps(chain)
+
+
+@pytest.mark.parametrize("completes", [True, False])
+async def test_a_retriever_that_was_used_comes_out_of_a_pickle(
+    invoke: Invoke, completes: bool
+) -> None:
+    retriever = SKRRetriever(retriever=Library(), model=answering() if completes else None)
+    found = await invoke(retriever, QUESTION)
+    again = await invoke(pickle.loads(pickle.dumps(retriever)), QUESTION)
+    assert [each.page_content for each in again] == [each.page_content for each in found]
+
+
+class ScriptedModelOf(FakeListChatModel):
+    """A chat model that a pickle finds by its name."""
+
+    def __init__(self, *replies: str, **kwargs: Any) -> None:
+        super().__init__(**{"responses": list(replies), **kwargs})
+
+
+# Models that are chosen run by run
+
+
+@pytest.mark.integration
+async def test_a_model_that_the_config_chooses(
+    invoke: Invoke, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chain = create_skr_chain(init_chat_model(temperature=0), Library())
+    with OpenAIServer(lambda messages: f"SUFFICIENT\n{ANSWER}", keep_alive=False) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        monkeypatch.setenv("OPENAI_API_KEY", "none")
+        for model in ("one", "other"):
+            config = {"configurable": {"model": f"openai:{model}"}}
+            assert await invoke(chain, QUESTION, config) == ANSWER
+    assert [request["model"] for request in server.requests] == ["one", "other"]
+    assert [request["temperature"] for request in server.requests] == [0, 0]
+
+
+# What is not the answer is not shown
+
+
+class Hypothetical(BaseRetriever):
+    """Asks a model for a passage to search by, as HyDE does, with or without passing callbacks."""
+
+    model: Any
+    passes: bool = True
+
+    def _get_relevant_documents(
+        self, query: str, *, run_manager: CallbackManagerForRetrieverRun
+    ) -> list[Document]:
+        self.model.invoke(query, {"callbacks": run_manager.get_child()} if self.passes else None)
+        return [Document("Ada Quill was born in Port Elm.")]
+
+    async def _aget_relevant_documents(self, query: str, *, run_manager: Any) -> list[Document]:
+        config = {"callbacks": run_manager.get_child()} if self.passes else None
+        await self.model.ainvoke(query, config)
+        return [Document("Ada Quill was born in Port Elm.")]
+
+
+class AskingRouter:
+    """Asks a LangChain model of its own, as a user's router may."""
+
+    def decide(self, question: str) -> Decision:
+        return Decision(bool(FakeListChatModel(responses=["HYPOTHESIS"]).invoke(question)))
+
+    async def adecide(self, question: str) -> Decision:
+        reply = await FakeListChatModel(responses=["HYPOTHESIS"]).ainvoke(question)
+        return Decision(bool(reply))
+
+
+def of_graph(retriever: Any) -> Any:
+    return create_skr_graph(answering(), retriever, router=AskingRouter())
+
+
+def of_agent(retriever: Any) -> Any:
+    chat = Agent(replies=[AIMessage(ANSWER)])
+    return create_agent(chat, middleware=[SKRMiddleware(AskingRouter(), retriever=retriever)])
+
+
+def of_users_graph(retriever: Any) -> Any:
+    own = SKRRetriever(retriever=retriever, router=AskingRouter())
+
+    def search(state: MessagesState) -> Any:
+        own.invoke(state["messages"][-1].text)
+        return {"messages": [AIMessage(ANSWER)]}
+
+    async def asearch(state: MessagesState) -> Any:
+        await own.ainvoke(state["messages"][-1].text)
+        return {"messages": [AIMessage(ANSWER)]}
+
+    node = RunnableLambda(search, asearch)
+    return StateGraph(MessagesState).add_node("s", node).add_edge(START, "s").compile()
+
+
+@pytest.mark.parametrize("system", [of_graph, of_agent, of_users_graph])
+@pytest.mark.parametrize("passes", [True, False])
+@pytest.mark.parametrize("colour", ["sync", "async"])
+async def test_what_a_retriever_s_own_model_says_is_not_shown(
+    system: Any, passes: bool, colour: str
+) -> None:
+    model = FakeListChatModel(responses=["HYPOTHESIS"])
+    app = system(Hypothetical(model=model, passes=passes))
+    given = {"question": QUESTION} if system is of_graph else {"messages": [("user", QUESTION)]}
+    if colour == "sync":
+        shown = await asyncio.to_thread(lambda: list(app.stream(given, stream_mode="messages")))
+    else:
+        shown = [each async for each in app.astream(given, stream_mode="messages")]
+    assert "".join(chunk.text for chunk, _ in shown) == ANSWER
+
+
+# Events come before what they tell of
+
+
+class Waiting(ScriptedModel):
+    """Answers when the consumer has been told that it is asked."""
+
+    def __init__(self, told: Callable[[float], bool]) -> None:
+        super().__init__([ANSWER])
+        self.told = told
+        self.was_told: list[bool] = []
+
+    def generate(self, prompt: Any, *, on_token: Any = None) -> Any:
+        self.was_told.append(self.told(10))
+        return super().generate(prompt, on_token=on_token)
+
+    async def agenerate(self, prompt: Any, *, on_token: Any = None) -> Any:
+        self.was_told.append(await asyncio.to_thread(self.told, 10))
+        return super().generate(prompt, on_token=on_token)
+
+
+class WaitingSearch:
+    """Finds when the consumer has been told that it searches."""
+
+    name = "waiting"
+
+    def __init__(self, told: Callable[[float], bool]) -> None:
+        self.told = told
+        self.was_told: list[bool] = []
+
+    def retrieve(self, query: str) -> Any:
+        self.was_told.append(self.told(10))
+        return []
+
+    async def aretrieve(self, query: str) -> Any:
+        self.was_told.append(await asyncio.to_thread(self.told, 10))
+        return []
+
+
+@pytest.mark.parametrize("colour", ["sync", "async"])
+@pytest.mark.parametrize("known", [True, False])
+async def test_a_task_is_told_before_it_begins(colour: str, known: bool) -> None:
+    asked, searched = threading.Event(), threading.Event()
+    model, search = Waiting(asked.wait), WaitingSearch(searched.wait)
+    documents = RunnableLambda(lambda query: [Document("Ada Quill was born in Port Elm.")])
+    graph = create_skr_graph(model, documents if known else search)
+    task = "answer_with_references"
+
+    def note(event: Any) -> None:
+        if event["type"] == "query":
+            searched.set()
+        if event["type"] == "start" and event["task"] in (task, "self_complete"):
+            asked.set()
+
+    if colour == "sync":
+
+        def consume(events: Iterator[Any]) -> None:
+            for event in events:
+                note(event)
+
+        await asyncio.to_thread(
+            lambda: consume(graph.stream({"question": QUESTION}, stream_mode="custom"))
+        )
+    else:
+        async for event in graph.astream({"question": QUESTION}, stream_mode="custom"):
+            note(event)
+    assert model.was_told
+    assert all(model.was_told)
+    assert all(search.was_told)
+    assert bool(search.was_told) != known
