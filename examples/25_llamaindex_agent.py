@@ -7,9 +7,8 @@ from llama_index.core.agent.workflow import FunctionAgent
 from llama_index.core.base.llms.types import ChatMessage, MessageRole, ToolCallBlock
 from llama_index.core.llms import MockLLM
 from llama_index.core.llms.mock import MockFunctionCallingLLM
-from llama_index.core.tools import QueryEngineTool
 
-from llamaindex_skr import SKRQueryEngine
+from llamaindex_skr import SKRQueryEngine, create_skr_tool
 
 documents = [
     Document(text="Jaws was directed by Steven Spielberg."),
@@ -33,7 +32,7 @@ def scripted(messages: list[ChatMessage], **_: object) -> ChatMessage:
 
 async def main() -> None:
     agent = FunctionAgent(
-        tools=[QueryEngineTool.from_defaults(engine, name="films", description="About films.")],
+        tools=[create_skr_tool(engine, name="films", description="About films.")],
         llm=MockFunctionCallingLLM(response_generator=scripted),
     )
     print(await agent.run("Who directed Jaws?"))

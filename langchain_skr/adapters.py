@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Generator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from langchain_core.documents import Document
 from langchain_core.language_models import BaseLanguageModel, LanguageModelInput
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from langchain_core.retrievers import BaseRetriever
@@ -42,6 +43,12 @@ if TYPE_CHECKING:
 
 LangChainLanguageModel = Runnable[LanguageModelInput, Any]
 """A chat or completion model, also behind ``bind``, ``with_retry`` or ``with_fallbacks``."""
+
+ModelLike = LanguageModel | LangChainLanguageModel | str
+"""A model of LangChain, an id such as ``openai:gpt-4.1-mini``, or a `LanguageModel`."""
+
+RetrieverLike = Retriever | VectorStore | Runnable[str, Sequence[Document]]
+"""A retriever of LangChain, a vector store, a runnable to documents, or a `Retriever`."""
 
 
 class _Reply(Reply):
@@ -155,7 +162,7 @@ class LangChainRetriever:
             return _references(await self.retriever.ainvoke(query))
 
 
-def as_language_model(model: object, *, base_url: str | None = None) -> LanguageModel:
+def as_language_model(model: ModelLike, *, base_url: str | None = None) -> LanguageModel:
     """Make a `LanguageModel` of what a caller gave.
 
     Args:
@@ -186,7 +193,7 @@ def as_language_model(model: object, *, base_url: str | None = None) -> Language
 
 
 def as_retriever(
-    retriever: object, *, document_prompt: BasePromptTemplate[Any] | None = None
+    retriever: RetrieverLike, *, document_prompt: BasePromptTemplate[Any] | None = None
 ) -> Retriever:
     """Make a `Retriever` of what a caller gave.
 

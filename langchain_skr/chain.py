@@ -13,9 +13,11 @@ from langchain_core.runnables.graph import Graph
 from langchain_core.runnables.utils import ConfigurableFieldSpec
 from langchain_core.tools import BaseTool
 from pydantic import BaseModel
+from typing_extensions import Unpack
 
+from langchain_skr.adapters import ModelLike, RetrieverLike
 from langchain_skr.documents import to_document
-from langchain_skr.graph import create_skr_graph
+from langchain_skr.graph import ChainOptions, create_skr_graph
 from langchain_skr.sources import AnswerWithSources, SourcesChunk
 from langchain_skr.tool import DESCRIPTION, NAME, tool_of
 from skr_core.errors import InputError
@@ -253,18 +255,30 @@ class _Pieces:
 
 @overload
 def create_skr_chain(
-    model: object, retriever: object, *, return_sources: Literal[False] = False, **options: Any
+    model: ModelLike,
+    retriever: RetrieverLike,
+    *,
+    return_sources: Literal[False] = False,
+    **options: Unpack[ChainOptions],
 ) -> SKRChain: ...
 
 
 @overload
 def create_skr_chain(
-    model: object, retriever: object, *, return_sources: Literal[True], **options: Any
+    model: ModelLike,
+    retriever: RetrieverLike,
+    *,
+    return_sources: Literal[True],
+    **options: Unpack[ChainOptions],
 ) -> SKRSourcesChain: ...
 
 
 def create_skr_chain(
-    model: object, retriever: object, *, return_sources: bool = False, **options: Any
+    model: ModelLike,
+    retriever: RetrieverLike,
+    *,
+    return_sources: bool = False,
+    **options: Unpack[ChainOptions],
 ) -> SKRChain | SKRSourcesChain:
     """Make a chain that retrieves only when needed and until the references suffice.
 
@@ -297,7 +311,7 @@ def create_skr_chain(
         >>> answer["answer"], answer["context"][0].page_content, answer["grounded"]
         ('Paris [1].', 'Paris is the capital of France.', True)
     """
-    if options.get("review_queries"):
+    if "review_queries" in options:
         raise InputError(
             "a chain cannot stop for a person: use create_skr_graph for review_queries"
         )

@@ -4,20 +4,36 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from langgraph.types import Checkpointer
+from langgraph.checkpoint.base import BaseCheckpointSaver
 from typing_extensions import Unpack
 
-from langchain_skr.adapters import as_language_model, as_retriever
+from langchain_skr.adapters import ModelLike, RetrieverLike, as_language_model, as_retriever
 from skr_core.settings import SettingsOptions
 from skr_graphs import CompiledGraph, create_self_completion_graph
 
 if TYPE_CHECKING:
     from langchain_core.prompts import BasePromptTemplate
 
+Checkpointer = BaseCheckpointSaver[Any] | bool | None
+"""LangGraph's, with its parameter: without, strict type checkers do not know what it is."""
+
+
+class ChainOptions(SettingsOptions, total=False):
+    """The options of `create_skr_graph` that a chain takes too."""
+
+    document_prompt: BasePromptTemplate[Any] | None
+    checkpointer: Checkpointer
+
+
+class GraphOptions(ChainOptions, total=False):
+    """All options of `create_skr_graph`."""
+
+    review_queries: bool
+
 
 def create_skr_graph(
-    model: object,
-    retriever: object,
+    model: ModelLike,
+    retriever: RetrieverLike,
     *,
     document_prompt: BasePromptTemplate[Any] | None = None,
     review_queries: bool = False,

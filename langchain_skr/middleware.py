@@ -6,21 +6,19 @@ Needs the extra ``langchain``.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Sequence
-from pathlib import Path
 from typing import Annotated, Any, NotRequired
 
 from langchain_core.messages import AnyMessage, HumanMessage, SystemMessage
 from langchain_core.tools import BaseTool
 from langgraph.runtime import Runtime
 
-from langchain_skr.adapters import as_retriever
+from langchain_skr.adapters import RetrieverLike, as_retriever
 from skr_core.errors import MissingDependency
 from skr_core.flow import Flow, arun, call, run
 from skr_core.plain import from_plain, to_plain
-from skr_core.ports import Router
 from skr_core.prompts.parts import number_references
 from skr_core.prompts.templates import WITH_REFERENCES
-from skr_core.settings import as_router
+from skr_core.settings import RouterLike, as_router
 from skr_core.types import Reference
 from skr_graphs.nostream import unstreamed
 from skr_graphs.state import Plain
@@ -80,9 +78,9 @@ class SKRMiddleware(AgentMiddleware[SKRAgentState, Any, Any]):
 
     def __init__(
         self,
-        router: Router | str | Path | None = None,
+        router: RouterLike | None = None,
         *,
-        retriever: object = None,
+        retriever: RetrieverLike | None = None,
         tools: Iterable[str] = (),
     ) -> None:
         super().__init__()

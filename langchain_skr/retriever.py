@@ -17,20 +17,19 @@ from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
 from langchain_core.runnables import Runnable, RunnableConfig
 from langchain_core.vectorstores import VectorStore, VectorStoreRetriever
-from pydantic import Field, PositiveInt, field_validator, model_validator
+from pydantic import PositiveInt, field_validator, model_validator
 
-from langchain_skr.adapters import as_language_model, as_retriever
+from langchain_skr.adapters import ModelLike, RetrieverLike, as_language_model, as_retriever
 from langchain_skr.documents import checked_documents, to_document
 from langchain_skr.graph import create_skr_graph
 from skr_core.budget import Budget
 from skr_core.errors import InputError, retrieved
 from skr_core.flow import Flow, arun, call, run
 from skr_core.plain import to_plain
-from skr_core.ports import LanguageModel, Retriever
+from skr_core.ports import LanguageModel
 from skr_core.prompts.templates import checked_question
-from skr_core.routers import AlwaysRetrieve
 from skr_core.routers.constant import FixedDecision
-from skr_core.settings import as_router
+from skr_core.settings import RouterLike, as_router
 from skr_core.types import Decision
 from skr_graphs import CompiledGraph, SKRContext, answer_of
 from skr_graphs.nostream import unstreamed
@@ -75,26 +74,33 @@ class SKRRetriever(BaseRetriever):
         []
     """
 
-    retriever: Any
-    router: Any = Field(default_factory=AlwaysRetrieve)
+    retriever: RetrieverLike
+    router: RouterLike | None = None
     k: PositiveInt | None = None
-    model: Any = None
+    model: ModelLike | None = None
     budget: Budget | None = None
 
-    @field_validator("retriever")
+    # "plain": the checks are ours alone. Pydantic's would be of less, and say it in other words.
+    @field_validator("retriever", mode="plain")
     @classmethod
     def _usable_retriever(cls, value: Any) -> Any:
         as_retriever(value)  # raises for what is none
         return value.as_retriever() if isinstance(value, VectorStore) else value
 
-    @field_validator("model")
+    @field_validator("model", mode="plain")
     @classmethod
     def _usable_model(cls, value: Any) -> LanguageModel | None:
         return None if value is None else as_language_model(value)
 
+    @field_validator("router", mode="plain")
+    @classmethod
+    def _any_router(cls, value: Any) -> Any:
+        return value  # made usable below, where model and retriever are known
+
     @model_validator(mode="after")
     def _usable_router(self) -> Self:
-        self.router = as_router(self.router, self.model, as_retriever(self.retriever))
+        model = None if self.model is None else as_language_model(self.model)
+        self.router = as_router(self.router, model, as_retriever(self.retriever))
         return self
 
     def _get_relevant_documents(
@@ -115,7 +121,8 @@ class SKRRetriever(BaseRetriever):
         k = self.k if k is None else k
         if k is not None and k < 1:
             raise InputError(f"k must be at least 1, not {k}")
-        decision = yield from call(self.router.decide, self.router.adecide, question)
+        router = as_router(self.router)
+        decision = yield from call(router.decide, router.adecide, question)
         tell = (DECISION_EVENT, to_plain(decision))
         yield from call(dispatch_custom_event, adispatch_custom_event, *tell, config=config)
         if not decision.retrieve:
@@ -138,7 +145,7 @@ class SKRRetriever(BaseRetriever):
                 **asked,
             )
             return checked_documents(found)
-        port: Retriever = source
+        port = as_retriever(source)
         references = yield from call(port.retrieve, port.aretrieve, query)
         return [to_document(reference) for reference in references]
 
@@ -170,4 +177,5 @@ class SKRRetriever(BaseRetriever):
     @cached_property
     def _graph(self) -> CompiledGraph:
         # The text is not wanted, so no call is spent on a last answer.
-        return create_skr_graph(self.model, self.retriever, when_insufficient="refuse")
+        model = cast("ModelLike", self.model)  # without one there is no loop
+        return create_skr_graph(model, self.retriever, when_insufficient="refuse")

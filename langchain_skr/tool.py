@@ -1,22 +1,38 @@
-"""create_skr_tool: the whole loop as one tool of an agent."""
+"""create_skr_tool: the whole loop as one tool of an agent.
+
+Its text ends with its sources. Their numbers go on from those of the tool messages that the agent's
+state holds, so that a number names one source through a whole conversation, also after a restart.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 from langchain_core.tools import BaseTool, StructuredTool, ToolException
+from langgraph.prebuilt.tool_node import ToolRuntime
 from pydantic import BaseModel, Field
+from typing_extensions import Unpack
 
-from langchain_skr.graph import create_skr_graph
-from skr_graphs import CompiledGraph, SKROutput
+from langchain_skr.adapters import ModelLike, RetrieverLike
+from langchain_skr.graph import GraphOptions, create_skr_graph
+from skr_core.references.numbered import (
+    free_numbers,
+    last_number,
+    number_sources,
+    text_with_sources,
+)
+from skr_graphs import CompiledGraph, SKROutput, answer_of
 
 NAME = "answer_from_references"
 DESCRIPTION = (
     "Answers a question from a library of references, searching it as often as the question needs. "
-    "The answer cites references as [n]; it says so when the references do not suffice."
+    "The answer cites its sources as [n] and ends with a list of them; it says so when the "
+    "references do not suffice. A number names the same source in every answer."
 )
-UNSUPPORTED = "(Not supported by the references.)"
-"""Last line of a content whose answer was retrieved for and rests on no reference."""
+SHOWN_METADATA = ("source", "url", "page")
+"""What of a source's metadata is told beside its title."""
 
 
 NO_QUESTION = (
@@ -32,13 +48,19 @@ class ToolQuestion(BaseModel):
     question: str = Field(description="A complete question that stands on its own.")
 
 
+class ToolArtifact(SKROutput):
+    """The graph's output, and the numbers under which the content names its sources, by id."""
+
+    numbers: dict[str, int]
+
+
 def create_skr_tool(
-    model: object,
-    retriever: object,
+    model: ModelLike,
+    retriever: RetrieverLike,
     *,
     name: str = NAME,
     description: str = DESCRIPTION,
-    **options: Any,
+    **options: Unpack[GraphOptions],
 ) -> BaseTool:
     """Make a tool that retrieves until the references suffice, for ``create_agent``.
 
@@ -50,10 +72,10 @@ def create_skr_tool(
         **options: The other options of `create_skr_graph`.
 
     Returns:
-        A tool whose content is the answer's text and whose artifact is the graph's output,
-        `skr_graphs.SKROutput`: plain values, so that checkpointers hold it.
-        ``answer_of(message.artifact)`` makes an `Answer` of it. Where references were searched
-        for and the answer rests on none, the content says so in a last line of its own. Called
+        A tool whose content is the answer's text with its numbered sources, and whose artifact is
+        the graph's output, `ToolArtifact`: plain values, so that checkpointers hold it.
+        ``answer_of(message.artifact)`` makes an `Answer` of it, whose own markers count from 1.
+        Where references were searched for and the answer rests on none, the content says so. Called
         without a question it says what is wanted, so that the agent's model can call it again.
 
     Raises:
@@ -67,8 +89,11 @@ def create_skr_tool(
         ...     FakeListChatModel(responses=["Paris [1]."]),
         ...     RunnableLambda(lambda query: [Document("Paris is the capital of France.")]),
         ... )
-        >>> tool.invoke({"question": "What is the capital of France?"})
-        'Paris [1].'
+        >>> print(tool.invoke({"question": "What is the capital of France?"}))
+        Paris [1].
+        <BLANKLINE>
+        Sources:
+        [1] "Paris is the capital of France."
     """
     return tool_of(create_skr_graph(model, retriever, **options), name, description)
 
@@ -76,13 +101,14 @@ def create_skr_tool(
 def tool_of(graph: CompiledGraph, name: str = NAME, description: str = DESCRIPTION) -> BaseTool:
     """Make the tool of a compiled graph, see `create_skr_tool`."""
 
-    def answer(question: str) -> tuple[str, SKROutput]:
+    # ToolNode gives the runtime, and hides it from the model; called by hand there is none.
+    def answer(question: str, runtime: ToolRuntime = None) -> tuple[str, ToolArtifact]:  # type: ignore[assignment]
         _check(question)
-        return _content_and_artifact(graph.invoke({"question": question}))
+        return _content_and_artifact(graph.invoke({"question": question}), runtime)
 
-    async def aanswer(question: str) -> tuple[str, SKROutput]:
+    async def aanswer(question: str, runtime: ToolRuntime = None) -> tuple[str, ToolArtifact]:  # type: ignore[assignment]
         _check(question)
-        return _content_and_artifact(await graph.ainvoke({"question": question}))
+        return _content_and_artifact(await graph.ainvoke({"question": question}), runtime)
 
     return StructuredTool.from_function(
         answer,
@@ -101,8 +127,45 @@ def _check(question: str) -> None:
         raise ToolException(NO_QUESTION)
 
 
-def _content_and_artifact(output: Any) -> tuple[str, SKROutput]:
-    text: str = output["answer"]
-    if output["decision"]["retrieve"] and not output["grounded"]:
-        text = f"{text}\n\n{UNSUPPORTED}"
-    return text, output
+def _content_and_artifact(output: Any, runtime: ToolRuntime | None) -> tuple[str, ToolArtifact]:
+    messages = [] if runtime is None else _messages(runtime.state)
+    known, highest = _taken(messages)
+    place, of = _place(messages, None if runtime is None else runtime.tool_call_id)
+    answer = answer_of(output)
+    numbers = number_sources(answer, known, free_numbers(after=highest, place=place, of=of))
+    content = text_with_sources(answer, numbers, metadata_keys=SHOWN_METADATA)
+    artifact: ToolArtifact = output | {"numbers": numbers}
+    return content, artifact
+
+
+def _messages(state: Any) -> Sequence[BaseMessage]:
+    """The conversation in a state, which may be a dict, a model or the messages themselves."""
+    if isinstance(state, Mapping):
+        state = state.get("messages", ())
+    messages = state if isinstance(state, Sequence) else getattr(state, "messages", ())
+    return [each for each in messages if isinstance(each, BaseMessage)]
+
+
+def _taken(messages: Sequence[BaseMessage]) -> tuple[dict[str, int], int]:
+    """The numbers of the sources told so far, by id, and the highest of all.
+
+    Where a message has lost its artifact, its text still tells which numbers are taken.
+    """
+    known: dict[str, int] = {}
+    highest = 0
+    for message in messages:
+        if isinstance(message, ToolMessage):
+            told = message.artifact.get("numbers") if isinstance(message.artifact, dict) else None
+            known |= told if isinstance(told, dict) else {}
+            highest = max(highest, last_number(str(message.text)))
+    return known, max(highest, *known.values()) if known else highest
+
+
+def _place(messages: Sequence[BaseMessage], call_id: str | None) -> tuple[int, int]:
+    """Which of the calls that its message asks for a call is, and how many they are."""
+    for message in reversed(messages):
+        if isinstance(message, AIMessage):
+            ids = [call["id"] for call in message.tool_calls]
+            if call_id in ids:
+                return ids.index(call_id), len(ids)
+    return 0, 1

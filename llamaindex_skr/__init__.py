@@ -23,6 +23,7 @@ from llamaindex_skr.nodes import to_node
 from llamaindex_skr.query_engine import SKRQueryEngine
 from llamaindex_skr.retriever import SKRRetriever
 from llamaindex_skr.selector import SKRSelector
+from llamaindex_skr.tool import SKRTool, create_skr_tool
 
 __all__ = [
     "LlamaIndexModel",
@@ -39,10 +40,12 @@ __all__ = [
     "SKRRouteEvent",
     "SKRSelector",
     "SKRStartEvent",
+    "SKRTool",
     "acollect",
     "as_language_model",
     "as_retriever",
     "collect",
+    "create_skr_tool",
     "load_model",
     "openai_like",
     "to_node",

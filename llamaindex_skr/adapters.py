@@ -114,12 +114,23 @@ class LlamaIndexRetriever:
 
 
 @runtime_checkable
-class _Index(Protocol):
-    def as_retriever(self, **kwargs: Any) -> BaseRetriever: ...
+class Index(Protocol):
+    """An index of LlamaIndex, or whatever else has a retriever."""
+
+    def as_retriever(self, **kwargs: Any) -> BaseRetriever:
+        """Its retriever."""
+        ...
+
+
+ModelLike = LanguageModel | LLM | str
+"""A model of LlamaIndex, an id such as ``openai:gpt-4.1-mini``, or a `LanguageModel`."""
+
+RetrieverLike = Retriever | BaseRetriever | Index
+"""A retriever or an index of LlamaIndex, or a `Retriever`."""
 
 
 def as_language_model(
-    model: object, *, base_url: str | None = None, streaming: bool = False
+    model: ModelLike, *, base_url: str | None = None, streaming: bool = False
 ) -> LanguageModel:
     """Make a `LanguageModel` of what a caller gave.
 
@@ -149,7 +160,7 @@ def as_language_model(
 
 
 def as_retriever(
-    retriever: object, *, model: LanguageModel | None = None, k: int | None = None
+    retriever: RetrieverLike, *, model: LanguageModel | None = None, k: int | None = None
 ) -> Retriever:
     """Make a `Retriever` of what a caller gave.
 
@@ -169,19 +180,20 @@ def as_retriever(
         >>> as_retriever(Search()).name
         'Search'
     """
-    if isinstance(retriever, _Index):
+    if isinstance(retriever, Index):
         wished = {"llm": getattr(model, "llm", None), "similarity_top_k": k}
         retriever = _retriever_of(retriever, {key: it for key, it in wished.items() if it})
     # Before the port: a LlamaIndex retriever with a name has all that the port asks for.
     if isinstance(retriever, BaseRetriever):
         return LlamaIndexRetriever(retriever)
-    if isinstance(retriever, Retriever):
-        return retriever
-    given = type(retriever).__name__
+    found: object = retriever  # callers without a type checker may give anything
+    if isinstance(found, Retriever):
+        return found
+    given = type(found).__name__
     raise InputError(f"a retriever is wanted, not {given}: give a LlamaIndex retriever or index")
 
 
-def _retriever_of(index: _Index, wished: Mapping[str, Any]) -> BaseRetriever:
+def _retriever_of(index: Index, wished: Mapping[str, Any]) -> BaseRetriever:
     with suppress(TypeError):  # an index with a model of its own takes no other
         return index.as_retriever(**wished)
     return index.as_retriever()

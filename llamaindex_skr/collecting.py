@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from typing_extensions import Unpack
 
-from llamaindex_skr.adapters import as_language_model, as_retriever
+from llamaindex_skr.adapters import ModelLike, RetrieverLike, as_language_model, as_retriever
 from skr_core.settings import Settings, SettingsOptions
 from skr_graphs.collecting import CollectOptions, acollect_with, collect_with
 
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 def collect(
     questions: Iterable[Question],
-    model: object,
-    retriever: object,
+    model: ModelLike,
+    retriever: RetrieverLike,
     options: CollectOptions | None = None,
     **settings: Unpack[SettingsOptions],
 ) -> list[SelfKnowledge]:
@@ -58,8 +58,8 @@ def collect(
 
 async def acollect(
     questions: Iterable[Question],
-    model: object,
-    retriever: object,
+    model: ModelLike,
+    retriever: RetrieverLike,
     options: CollectOptions | None = None,
     **settings: Unpack[SettingsOptions],
 ) -> list[SelfKnowledge]:

@@ -16,7 +16,7 @@ from llama_index.core.prompts.mixin import PromptDictType, PromptMixinType
 from llama_index.core.schema import QueryBundle
 from typing_extensions import Unpack
 
-from llamaindex_skr.adapters import as_language_model, as_retriever
+from llamaindex_skr.adapters import ModelLike, RetrieverLike, as_language_model, as_retriever
 from llamaindex_skr.graph_run import GraphRun
 from llamaindex_skr.prompt_templates import as_prompts, replaced
 from llamaindex_skr.responses import astream_response, stream_response, to_response
@@ -96,9 +96,9 @@ class SKRQueryEngine(BaseQueryEngine):
     @classmethod
     def from_defaults(
         cls,
-        retriever: object = None,
+        retriever: RetrieverLike | None = None,
         *,
-        llm: object = None,
+        llm: ModelLike | None = None,
         streaming: bool = False,
         callback_manager: CallbackManager | None = None,
         **options: Unpack[SettingsOptions],

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Generator, Sequence
 from contextlib import aclosing, closing
+from dataclasses import replace
 from typing import Any
 from weakref import ref
 
@@ -22,9 +23,9 @@ from llama_index.core.base.response.schema import (
 from llama_index.core.schema import NodeWithScore
 
 from llamaindex_skr.graph_run import GraphRun
-from llamaindex_skr.nodes import to_node
-from skr_core.plain import to_plain
-from skr_core.types import Answer, Reference
+from llamaindex_skr.nodes import to_node, to_reference
+from skr_core.plain import from_plain, to_plain
+from skr_core.types import Answer, Citation, Decision, Reference
 
 UNREAD = "(a stream that was not read: await response.get_response())"
 """What an awaited stream says as a string before it is read: an empty one would say nothing."""
@@ -90,6 +91,27 @@ def to_response(answer: Answer) -> Response:
         'known'
     """
     return Response(answer.text, _nodes(answer.references), _metadata(answer))
+
+
+def to_answer(question: str, response: Response) -> Answer:
+    """A response of ours as an answer again, without its rounds and usage."""
+    about: Any = response.metadata
+    references = tuple(to_reference(each) for each in response.source_nodes)
+    return Answer(
+        question=question,
+        text=response.response or "",
+        citations=tuple(
+            replace(from_plain(Citation, each), reference_id=references[each["marker"] - 1].id)
+            for each in about["citations"]
+        ),
+        references=references,
+        decision=from_plain(Decision, about["decision"]),
+        rounds=(),
+        stop_reason=about["stop_reason"],
+        usage={},
+        removed_markers=about["removed_markers"],
+        grounded=about["grounded"],
+    )
 
 
 def stream_response(run: GraphRun) -> SKRStreamingResponse:

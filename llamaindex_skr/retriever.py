@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 from llama_index.core.base.base_retriever import BaseRetriever
@@ -12,6 +11,8 @@ from llama_index.core.schema import NodeWithScore, QueryBundle
 
 from llamaindex_skr.adapters import (
     LlamaIndexRetriever,
+    ModelLike,
+    RetrieverLike,
     as_language_model,
     as_retriever,
 )
@@ -22,10 +23,9 @@ from skr_core.budget import Budget
 from skr_core.errors import InputError, retrieved
 from skr_core.flow import Flow, arun, call, run
 from skr_core.plain import to_plain
-from skr_core.ports import Router
 from skr_core.prompts.templates import PromptTemplates, checked_question
 from skr_core.routers.constant import FixedDecision
-from skr_core.settings import as_router
+from skr_core.settings import RouterLike, as_router
 from skr_core.types import Decision
 from skr_graphs.context import SKRContext
 
@@ -69,11 +69,11 @@ class SKRRetriever(BaseRetriever):
 
     def __init__(
         self,
-        retriever: object,
+        retriever: RetrieverLike,
         *,
-        router: Router | str | Path | None = None,
+        router: RouterLike | None = None,
         k: int | None = None,
-        llm: object = None,
+        llm: ModelLike | None = None,
         budget: Budget | None = None,
         templates: PromptTemplates | None = None,
         callback_manager: CallbackManager | None = None,

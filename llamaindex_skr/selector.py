@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 
 from llama_index.core.base.base_selector import BaseSelector, SelectorResult, SingleSelection
 from llama_index.core.prompts.mixin import PromptDictType
@@ -14,9 +13,8 @@ from llamaindex_skr.events import tell
 from skr_core.errors import InputError
 from skr_core.flow import Flow, arun, call, run
 from skr_core.plain import to_plain
-from skr_core.ports import Router
 from skr_core.prompts.templates import checked_question
-from skr_core.settings import as_router
+from skr_core.settings import RouterLike, as_router
 
 
 class SKRSelector(BaseSelector):
@@ -41,7 +39,7 @@ class SKRSelector(BaseSelector):
         'no question is retrieved for'
     """
 
-    def __init__(self, router: Router | str | Path, *, retrieving: int = 1) -> None:
+    def __init__(self, router: RouterLike, *, retrieving: int = 1) -> None:
         if retrieving not in (0, 1):
             raise InputError(f"retrieving must be 0 or 1, the place of a choice, not {retrieving}")
         self._router = as_router(router)

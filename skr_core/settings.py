@@ -39,10 +39,18 @@ OnRetrieverError = Literal["raise", "continue"]
 references, whose stop reason is ``retriever_failed``."""
 
 
+RouterLike = Router | Path
+"""A router, or the folder of a saved one.
+
+A folder's name as a text is loaded too; a type checker refuses it, because it cannot tell it from a
+misspelling such as ``router="never"``.
+"""
+
+
 class SettingsOptions(TypedDict, total=False):
     """The settings beside model and retriever, as keyword arguments: see `Settings`."""
 
-    router: Router | str | Path | None
+    router: RouterLike | None
     reflector: Reflector | None
     store: ReferenceStore | None
     budget: Budget | None

@@ -60,7 +60,7 @@ def test_all_is_true_and_sorted(name: str):
     assert [each for each in public if not hasattr(package, each)] == []
 
 
-@pytest.mark.parametrize("name", PACKAGES)
+@pytest.mark.parametrize("name", [*PACKAGES, "skr_app"])
 def test_packages_are_typed(name: str):
     spec = importlib.util.find_spec(name)
     assert spec is not None

@@ -21,7 +21,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from langchain_core.documents import Document
@@ -32,11 +31,11 @@ from skr_core import answering
 from skr_core.errors import InputError
 from skr_core.flow import Flow, call
 from skr_core.plain import from_plain, to_plain
-from skr_core.ports import LanguageModel, Reflector, Router
+from skr_core.ports import LanguageModel, Reflector
 from skr_core.prompts.templates import DEFAULT_TEMPLATES, PromptTemplates, checked_question
 from skr_core.references.foreign import foreign_reference
 from skr_core.reflectors.refusal import RefusalReflector
-from skr_core.settings import Settings, as_router
+from skr_core.settings import RouterLike, Settings, as_router
 from skr_core.types import Demonstration, Reference
 from skr_graphs import steps
 from skr_graphs.node import FlowNode
@@ -67,7 +66,7 @@ class StateKeys:
 
 
 def create_route_node(
-    router: Router | str | Path | None,
+    router: RouterLike | None,
     *,
     model: LanguageModel | None = None,
     demonstrations: Sequence[Demonstration] = (),

@@ -5,6 +5,7 @@ Dataclasses of `skr_core.types` go in through `to_plain` and come out through `f
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Any
 
 from langgraph.channels import Topic
@@ -134,8 +135,11 @@ def queries_asked(state: SKRState) -> list[str]:
     return [query for each in state["rounds"] for query in each["queries"]]
 
 
-def answer_of(output: SKROutput) -> Answer:
+def answer_of(output: Mapping[str, Any]) -> Answer:
     """The graph's output as an `Answer`.
+
+    Args:
+        output: An `SKROutput`; LangGraph's ``invoke`` promises no more than a dict.
 
     Example:
         >>> from skr_core.testing import ScriptedModel
@@ -154,7 +158,7 @@ def answer_of(output: SKROutput) -> Answer:
         references=tuple(from_plain(Reference, each) for each in output["references"]),
         decision=from_plain(Decision, output["decision"]),
         rounds=tuple(from_plain(Round, each) for each in output["rounds"]),
-        stop_reason=output["stop_reason"],  # type: ignore[arg-type]
+        stop_reason=output["stop_reason"],
         usage={task: from_plain(Usage, each) for task, each in output["usage"].items()},
         removed_markers=output["removed_markers"],
         logprob=output.get("logprob"),

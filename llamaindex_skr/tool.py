@@ -1,0 +1,109 @@
+"""create_skr_tool: an engine as a tool whose text tells its sources, for LlamaIndex's agents.
+
+A ``QueryEngineTool`` gives an agent the answer's text alone. This one's ends with the sources, says
+where the answer rests on none, and numbers them on through a conversation: the numbers given so far
+are kept in the store of the workflow's context, which is serialized with it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from llama_index.core.base.response.schema import AsyncStreamingResponse, StreamingResponse
+from llama_index.core.tools import FunctionTool, ToolMetadata, ToolOutput
+from llama_index.core.workflow import Context
+
+from llamaindex_skr.query_engine import SKRQueryEngine
+from llamaindex_skr.responses import to_answer
+from skr_core.errors import InputError
+from skr_core.references.numbered import free_numbers, number_sources, text_with_sources
+
+NAME = "answer_from_references"
+DESCRIPTION = (
+    "Answers a question from a library of references, searching it as often as the question needs. "
+    "The answer cites its sources as [n] and ends with a list of them; it says so when the "
+    "references do not suffice. A number names the same source in every answer."
+)
+NUMBERS = "skr_source_numbers"
+"""Under which a context's store keeps the numbers given so far, by reference id."""
+
+
+class SKRTool(FunctionTool):
+    """Made by `create_skr_tool`. An agent hands it its context; called by hand it needs none."""
+
+    def __init__(self, engine: SKRQueryEngine, metadata: ToolMetadata) -> None:
+        super().__init__(fn=engine.query, async_fn=engine.aquery, metadata=metadata)
+        # By these LlamaIndex's agents know that a tool wants their context, and as what.
+        self.requires_context, self.ctx_param_name = True, "ctx"
+
+    def call(self, input: str, ctx: Context | None = None) -> ToolOutput:
+        """Ask with blocking calls. A context's store can only be awaited: numbers begin at 1."""
+        response = self.fn(input)
+        if isinstance(response, StreamingResponse):
+            response = response.get_response()
+        return self._output(input, response, {})
+
+    async def acall(self, input: str, ctx: Context | None = None) -> ToolOutput:
+        """Ask with awaited calls."""
+        response = await self.async_fn(input)
+        if isinstance(response, AsyncStreamingResponse):
+            response = await response.get_response()
+        if ctx is None:
+            return self._output(input, response, {})
+        async with ctx.store.edit_state() as state:  # alone, while other calls may be under way
+            numbers = dict(state.get(NUMBERS, {}))
+            output = self._output(input, response, numbers)
+            state[NUMBERS] = numbers
+        return output
+
+    def _output(self, asked: str, response: Any, numbers: dict[str, int]) -> ToolOutput:
+        """What the agent is told; new numbers join those given so far."""
+        answer = to_answer(asked, response)
+        free = free_numbers(after=max(numbers.values(), default=0))
+        numbers |= number_sources(answer, numbers, free)
+        return ToolOutput(
+            content=text_with_sources(answer, numbers),
+            tool_name=self.metadata.get_name(),
+            raw_input={"input": asked},
+            raw_output=response,
+        )
+
+
+def create_skr_tool(
+    engine: SKRQueryEngine,
+    *,
+    name: str = NAME,
+    description: str = DESCRIPTION,
+    return_direct: bool = False,
+) -> SKRTool:
+    """Make a tool of an engine, for ``FunctionAgent``, ``ReActAgent`` and ``AgentWorkflow``.
+
+    Args:
+        engine: Answers; it may stream.
+        name: What the agent calls it.
+        description: From which the agent learns when to call it.
+        return_direct: Whether what the tool says is the agent's answer.
+
+    Returns:
+        A tool whose content is the answer's text with its numbered sources, and whose
+        ``raw_output`` is the engine's response, whose own markers count its ``source_nodes`` from
+        1. Where references were searched for and the answer rests on none, the content says so.
+
+    Raises:
+        InputError: The engine is no `SKRQueryEngine`.
+
+    Example:
+        >>> from skr_core.testing import MappingRetriever, ScriptedModel
+        >>> engine = SKRQueryEngine.from_defaults(
+        ...     MappingRetriever({"Capital?": ["Paris is the capital."]}),
+        ...     llm=ScriptedModel(["Paris [1]."]),
+        ... )
+        >>> print(create_skr_tool(engine).call("Capital?").content)
+        Paris [1].
+        <BLANKLINE>
+        Sources:
+        [1] "Paris is the capital."
+    """
+    if not isinstance(engine, SKRQueryEngine):
+        raise InputError(f"an SKRQueryEngine is wanted, not {type(engine).__name__}")
+    return SKRTool(engine, ToolMetadata(description, name, return_direct=return_direct))

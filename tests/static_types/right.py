@@ -1,0 +1,174 @@
+"""Code as users write it: both checkers, strict, have nothing to say. It is read, never run."""
+# pyright: strict
+# Not reported are the methods and functions of frameworks whose own types are partly unknown.
+# pyright: reportUnknownMemberType=false, reportMissingTypeStubs=false
+
+from pathlib import Path
+from typing import Any, NotRequired
+
+from langchain.agents import create_agent  # pyright: ignore[reportUnknownVariableType]
+from langchain_core.documents import Document
+from langchain_core.embeddings import DeterministicFakeEmbedding
+from langchain_core.language_models import FakeListChatModel, FakeListLLM
+from langchain_core.prompts import PromptTemplate
+from langchain_core.runnables import RunnableConfig, RunnableLambda
+from langchain_core.vectorstores import InMemoryVectorStore
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.graph import END, START, StateGraph
+from langgraph.types import Command
+from llama_index.core import MockEmbedding, VectorStoreIndex
+from llama_index.core.llms import MockLLM
+from llama_index.core.query_engine import RouterQueryEngine
+from llama_index.core.response_synthesizers import ResponseMode
+from llama_index.core.tools import QueryEngineTool
+from typing_extensions import TypedDict
+
+import langchain_skr
+import llamaindex_skr
+from langchain_skr import (
+    SKRMiddleware,
+    SKRRetriever,
+    create_skr_chain,
+    create_skr_graph,
+    create_skr_tool,
+)
+from llamaindex_skr import SKRQueryEngine, SKRSelector
+from skr_core import Answer, Question, calibrate
+from skr_core.budget import Budget
+from skr_core.reflectors import JudgeReflector
+from skr_core.routers import AlwaysRetrieve, NeverRetrieve
+from skr_core.testing import MappingRetriever, ScriptedModel
+from skr_graphs import (
+    SKRContext,
+    StateKeys,
+    answer_of,
+    create_follow_up_node,
+    create_reflect_node,
+    create_route_node,
+    create_self_completion_graph,
+)
+
+model = FakeListChatModel(responses=["Paris [1]."])
+store = InMemoryVectorStore.from_texts(["It is Paris."], DeterministicFakeEmbedding(size=16))
+scripted, mapping = ScriptedModel(), MappingRetriever({})
+
+
+def search(query: str) -> list[Document]:
+    return [Document(query)]
+
+
+# LangChain: models and retrievers of every kind, and every option.
+
+chain = create_skr_chain(model, store)
+text: str = chain.invoke("Capital?")
+texts: list[str] = chain.batch(["Capital?", {"question": "Capital?"}])
+shouting: str = (chain | str.upper).invoke({"question": "Capital?"})
+cheap = chain.with_config(configurable={"router": NeverRetrieve()})
+with_sources = create_skr_chain(model, store, return_sources=True)
+sourced: str = with_sources.invoke("Capital?")["context"][0].page_content
+create_skr_chain("openai:gpt-4.1-mini", store.as_retriever())
+create_skr_chain(FakeListLLM(responses=["Paris."]), mapping)
+create_skr_chain(scripted, RunnableLambda(search))
+create_skr_chain(model.with_retry(), RunnableLambda(search).with_retry())
+create_skr_chain(model.bind(stop=["."]), store)
+create_skr_chain(
+    model,
+    store,
+    router=Path("router"),
+    reflector=JudgeReflector(scripted),
+    budget=Budget(max_rounds=2),
+    when_insufficient="refuse",
+    on_retriever_error="continue",
+    demonstrations=[],
+)
+create_skr_chain(model, store, router=AlwaysRetrieve(), budget=None)
+create_skr_chain(model, store, document_prompt=PromptTemplate.from_template("{page_content}"))
+
+graph = create_skr_graph(model, store, checkpointer=InMemorySaver(), review_queries=True)
+thread: RunnableConfig = {"configurable": {"thread_id": "1"}}
+answer: Answer = answer_of(graph.invoke({"question": "Capital?"}, thread))
+answer_of(graph.invoke(Command(resume=["Capital"]), thread))
+answer_of(graph.invoke({"question": "Capital?"}, context=SKRContext(budget=Budget(max_calls=1))))
+answer_of(graph.invoke({"question": "Capital?"}, version="v2").value)
+
+
+async def awaited() -> Answer:
+    await chain.ainvoke("Capital?")
+    return answer_of(await graph.ainvoke({"question": "Capital?"}))
+
+
+SKRRetriever(retriever=store, k=2).invoke("Capital?")
+SKRRetriever(retriever=mapping, router=Path("router"), model="openai:gpt-4.1-mini")
+SKRRetriever(retriever=RunnableLambda(search), model=model, budget=Budget(max_rounds=2))
+
+tool = create_skr_tool(model, store, name="ask", budget=Budget(max_rounds=1))
+agent = create_agent(
+    model,
+    tools=[tool],
+    middleware=[SKRMiddleware(NeverRetrieve(), retriever=store, tools=["search"])],
+)
+
+records = langchain_skr.collect([Question("1", "Capital?", ("Paris",))], model, store)
+langchain_skr.collect([], model, store, {"out": "records.jsonl"}, when_insufficient="refuse")
+calibrate(records).save(Path("router"))
+langchain_skr.load_model("openai:gpt-4.1-mini", temperature=None, logprobs=True)
+
+
+# LangGraph: the uncompiled graph, and its nodes in a graph of one's own.
+
+builder = create_self_completion_graph(model=scripted, retriever=mapping, router=NeverRetrieve())
+answer_of(builder.compile(checkpointer=InMemorySaver()).invoke({"question": "Capital?"}))
+
+
+class Mine(TypedDict):
+    question: str
+    decision: NotRequired[dict[str, Any]]
+    queries: NotRequired[list[str]]
+    documents: NotRequired[list[Document]]
+
+
+def retrieve(state: Mine) -> dict[str, Any]:
+    return {"documents": [Document(query) for query in state.get("queries", [])]}
+
+
+def after_route(state: Mine) -> str:
+    return "retrieve" if state.get("decision", {}).get("retrieve") else END
+
+
+keys = StateKeys(references="documents")
+own = StateGraph(Mine)
+own.add_node("route", create_route_node(AlwaysRetrieve(), keys=keys))
+own.add_node("route_again", create_route_node(Path("router"), model=scripted))
+own.add_node("retrieve", retrieve)
+own.add_node("ask", graph)
+own.add_node("reflect", create_reflect_node(JudgeReflector(scripted), keys=keys))
+own.add_node("follow_up", create_follow_up_node(langchain_skr.as_language_model(model), keys=keys))
+own.add_edge(START, "route")
+own.add_conditional_edges("route", after_route, ["retrieve", END])
+own.compile().invoke({"question": "Capital?"})
+
+
+# LlamaIndex.
+
+llm = MockLLM()
+index = VectorStoreIndex([], embed_model=MockEmbedding(8))
+engine = SKRQueryEngine.from_defaults(index, llm=llm, budget=Budget(max_rounds=2))
+engine.query("Capital?")
+SKRQueryEngine.from_defaults(index.as_retriever(), llm="openai:gpt-4.1-mini", streaming=True)
+SKRQueryEngine.from_defaults(mapping, llm=scripted, router=Path("router"))
+SKRQueryEngine.from_defaults(llm=llm, router=NeverRetrieve())
+SKRQueryEngine(builder.compile(), SKRContext(), streaming=True)
+SKRQueryEngine(graph)
+nodes = llamaindex_skr.SKRRetriever(index, k=2, llm=llm, router=NeverRetrieve()).retrieve("Who?")
+llamaindex_skr.SKRRetriever(mapping)
+RouterQueryEngine(
+    selector=SKRSelector(Path("router"), retrieving=1),
+    query_engine_tools=[
+        QueryEngineTool.from_defaults(engine),
+        QueryEngineTool.from_defaults(index.as_query_engine(response_mode=ResponseMode.NO_TEXT)),
+    ],
+    llm=llm,
+)
+SKRSelector(NeverRetrieve())
+llamaindex_skr.collect([], llm, index, {"out": "records.jsonl"}, budget=Budget(max_rounds=1))
+llamaindex_skr.load_model("qwen3:8b", base_url="http://localhost:11434/v1")

@@ -1,0 +1,115 @@
+"""Mistakes of users: both checkers find each of them. It is read, never run."""
+# pyright: strict, reportMissingTypeStubs=false, reportUnknownMemberType=false
+
+from langchain_core.embeddings import DeterministicFakeEmbedding
+from langchain_core.language_models import FakeListChatModel
+from langchain_core.runnables import RunnableLambda
+from langchain_core.vectorstores import InMemoryVectorStore
+from llama_index.core import MockEmbedding, VectorStoreIndex
+from llama_index.core.llms import MockLLM
+
+import langchain_skr
+import llamaindex_skr
+from langchain_skr import (
+    SKRMiddleware,
+    SKRRetriever,
+    create_skr_chain,
+    create_skr_graph,
+    create_skr_tool,
+)
+from llamaindex_skr import SKRQueryEngine, SKRSelector
+from skr_core.budget import Budget
+from skr_core.routers import AlwaysRetrieve
+from skr_core.testing import MappingRetriever, ScriptedModel
+from skr_graphs import (
+    StateKeys,
+    answer_of,
+    create_follow_up_node,
+    create_reflect_node,
+    create_route_node,
+    create_self_completion_graph,
+)
+
+model = FakeListChatModel(responses=["Paris [1]."])
+store = InMemoryVectorStore.from_texts(["It is Paris."], DeterministicFakeEmbedding(size=16))
+scripted, mapping = ScriptedModel(), MappingRetriever({})
+llm, index = MockLLM(), VectorStoreIndex([], embed_model=MockEmbedding(8))
+
+
+def texts(query: str) -> list[str]:
+    return [query]
+
+
+# LangChain.
+
+create_skr_chain(42, store)  # error
+create_skr_chain(model, "x")  # error
+create_skr_chain(store, model)  # error
+create_skr_chain(model, llm)  # error
+create_skr_chain(store.as_retriever(), store)  # error
+create_skr_chain(model, RunnableLambda(texts))  # error
+create_skr_chain(model)  # error
+create_skr_chain(model, store, budgett=3)  # error
+create_skr_chain(model, store, budget=3)  # error
+create_skr_chain(model, store, router="never")  # error
+create_skr_chain(model, store, router=AlwaysRetrieve)  # error
+create_skr_chain(model, store, reflector=scripted)  # error
+create_skr_chain(model, store, store=store)  # error
+create_skr_chain(model, store, when_insufficient="abstain")  # error
+create_skr_chain(model, store, on_retriever_error=True)  # error
+create_skr_chain(model, store, review_queries=True)  # error
+create_skr_chain(model, store, document_prompt="{page_content}")  # error
+create_skr_chain(model, store).invoke(42)  # error
+create_skr_chain(model, store, return_sources=True).invoke("Capital?").strip()  # error
+create_skr_chain(model, store, return_sources=True).invoke("Capital?")["sources"]  # error
+create_skr_graph(42, store)  # error
+create_skr_graph(model, store, when="refuse")  # error
+create_skr_graph(model, store).invoke({"query": "Capital?"})  # error
+create_skr_graph(model, store).invoke({"question": "Capital?"}, context=3)  # error
+answer_of("Paris.")  # error
+create_skr_tool(model, 42)  # error
+create_skr_tool(model, store, nam="ask")  # error
+SKRRetriever(retriever=42)  # error
+SKRRetriever(retriever=store, router="never")  # error
+SKRRetriever(retriever=store, model=42)  # error
+SKRRetriever(retriever=store, top_k=2)  # error
+SKRMiddleware("never")  # error
+SKRMiddleware(retriever=42)  # error
+langchain_skr.as_language_model(42)  # error
+langchain_skr.as_retriever(42)  # error
+langchain_skr.collect([], 42, store)  # error
+langchain_skr.collect([], model, store, {"outt": "records.jsonl"})  # error
+langchain_skr.collect([], model, store, budgett=3)  # error
+langchain_skr.load_model(model)  # error
+
+# LangGraph.
+
+create_self_completion_graph(model=model, retriever=mapping)  # error
+create_self_completion_graph(model=scripted, retriever=store)  # error
+create_self_completion_graph(model=scripted, retriever=mapping, budgett=3)  # error
+create_route_node("never")  # error
+create_route_node(AlwaysRetrieve(), model=model)  # error
+create_reflect_node(scripted)  # error
+create_follow_up_node(model)  # error
+StateKeys(documents="documents")  # error
+
+# LlamaIndex.
+
+SKRQueryEngine.from_defaults(42)  # error
+SKRQueryEngine.from_defaults(index, llm=42)  # error
+SKRQueryEngine.from_defaults(index, llm=model)  # error
+SKRQueryEngine.from_defaults(store, llm=llm)  # error
+SKRQueryEngine.from_defaults(index, router="never")  # error
+SKRQueryEngine.from_defaults(index, budgett=3)  # error
+SKRQueryEngine(index)  # error
+llamaindex_skr.SKRRetriever(42)  # error
+llamaindex_skr.SKRRetriever(index, llm=42)  # error
+llamaindex_skr.SKRRetriever(index, router="never")  # error
+llamaindex_skr.SKRRetriever(index, budget=3)  # error
+SKRSelector("never")  # error
+SKRSelector(42)  # error
+llamaindex_skr.as_language_model(42)  # error
+llamaindex_skr.as_retriever(42)  # error
+llamaindex_skr.collect([], 42, index)  # error
+llamaindex_skr.collect([], llm, index, budget=Budget(rounds=3))  # error
+llamaindex_skr.load_model("qwen3:8b", url="http://localhost:11434/v1")  # error
