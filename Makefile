@@ -12,7 +12,7 @@ help: ## Show this list
 
 $(DEMO)/.installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(DEMO)
-	$(DEMO)/bin/python $(PIP) -e ".[langchain]"
+	$(DEMO)/bin/python $(PIP) -e ".[cli]"
 	@touch $@
 
 $(DEV)/.installed: pyproject.toml constraints.txt

@@ -13,7 +13,7 @@ from langchain_core.tools import BaseTool
 from langgraph.runtime import Runtime
 
 from langchain_skr.adapters import RetrieverLike, as_retriever
-from skr_core.errors import MissingDependency
+from skr_core.errors import extra
 from skr_core.flow import Flow, arun, call, run
 from skr_core.plain import from_plain, to_plain
 from skr_core.prompts.parts import number_references
@@ -23,11 +23,9 @@ from skr_core.types import Reference
 from skr_graphs.nostream import unstreamed
 from skr_graphs.state import Plain
 
-try:
+with extra("langchain"):
     from langchain.agents.middleware import AgentMiddleware, AgentState
     from langchain.agents.middleware.types import ModelRequest, ModelResponse, OmitFromInput
-except ImportError as error:
-    raise MissingDependency("langchain", "langchain") from error
 
 
 class SKRAgentState(AgentState[Any]):

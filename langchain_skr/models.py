@@ -11,7 +11,7 @@ from langchain_core.runnables.base import RunnableBindingBase
 from langchain_core.runnables.configurable import DynamicRunnable
 from langchain_core.runnables.retry import RunnableRetry
 
-from skr_core.errors import InputError, MissingDependency
+from skr_core.errors import InputError, MissingDependency, extra
 from skr_core.models.openai_server import server_address, server_key
 from skr_core.ports import LanguageModel
 
@@ -44,7 +44,8 @@ def load_model(
     Raises:
         InputError: The id names no known provider, its package is missing, or a key is; or the
             model has no log-probabilities to ask for.
-        MissingDependency: The extra ``langchain`` is not installed.
+        MissingDependency: The extra ``langchain`` is not installed; or ``openai``, for OpenAI's
+            models and servers that speak their language.
 
     Example:
         >>> load_model("openai:gpt-4.1-mini", base_url="http://localhost:8000/v1").name
@@ -125,17 +126,15 @@ def _layers(model: object) -> Iterator[object]:
 def _chat_model(
     spec: str, provider: str | None, server: str | None, options: dict[str, Any]
 ) -> BaseChatModel:
-    try:
+    with extra("langchain"):
         from langchain.chat_models import init_chat_model
-    except ImportError as error:
-        raise MissingDependency("langchain", "langchain") from error
     if provider == "openai" or spec.startswith(("openai:", "gpt-")):
         options = options | _openai_options(server, options)
     try:
         model: BaseChatModel = init_chat_model(spec, model_provider=provider, **options)
     except ImportError as error:
         if "langchain-openai" in str(error):
-            raise MissingDependency("langchain-openai", "langchain") from error
+            raise MissingDependency("langchain-openai", "openai") from error
         raise InputError(f"cannot load {spec!r}: {_first_line(error)}") from error
     except Exception as error:
         raise InputError(

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from llama_index.core.llms import LLM
 
-from skr_core.errors import InputError, MissingDependency
+from skr_core.errors import InputError, extra
 from skr_core.models.openai_server import server_address, server_key
 from skr_core.ports import LanguageModel
 
@@ -44,7 +44,7 @@ def load_model(
 
     Raises:
         InputError: A key is missing, or the model has no log-probabilities to ask for.
-        MissingDependency: The extra ``llamaindex`` is not installed.
+        MissingDependency: The extra ``llamaindex-openai`` is not installed.
 
     Example:
         >>> load_model("openai:gpt-4.1-mini", base_url="http://localhost:8000/v1").name
@@ -94,17 +94,15 @@ def openai_like(
 
     Raises:
         InputError: A key is missing.
-        MissingDependency: The extra ``llamaindex`` is not installed.
+        MissingDependency: The extra ``llamaindex-openai`` is not installed.
 
     Example:
         >>> openai_like("llama-3.1-8b", base_url="http://localhost:8000/v1").max_retries
         0
     """
-    try:
+    with extra("llamaindex-openai"):
         from llama_index.llms.openai_like import OpenAILike
         from openai import NOT_GIVEN, AsyncOpenAI, OpenAI
-    except ImportError as error:
-        raise MissingDependency("llama-index-llms-openai-like", "llamaindex") from error
     server = server_address(base_url)
     key = server_key(api_key, server)
     if key is None:

@@ -109,6 +109,29 @@ class MissingDependency(SKRError, ImportError):
 
 
 @contextmanager
+def extra(name: str) -> Iterator[None]:
+    """What an optional dependency is imported in: where it is missing, the error is the pip line.
+
+    Args:
+        name: The extra of ``skr-rag`` that brings it.
+
+    Raises:
+        MissingDependency: Something inside could not be imported.
+
+    Example:
+        >>> with extra("local"):
+        ...     import gone
+        Traceback (most recent call last):
+        ...
+        skr_core.errors.MissingDependency: gone is not installed: run  pip install "skr-rag[local]"
+    """
+    try:
+        yield
+    except ImportError as error:
+        raise MissingDependency(error.name or "something", name) from error
+
+
+@contextmanager
 def translated(kind: type[SKRError], name: str, *passing: type[BaseException]) -> Iterator[None]:
     """Turn whatever another library raises into one error of ours, the cause chained.
 

@@ -1,8 +1,8 @@
 """Counting tokens where the provider does not.
 
-tiktoken downloads its encodings. Where its data is at hand (a filled cache folder, or the copy
-that ships inside llama-index-core) the count is exact for OpenAI's models; elsewhere it is an
-estimate and marked as one. Nothing fails for want of a download.
+tiktoken downloads its encodings. Where it is installed and its data is at hand (a filled cache
+folder, or the copy that ships inside llama-index-core) the count is exact for OpenAI's models;
+elsewhere it is an estimate and marked as one. Nothing fails for want of a download.
 """
 
 from __future__ import annotations

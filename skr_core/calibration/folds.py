@@ -7,6 +7,8 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
+from skr_core.errors import extra
+
 FOLDS = 5
 
 Indices = NDArray[np.int64]
@@ -30,7 +32,8 @@ def folds(
     if parts < 2:  # nothing to fit on
         yield np.arange(0), np.arange(len(groups))
         return
-    from sklearn.model_selection import GroupKFold
+    with extra("learning"):
+        from sklearn.model_selection import GroupKFold
 
     splitter = GroupKFold(n_splits=parts, shuffle=True, random_state=seed)
     yield from splitter.split(groups, groups=groups)

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skr_core.calibration.intervals import interval
+from skr_core.errors import extra
 from skr_core.learning.rows import Floats, Rows
 from skr_core.learning.signals import Training
 from skr_core.metrics.statistics import Interval
@@ -92,8 +93,9 @@ def typical_words(questions: Sequence[str], inside: NDArray[np.bool_]) -> tuple[
 
 def _clusters(rows: Rows, count: int) -> tuple[NDArray[Any], list[int]]:
     """The cluster of each row, and the index of the row nearest to the middle of each."""
-    from sklearn.cluster import KMeans
-    from sklearn.decomposition import TruncatedSVD
+    with extra("learning"):
+        from sklearn.cluster import KMeans
+        from sklearn.decomposition import TruncatedSVD
 
     matrix: Any = rows.matrix
     if not isinstance(matrix, np.ndarray):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from skr_core.errors import InputError
+from skr_core.errors import InputError, extra
 
 if TYPE_CHECKING:
     from skr_core.calibration.curve import RoutingCurve
@@ -33,8 +33,9 @@ def draw(curve: RoutingCurve, path: str | Path) -> None:
     path = Path(path)
     if path.suffix.lower() not in FORMATS:
         raise InputError(f"{path}: a plot is a file that ends in {', '.join(FORMATS)}")
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
+    with extra("plots"):
+        from matplotlib.backends.backend_agg import FigureCanvasAgg
+        from matplotlib.figure import Figure
 
     figure = Figure(figsize=(6, 4), layout="constrained")
     FigureCanvasAgg(figure)  # draws into memory: needs no display

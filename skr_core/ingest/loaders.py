@@ -20,7 +20,7 @@ from typing import Any
 
 import orjson
 
-from skr_core.errors import DataError, InputError
+from skr_core.errors import DataError, InputError, extra
 from skr_core.files import read_lines
 from skr_core.store.folder import LOCK_NAME
 from skr_core.types import Metadata
@@ -147,7 +147,8 @@ def _heading(text: str) -> re.Match[str] | None:
 
 
 def _load_html(path: Path, on_bad: OnBad) -> Iterator[Document]:
-    from bs4 import BeautifulSoup, XMLParsedAsHTMLWarning
+    with extra("documents"):
+        from bs4 import BeautifulSoup, XMLParsedAsHTMLWarning
 
     try:
         with warnings.catch_warnings():
@@ -179,7 +180,8 @@ def _load_html(path: Path, on_bad: OnBad) -> Iterator[Document]:
 
 
 def _load_pdf(path: Path, on_bad: OnBad) -> Iterator[Document]:
-    from pypdf import PdfReader
+    with extra("documents"):
+        from pypdf import PdfReader
 
     try:
         with path.open("rb") as file:

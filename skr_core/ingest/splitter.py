@@ -7,6 +7,7 @@ from collections.abc import Callable
 from functools import cached_property
 from typing import Any
 
+from skr_core.errors import extra
 from skr_core.usage import count_tokens
 
 # A passage of 400 tokens is a few paragraphs; ten of them fit a small model's window.
@@ -57,7 +58,8 @@ class TokenSplitter:
 
     @cached_property
     def _splitter(self) -> Any:
-        from langchain_text_splitters import RecursiveCharacterTextSplitter
+        with extra("documents"):
+            from langchain_text_splitters import RecursiveCharacterTextSplitter
 
         return RecursiveCharacterTextSplitter(
             separators=list(SEPARATORS),

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from skr_core.errors import extra
 from skr_core.learning.kernel import Kernel
 from skr_core.learning.ridge import repeated
 from skr_core.learning.rows import Floats
@@ -73,7 +74,8 @@ class LandmarkRidge:
             targets: Theirs, shape (n, t).
             groups: Records of equal numbers are left out together, shape (n,).
         """
-        from scipy.linalg import cho_factor, cho_solve
+        with extra("learning"):
+            from scipy.linalg import cho_factor, cho_solve
 
         factor = cho_factor(self._ridge)
         found = np.empty_like(targets)
@@ -126,7 +128,8 @@ class LandmarkRidge:
 
     def _features(self, signals: Signals) -> Floats:
         """Coordinates in which the landmarks' own kernel matrix is the identity, shape (n, m)."""
-        from scipy.linalg import solve_triangular
+        with extra("learning"):
+            from scipy.linalg import solve_triangular
 
         between = self.kernel.between(signals, self.signals)
         features: Floats = solve_triangular(self._lower, between.T, lower=True).T
@@ -157,7 +160,8 @@ class LandmarkRidge:
 
     @cached_property
     def _weights(self) -> Floats:
-        from scipy.linalg import solve_triangular
+        with extra("learning"):
+            from scipy.linalg import solve_triangular
 
         weights: Floats = solve_triangular(self._lower, self._solved, lower=True, trans="T")
         return weights

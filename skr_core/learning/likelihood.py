@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from skr_core.errors import extra
 from skr_core.learning.kernel import FEATURES, Kernel, squared_distances
 from skr_core.learning.rows import Floats
 from skr_core.learning.signals import Signals
@@ -53,7 +54,8 @@ def learn_kernel(signals: Signals, targets: Floats, *, seed: int = 0) -> Kernel:
         >>> bool(learnt.weights.sum() > 10 * noise.weights.sum())
         True
     """
-    from scipy.optimize import minimize
+    with extra("learning"):
+        from scipy.optimize import minimize
 
     start = Kernel.fit(signals)
     chosen = np.random.default_rng(seed).permutation(len(signals))[:SUBSAMPLE]
@@ -146,7 +148,8 @@ def inverse_and_log_determinant(matrix: Floats) -> tuple[Floats, float]:
         >>> inverse.diagonal().round(6).tolist(), round(float(np.exp(log_determinant)), 6)
         ([0.5, 0.25], 8.0)
     """
-    from scipy.linalg.lapack import dpotrf, dpotri
+    with extra("learning"):
+        from scipy.linalg.lapack import dpotrf, dpotri
 
     # Half the work of solving for the identity; LAPACK fills the upper triangle alone.
     upper, _ = dpotrf(matrix, lower=False, overwrite_a=True)

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from skr_core.errors import extra
+
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
@@ -101,7 +103,8 @@ class Rows:
         """These rows stacked on top of more."""
         if isinstance(self.matrix, np.ndarray) and isinstance(more.matrix, np.ndarray):
             return Rows(np.concatenate([self.matrix, more.matrix]))
-        from scipy import sparse
+        with extra("learning"):
+            from scipy import sparse
 
         both: Any = [self.matrix, more.matrix]
         return Rows(sparse.csr_matrix(sparse.vstack(both)))
@@ -126,7 +129,8 @@ class Rows:
         """
         if name in arrays:
             return cls(arrays[name])
-        from scipy import sparse
+        with extra("learning"):
+            from scipy import sparse
 
         parts = tuple(arrays[f"{name}_{part}"] for part in ("data", "indices", "indptr"))
         rows, columns = arrays[f"{name}_shape"].tolist()

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
-from skr_core.errors import InputError, MissingDependency
+from skr_core.errors import InputError, extra
 from skr_core.ports import Entailment
 from skr_core.texts import encodable
 
@@ -66,10 +66,8 @@ class CrossEncoderEntailment:
 
     @cached_property
     def _loaded(self) -> tuple[Any, dict[int, Entailment]]:
-        try:
+        with extra("local"):
             from sentence_transformers import CrossEncoder
-        except ImportError as error:
-            raise MissingDependency("sentence-transformers", "local") from error
         try:
             model = CrossEncoder(self._model_name_or_path)
         except (OSError, ValueError) as error:

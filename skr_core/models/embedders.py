@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from skr_core.errors import InputError, MissingDependency
+from skr_core.errors import InputError, extra
 from skr_core.texts import WORD, encodable
 
 if TYPE_CHECKING:
@@ -95,7 +95,9 @@ class HashingEmbedder:
             Sparse, shape (n, 262144), float32, rows of length 1; a text without a word is empty.
         """
         import numpy as np
-        from scipy import sparse
+
+        with extra("learning"):
+            from scipy import sparse
 
         if not texts:
             return sparse.csr_matrix(np.zeros((0, 2 ** (SPARSE_BITS + 1)), dtype=np.float32))
@@ -107,14 +109,18 @@ class HashingEmbedder:
     @cached_property
     def _vectorizer(self) -> Any:
         import numpy as np
-        from sklearn.feature_extraction.text import HashingVectorizer
+
+        with extra("learning"):
+            from sklearn.feature_extraction.text import HashingVectorizer
 
         return HashingVectorizer(dtype=np.float32, **HASHING)
 
     @cached_property
     def _sparse_vectorizers(self) -> tuple[Any, Any]:
         import numpy as np
-        from sklearn.feature_extraction.text import HashingVectorizer
+
+        with extra("learning"):
+            from sklearn.feature_extraction.text import HashingVectorizer
 
         return (
             HashingVectorizer(dtype=np.float32, **SPARSE_SHARED, **SPARSE_WORDS),
@@ -169,10 +175,8 @@ class SentenceTransformerEmbedder:
 
     @cached_property
     def _model(self) -> Any:
-        try:
+        with extra("local"):
             from sentence_transformers import SentenceTransformer
-        except ImportError as error:
-            raise MissingDependency("sentence-transformers", "local") from error
         try:
             return SentenceTransformer(self.source)
         except Exception as error:  # of the hub, of torch, of the folder: whatever is wrong

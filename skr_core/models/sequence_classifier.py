@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from skr_core.errors import MissingDependency
+from skr_core.errors import extra
 from skr_core.texts import encodable
 
 if TYPE_CHECKING:
@@ -31,10 +31,8 @@ class SequenceClassifier:
     """
 
     def __init__(self, model_name_or_path: str | Path) -> None:
-        try:
+        with extra("local"):
             from transformers import AutoModelForSequenceClassification, AutoTokenizer
-        except ImportError as error:
-            raise MissingDependency("transformers", "local") from error
         source = str(model_name_or_path)
         self._tokenizer: Any = AutoTokenizer.from_pretrained(source)
         self._model: Any = AutoModelForSequenceClassification.from_pretrained(source, num_labels=2)

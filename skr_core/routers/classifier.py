@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from skr_core.errors import InputError
+from skr_core.errors import InputError, extra
 from skr_core.learning.rows import Floats, Rows
 from skr_core.learning.signals import Signals, Training
 from skr_core.models.embedders import HashingEmbedder
@@ -144,7 +144,8 @@ def posterior(rows: Rows, labels: Floats, mean: Floats, precision: Floats) -> tu
     """
     # scikit-learn's LogisticRegression shrinks towards zero with one strength for all weights. An
     # update without the old records needs a prior with a mean and a precision of each weight.
-    from scipy.optimize import minimize
+    with extra("learning"):
+        from scipy.optimize import minimize
 
     def loss(weights: Floats) -> tuple[float, Floats]:
         logits = rows.times(weights[:-1]) + weights[-1]

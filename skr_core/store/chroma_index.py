@@ -16,7 +16,7 @@ from weakref import WeakKeyDictionary, WeakSet
 
 import orjson
 
-from skr_core.errors import EmbedderMismatch, InputError, StoreError
+from skr_core.errors import EmbedderMismatch, InputError, StoreError, extra
 from skr_core.flow import Flow, call
 from skr_core.references.storable import provenance, with_provenance
 from skr_core.types import Reference
@@ -164,7 +164,8 @@ class ChromaIndex:
             await _forget_connections()
 
     def _open(self, collection: str, embedder: str) -> Any:
-        from chromadb.errors import NotFoundError
+        with extra("chroma"):
+            from chromadb.errors import NotFoundError
 
         try:
             return self._client.get_collection(collection, embedding_function=None)
@@ -214,7 +215,8 @@ _loops: WeakSet[asyncio.AbstractEventLoop] = WeakSet()
 
 
 async def _forget_connections() -> None:
-    from chromadb.api.async_fastapi import AsyncFastAPI
+    with extra("chroma"):
+        from chromadb.api.async_fastapi import AsyncFastAPI
 
     loop = asyncio.get_running_loop()
     connections = AsyncFastAPI._clients.pop(hash(loop), None)
@@ -280,7 +282,8 @@ def connect_server(url: str, collection: str) -> tuple[Any, Callable[[], Awaitab
         InputError: `url` is not an address.
         StoreError: No Chroma answers there.
     """
-    import chromadb
+    with extra("chroma"):
+        import chromadb
 
     try:
         address = urlsplit(url)

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from filelock import FileLock, Timeout
 
-from skr_core.errors import InputError, StoreError, StoreLocked
+from skr_core.errors import InputError, StoreError, StoreLocked, extra
 from skr_core.flow import run
 from skr_core.models.embedders import probe
 from skr_core.references.storable import searchable
@@ -59,6 +59,7 @@ class StoreFolder:
         InputError: There is no journal to make the index from.
         DataError: What has the journal's name is none, or is broken.
         StoreError: The folder cannot be used.
+        MissingDependency: The extra ``chroma`` is not installed.
     """
 
     def __init__(self, path: Path, embedder: Embedder, *, afresh: bool = False) -> None:
@@ -71,7 +72,9 @@ class StoreFolder:
     def _open(self, embedder: Embedder, afresh: bool) -> None:
         path, journal = self._path, self._path / JOURNAL_NAME
         # Before anything is written, the lock's file included: the folder may be of another kind,
-        # and the embedder one that cannot be loaded.
+        # Chroma not installed, and the embedder one that cannot be loaded.
+        with extra("chroma"):
+            import chromadb  # noqa: F401
         if not afresh:
             check_beginning(journal)
         elif not journal.is_file():
@@ -196,8 +199,9 @@ def open_index(path: Path, embedder: str) -> ChromaIndex:
         StoreError: It cannot.
         EmbedderMismatch: Another embedder made it.
     """
-    import chromadb
-    from chromadb.api.shared_system_client import SharedSystemClient
+    with extra("chroma"):
+        import chromadb
+        from chromadb.api.shared_system_client import SharedSystemClient
 
     try:
         client: Any = chromadb.PersistentClient(path)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from skr_core.answering import generate
+from skr_core.errors import extra
 from skr_core.flow import Flow, gather
 from skr_core.ports import LanguageModel
 from skr_core.prompts.baselines import STEP_BY_STEP, ask
@@ -54,7 +55,8 @@ def most_diverse(pool: Vectors, count: int, *, seed: int = 0) -> list[int]:
     count = min(count, len(pool))
     if count <= 0:
         return []
-    from sklearn.cluster import KMeans
+    with extra("learning"):
+        from sklearn.cluster import KMeans
 
     # k-means cannot find more clusters than there are different vectors.
     clusters = min(count, len(np.unique(pool, axis=0)))

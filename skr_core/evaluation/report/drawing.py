@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from html import escape
 from io import BytesIO
 
+from skr_core.errors import extra
 from skr_core.evaluation.report.tables import Result
 
 STYLE = """
@@ -112,8 +113,9 @@ def plot(result: Result) -> bytes:
     One panel a measure, one under the other, so that they can be read on a telephone; a condition
     without the measure is left out of its panel.
     """
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
+    with extra("plots"):
+        from matplotlib.backends.backend_agg import FigureCanvasAgg
+        from matplotlib.figure import Figure
 
     panels = [each for each in result.plotted if each in result.measures] or result.measures[:1]
     height = 0.4 + (0.7 + 0.3 * len(result.rows)) * max(1, len(panels))

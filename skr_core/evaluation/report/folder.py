@@ -5,7 +5,8 @@
 | run.json | what the run was made with; a run with other things needs another folder |
 | answers.jsonl | the log of answers |
 | judgements.jsonl | the log of a judge's verdicts |
-| result.json, result.md, result.png | the table, for programs and people, and its plot |
+| result.json, result.md | the table, for programs and people |
+| result.png | its plot, where the extra ``plots`` is installed |
 | scores.jsonl | every answer with the values of its measures |
 | curve.json | what ``skr calibrate --json`` printed, where it was put there |
 """
@@ -13,12 +14,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import orjson
 
-from skr_core.errors import DataError, InputError, StampMismatch, StoreError
+from skr_core.errors import DataError, InputError, MissingDependency, StampMismatch, StoreError
 from skr_core.evaluation.report.drawing import plot
 from skr_core.evaluation.report.tables import Result, to_markdown
 from skr_core.evaluation.running.measuring import Judged
@@ -88,13 +90,14 @@ class RunFolder:
         files: dict[str, Iterable[bytes]] = {
             "result.json": [orjson.dumps(encodable_json(to_plain(result)), option=_PRETTY)],
             "result.md": [encodable(to_markdown(result)).encode()],
-            "result.png": [plot(result)],
             "scores.jsonl": (
                 json_line(_score_row(system, each))
                 for system, answers in judged.items()
                 for each in answers
             ),
         }
+        with suppress(MissingDependency):  # what was measured is worth keeping without its plot
+            files["result.png"] = [plot(result)]
         try:
             for name, content in files.items():
                 replace_file(self._path / name, content)

@@ -1,0 +1,192 @@
+"""What an extra brings is imported in one guard, whose error is the line that installs it."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from skr_core.errors import MissingDependency, extra
+
+ROOT = Path(__file__).resolve().parents[1]
+FOLDERS = ["skr_core", "graphs/skr_graphs", "langchain_skr", "llamaindex_skr", "skr_app"]
+# Which extra brings what is imported; typer and rich are guarded as a whole, in the command's main.
+BROUGHT_BY = {
+    "chromadb": "chroma",
+    "scipy": "learning",
+    "sklearn": "learning",
+    "matplotlib": "plots",
+    "bs4": "documents",
+    "pypdf": "documents",
+    "langchain_text_splitters": "documents",
+    "sentence_transformers": "local",
+    "transformers": "local",
+    "langchain": "langchain",
+    "openai": "llamaindex-openai",
+    "llama_index.llms": "llamaindex-openai",
+}
+DECLARED = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+
+FIRST_USES = {
+    "chromadb": (
+        "chroma",
+        "from skr_core import ChromaStore; ChromaStore.open(folder + '/new')",
+    ),
+    "sklearn": ("learning", "from skr_core import HashingEmbedder; HashingEmbedder().embed(['a'])"),
+    "scipy": (
+        "learning",
+        "from skr_core import HashingEmbedder; HashingEmbedder().embed_sparse(['a'])",
+    ),
+    "pypdf": (
+        "documents",
+        "from skr_core.ingest.loaders import load_file; from pathlib import Path\n"
+        "path = Path(folder, 'a.pdf'); path.touch(); list(load_file(path, print))",
+    ),
+    "bs4": (
+        "documents",
+        "from skr_core.ingest.loaders import load_file; from pathlib import Path\n"
+        "path = Path(folder, 'a.html'); path.touch(); list(load_file(path, print))",
+    ),
+    "langchain_text_splitters": (
+        "documents",
+        "from skr_core.ingest.splitter import TokenSplitter\n"
+        "TokenSplitter(limit=1, overlap=0).split('one two three')",
+    ),
+    "matplotlib": (
+        "plots",
+        "from skr_core.evaluation.report.drawing import plot\n"
+        "from skr_core.evaluation.report.tables import Result; plot(Result('a', 'b', {}, ()))",
+    ),
+    "sentence_transformers": (
+        "local",
+        "from skr_core import SentenceTransformerEmbedder\n"
+        "SentenceTransformerEmbedder('a').embed(['b'])",
+    ),
+    "langchain": ("langchain", "from langchain_skr import load_model; load_model('openai:a')"),
+    "langchain_openai": (
+        "openai",
+        "from langchain_skr import load_model; load_model('openai:a', api_key='b')",
+    ),
+    "llama_index.llms.openai_like": (
+        "llamaindex-openai",
+        "from llamaindex_skr import load_model; load_model('openai:a', api_key='b')",
+    ),
+}
+
+
+def without(missing: str, code: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run code in a process of its own, in which a module cannot be imported."""
+    blocked = f"import sys; sys.modules[{missing!r}] = None\n{code}"
+    return subprocess.run(
+        [sys.executable, "-c", blocked, *arguments],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize("missing", FIRST_USES)
+def test_the_first_use_says_what_to_install(missing: str, tmp_path: Path) -> None:
+    name, use = FIRST_USES[missing]
+    result = without(missing, f"folder = sys.argv[1]\n{use}", str(tmp_path))
+    assert result.returncode == 1
+    last = result.stderr.strip().splitlines()[-1]
+    assert last.startswith("skr_core.errors.MissingDependency: ")
+    assert last.endswith(f'is not installed: run  pip install "skr-rag[{name}]"')
+
+
+def test_a_store_that_cannot_be_opened_leaves_nothing_behind(tmp_path: Path) -> None:
+    name, use = FIRST_USES["chromadb"]
+    assert name in without("chromadb", f"folder = sys.argv[1]\n{use}", str(tmp_path)).stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("missing", ["typer", "rich", "platformdirs"])
+def test_the_command_without_its_extra_is_one_line(missing: str) -> None:
+    result = without(missing, "from skr_app.__main__ import main; main()")
+    assert result.returncode == 2
+    (line,) = result.stderr.splitlines()
+    assert line.startswith(f"error: {missing}")
+    assert line.endswith(' is not installed: run  pip install "skr-rag[cli]"')
+
+
+def test_the_command_tells_another_missing_extra_in_one_line(tmp_path: Path) -> None:
+    (tmp_path / "a.md").write_text("Paris is in France.")
+    code = (
+        f"sys.argv = ['skr', 'ingest', {str(tmp_path)!r}, '--store', {str(tmp_path / 's')!r}]\n"
+        "from skr_app.__main__ import main; main()"
+    )
+    result = without("chromadb", code)
+    assert result.returncode == 2
+    lines = [line for line in result.stderr.splitlines() if line.strip()]
+    assert lines[-1] == ('error: chromadb is not installed: run pip install "skr-rag[chroma]"')
+    assert "Traceback" not in result.stderr
+
+
+def test_a_run_is_kept_without_its_plot(tmp_path: Path) -> None:
+    code = (
+        "from skr_core.evaluation.report.folder import RunFolder\n"
+        "from skr_core.evaluation.report.tables import Result\n"
+        "with RunFolder(sys.argv[1], {}) as folder: folder.write(Result('a', 'b', {}, ()), {})"
+    )
+    result = without("matplotlib", code, str(tmp_path))
+    assert result.returncode == 0, result.stderr
+    names = {path.name for path in tmp_path.iterdir()}
+    assert {"result.json", "result.md"} <= names
+    assert "result.png" not in names
+
+
+def test_the_extras_that_errors_name_are_declared() -> None:
+    assert set(BROUGHT_BY.values()) | {"cli", "openai"} <= set(DECLARED)
+
+
+def test_a_failing_import_becomes_the_pip_line() -> None:
+    with pytest.raises(MissingDependency) as caught, extra("plots"):
+        raise ImportError("a library of the system is missing")
+    assert str(caught.value).endswith('run  pip install "skr-rag[plots]"')
+    assert isinstance(caught.value.__cause__, ImportError)
+
+
+def guarded(node: ast.AST, name: str | None = None) -> Iterator[tuple[str, str | None]]:
+    """Each module that is imported at run time, and the extra whose guard it stands in."""
+    for child in ast.iter_child_nodes(node):
+        inside = name
+        if isinstance(child, ast.If) and "TYPE_CHECKING" in ast.unparse(child.test):
+            continue
+        if isinstance(child, ast.With):
+            called = child.items[0].context_expr
+            if isinstance(called, ast.Call) and ast.unparse(called.func) == "extra":
+                inside = ast.literal_eval(called.args[0])
+        if isinstance(child, ast.Import):
+            yield from ((alias.name, inside) for alias in child.names)
+        elif isinstance(child, ast.ImportFrom):
+            yield child.module or "", inside
+        yield from guarded(child, inside)
+
+
+def brought_by(module: str) -> str | None:
+    for optional, name in BROUGHT_BY.items():
+        if module == optional or module.startswith(f"{optional}."):
+            return name
+    return None
+
+
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_every_optional_import_is_guarded_by_its_extra(folder: str) -> None:
+    for path in (ROOT / folder).rglob("*.py"):
+        for module, inside in guarded(ast.parse(path.read_text(encoding="utf-8"))):
+            wanted = brought_by(module)
+            assert wanted is None or inside == wanted, f"{path}: {module}"
+
+
+def test_the_check_sees_guards() -> None:
+    tree = ast.parse(
+        "with extra('plots'):\n    import a.b\nfrom c import d\nif TYPE_CHECKING:\n    import e"
+    )
+    assert list(guarded(tree)) == [("a.b", "plots"), ("c", None)]
