@@ -37,6 +37,10 @@ FIRST_USES = {
         "chroma",
         "from skr_core import ChromaStore; ChromaStore.open(folder + '/new')",
     ),
+    "filelock": (
+        "learning",
+        "from skr_core.files import KeyedLog; KeyedLog(folder + '/rows.jsonl')",
+    ),
     "sklearn": ("learning", "from skr_core import HashingEmbedder; HashingEmbedder().embed(['a'])"),
     "scipy": (
         "learning",

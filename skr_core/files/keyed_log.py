@@ -6,13 +6,14 @@ import asyncio
 import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
-from filelock import FileLock, Timeout
-
-from skr_core.errors import DataError, InputError
+from skr_core.errors import DataError, InputError, extra
 from skr_core.files.changing import AppendOnlyFile, cut_torn_line
 from skr_core.files.jsonl import json_line, parse_object
+
+if TYPE_CHECKING:
+    from filelock import FileLock
 
 _BEGINNING = b'{"key":'
 
@@ -34,6 +35,7 @@ class KeyedLog:
     Raises:
         InputError: The file cannot be written, or another process writes to it.
         DataError: A line is broken that no killed process can have left.
+        MissingDependency: There is a file, and the extra ``learning`` is not installed.
 
     Example:
         >>> import tempfile
@@ -56,6 +58,8 @@ class KeyedLog:
         path = self.path
         if path.suffix == ".gz":
             raise InputError(f"{path}: rows are appended, so the file cannot be compressed")
+        with extra("learning"):
+            from filelock import FileLock, Timeout
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             self._lock = FileLock(f"{path}.lock", timeout=0, thread_local=False)

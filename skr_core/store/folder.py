@@ -16,8 +16,6 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from filelock import FileLock, Timeout
-
 from skr_core.errors import InputError, StoreError, StoreLocked, extra
 from skr_core.flow import run
 from skr_core.models.embedders import probe
@@ -27,6 +25,8 @@ from skr_core.store.journal import Journal, check_beginning, read_journal, rewri
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+    from filelock import FileLock
 
     from skr_core.ports import Embedder
     from skr_core.types import Reference
@@ -236,6 +236,9 @@ def lock_store(path: Path) -> FileLock:
         StoreLocked: Another process holds it, or another store object of this process.
         StoreError: The lock's file cannot be written.
     """
+    with extra("chroma"):
+        from filelock import FileLock, Timeout
+
     # Not per thread: a store may be closed in another thread than it was opened in.
     lock = FileLock(path / LOCK_NAME, timeout=0, thread_local=False)
     try:
