@@ -120,9 +120,9 @@ def openai_like(
         "async_openai_client": AsyncOpenAI(**options),
     }
     # Dropped by LlamaIndex from requests that are not streamed.
-    extra: dict[str, Any] = {"stream_options": {"include_usage": True}}
+    sent: dict[str, Any] = {"stream_options": {"include_usage": True}}
     if temperature is None:
-        extra["temperature"] = NOT_GIVEN  # LlamaIndex would send one of its own
+        sent["temperature"] = NOT_GIVEN  # LlamaIndex would send one of its own
     else:
         given["temperature"] = temperature
     return OpenAILike(
@@ -135,7 +135,7 @@ def openai_like(
         timeout=timeout,
         max_retries=0,  # switches LlamaIndex's retries off; the clients bring their own
         reuse_client=True,
-        additional_kwargs=extra,
+        additional_kwargs=sent,
         **given,
     )
 
