@@ -34,11 +34,13 @@ from skr_core.errors import (
 )
 from skr_core.models.chunked import ChunkedModel, Reply
 from skr_core.ports import LanguageModel, Retriever
+from skr_core.references.fused import FusedRetriever
 from skr_core.types import Generation, Prompt, Reference, Usage
 from skr_core.usage import estimate_usage
 from skr_graphs.nostream import unstreamed
 
 if TYPE_CHECKING:
+    from langchain_core.documents import BaseDocumentCompressor
     from langchain_core.prompts import BasePromptTemplate
 
 LangChainLanguageModel = Runnable[LanguageModelInput, Any]
@@ -47,8 +49,11 @@ LangChainLanguageModel = Runnable[LanguageModelInput, Any]
 ModelLike = LanguageModel | LangChainLanguageModel | str
 """A model of LangChain, an id such as ``openai:gpt-4.1-mini``, or a `LanguageModel`."""
 
-RetrieverLike = Retriever | VectorStore | Runnable[str, Sequence[Document]]
+OneRetriever = Retriever | VectorStore | Runnable[str, Sequence[Document]]
 """A retriever of LangChain, a vector store, a runnable to documents, or a `Retriever`."""
+
+RetrieverLike = OneRetriever | Mapping[str, OneRetriever]
+"""One of these, or several by name, whose rankings are fused."""
 
 
 class _Reply(Reply):
@@ -193,13 +198,18 @@ def as_language_model(model: ModelLike, *, base_url: str | None = None) -> Langu
 
 
 def as_retriever(
-    retriever: RetrieverLike, *, document_prompt: BasePromptTemplate[Any] | None = None
+    retriever: RetrieverLike,
+    *,
+    compressor: BaseDocumentCompressor | None = None,
+    document_prompt: BasePromptTemplate[Any] | None = None,
 ) -> Retriever:
     """Make a `Retriever` of what a caller gave.
 
     Args:
         retriever: A LangChain retriever, vector store or runnable from a query to documents, or a
-            `Retriever`, which is passed through.
+            `Retriever`, which is passed through. Several by name are fused, see `FusedRetriever`.
+        compressor: A reranker, filter or extractor of what each search finds, see
+            `CompressedRetriever`.
         document_prompt: How models are shown a document, see `PromptedRetriever`; by default its
             title, or source, and its content.
 
@@ -214,7 +224,14 @@ def as_retriever(
     if document_prompt is not None:
         from langchain_skr.document_prompts import PromptedRetriever
 
-        return PromptedRetriever(as_retriever(retriever), document_prompt)
+        return PromptedRetriever(as_retriever(retriever, compressor=compressor), document_prompt)
+    if compressor is not None:
+        from langchain_skr.compressing import CompressedRetriever
+
+        return CompressedRetriever(as_retriever(retriever), compressor)
+    if isinstance(retriever, Mapping):
+        parts = {name: _named(name, each) for name, each in retriever.items()}
+        return FusedRetriever(parts, passing=[GraphBubbleUp])
     if isinstance(retriever, Runnable | VectorStore):
         if not isinstance(retriever, BaseLanguageModel):
             return LangChainRetriever(retriever)
@@ -223,6 +240,15 @@ def as_retriever(
     raise InputError(
         f"a retriever is wanted, not {type(retriever).__name__}: "
         "give a LangChain retriever, a vector store or a runnable that returns documents"
+    )
+
+
+def _named(name: str, retriever: OneRetriever) -> Retriever:
+    found = as_retriever(retriever)
+    return (
+        LangChainRetriever(found.retriever, name=name)
+        if type(found) is LangChainRetriever
+        else found
     )
 
 

@@ -247,10 +247,11 @@ class _Pieces:
         return SourcesChunk(piece)
 
     def rest(self) -> SourcesChunk:
-        """What was not told yet."""
+        """What was not told yet, or otherwise."""
         whole = _with_sources(self.asked, self._output)
-        told = self.asked.keys() | self._so_far.keys()
-        return SourcesChunk({key: value for key, value in whole.items() if key not in told})
+        told = self.asked + self._so_far
+        new = {key: each for key, each in whole.items() if key not in told or told[key] != each}
+        return SourcesChunk(new)
 
 
 @overload

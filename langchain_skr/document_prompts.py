@@ -24,6 +24,7 @@ from langgraph.errors import GraphBubbleUp
 from langchain_skr.documents import to_document
 from skr_core.errors import InputError, RetrieverError, translated
 from skr_core.ports import Retriever
+from skr_core.references.found import FoundReferences, errors_of
 from skr_core.types import Reference
 
 
@@ -67,5 +68,6 @@ class PromptedRetriever:
         return _with(found, shown)
 
 
-def _with(found: Sequence[Reference], shown: Sequence[str]) -> list[Reference]:
-    return [replace(each, shown=text) for each, text in zip(found, shown, strict=True)]
+def _with(found: Sequence[Reference], shown: Sequence[str]) -> FoundReferences:
+    told = [replace(each, shown=text) for each, text in zip(found, shown, strict=True)]
+    return FoundReferences(told, errors_of(found))

@@ -39,7 +39,8 @@ def to_document(reference: Reference) -> Document:
 
     A reference of another origin gets its id, title and score into the metadata, where it has them
     and unless the source used those keys itself. Where other documents say the same, word by word,
-    ``also_in`` in the metadata lists the metadata of each, with its id.
+    ``also_in`` in the metadata lists the metadata of each, with its id; ``found_by`` lists the
+    retrievers that found it, where they have names.
 
     Example:
         >>> to_document(Reference.of("Paris is in France.", "Paris")).metadata["title"]
@@ -52,6 +53,8 @@ def to_document(reference: Reference) -> Document:
         identity, metadata = reference.id, _metadata(reference)
     if reference.also_in:
         metadata["also_in"] = places(reference)
+    if reference.found_by:
+        metadata["found_by"] = list(reference.found_by)
     return Document(reference.text, id=identity, metadata=metadata)
 
 

@@ -12,6 +12,7 @@ from skr_core.settings import SettingsOptions
 from skr_graphs import CompiledGraph, create_self_completion_graph
 
 if TYPE_CHECKING:
+    from langchain_core.documents import BaseDocumentCompressor
     from langchain_core.prompts import BasePromptTemplate
 
 Checkpointer = BaseCheckpointSaver[Any] | bool | None
@@ -21,6 +22,7 @@ Checkpointer = BaseCheckpointSaver[Any] | bool | None
 class ChainOptions(SettingsOptions, total=False):
     """The options of `create_skr_graph` that a chain takes too."""
 
+    compressor: BaseDocumentCompressor | None
     document_prompt: BasePromptTemplate[Any] | None
     checkpointer: Checkpointer
 
@@ -35,6 +37,7 @@ def create_skr_graph(
     model: ModelLike,
     retriever: RetrieverLike,
     *,
+    compressor: BaseDocumentCompressor | None = None,
     document_prompt: BasePromptTemplate[Any] | None = None,
     review_queries: bool = False,
     checkpointer: Checkpointer = None,
@@ -45,7 +48,11 @@ def create_skr_graph(
     Args:
         model: A LangChain chat model, an id for ``init_chat_model`` such as
             ``openai:gpt-4.1-mini``, or a `LanguageModel`.
-        retriever: A LangChain retriever or vector store, or a `Retriever`.
+        retriever: A LangChain retriever or vector store, or a `Retriever`. Several by name are
+            asked side by side and fused by reciprocal rank; ``found_by`` in a document's metadata
+            lists which of them found it.
+        compressor: A reranker, filter or extractor of LangChain's, for what each search finds. As
+            with ``ContextualCompressionRetriever`` it is given that search's own query.
         document_prompt: How the model is shown a document, as of LangChain's
             ``create_stuff_documents_chain``; by default its title, or source, and its content.
         review_queries: Stop before every retrieval until a person has seen the queries; resume
@@ -75,7 +82,7 @@ def create_skr_graph(
     """
     graph = create_self_completion_graph(
         model=as_language_model(model),
-        retriever=as_retriever(retriever, document_prompt=document_prompt),
+        retriever=as_retriever(retriever, compressor=compressor, document_prompt=document_prompt),
         review_queries=review_queries,
         **options,
     )

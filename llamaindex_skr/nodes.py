@@ -51,7 +51,8 @@ def to_node(reference: Reference) -> NodeWithScore:
 
     The metadata of one of another origin hold its title, where it has one and unless the source
     used that key itself. Where other nodes say the same, word by word, ``also_in`` in the metadata
-    lists the metadata of each, with its id; it is shown neither to models nor to embedders.
+    lists the metadata of each, with its id; ``found_by`` lists the retrievers that found it, where
+    they have names. Both are shown neither to models nor to embedders.
 
     Example:
         >>> to_node(Reference.of("Paris is in France.", "Paris")).node.metadata
@@ -64,9 +65,9 @@ def to_node(reference: Reference) -> NodeWithScore:
         title = {"title": reference.title} if reference.title else {}
         metadata = {**title, **reference.metadata}
         node = TextNode(id_=reference.id, text=reference.text, metadata=metadata)
-    if reference.also_in:
-        key = "also_in"
-        node.metadata = {**node.metadata, key: places(reference)}
+    told = {"also_in": places(reference), "found_by": list(reference.found_by)}
+    for key in [key for key, value in told.items() if value]:
+        node.metadata = {**node.metadata, key: told[key]}
         node.excluded_llm_metadata_keys = [*node.excluded_llm_metadata_keys, key]
         node.excluded_embed_metadata_keys = [*node.excluded_embed_metadata_keys, key]
     return NodeWithScore(node=node, score=reference.score)

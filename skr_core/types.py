@@ -105,6 +105,7 @@ class Reference:
         original: The document or node it was made from, as plain values, so that the very same
             comes back; its text is left out. None for references of this project's own.
         also_in: Originals of other documents that say the same, word by word.
+        found_by: Names of the retrievers that found it, where there are several with names.
     """
 
     id: str
@@ -119,6 +120,7 @@ class Reference:
     also_in: tuple[Mapping[str, Any], ...] = field(
         default=(), compare=False, repr=False, metadata=PLAIN
     )
+    found_by: tuple[str, ...] = field(default=(), compare=False)
 
     @classmethod
     def of(

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
 
 from langgraph.errors import GraphBubbleUp
 
@@ -12,6 +11,7 @@ from skr_core.flow import Flow, call, gather
 from skr_core.plain import from_plain, to_plain
 from skr_core.ports import Retriever
 from skr_core.references.copies import best_copies, with_copy
+from skr_core.references.found import checked_references, errors_of
 from skr_core.references.fusion import merge_rankings, reciprocal_rank_fusion
 from skr_core.settings import Settings
 from skr_core.types import Reference, Round, StopReason
@@ -53,7 +53,8 @@ def retrieve(sent: SentQuery, step: StepContext) -> Flow[Plain]:
             errors.append(f"{query}: {failure}")
             failures[id(source)] = failure
             return ()
-        return _checked(found, source)
+        errors.extend(f"{query}: {error}" for error in errors_of(found))
+        return checked_references(found, source)
 
     rankings = yield from gather([attempt(source) for source in sources.values()])
     # A store that fails, or is empty, beside a retriever does not change what that one says.
@@ -144,21 +145,6 @@ def _raise_unless_told(
     if settings.on_retriever_error == "raise":
         message = f"every search failed: {'; '.join(errors)}"
         raise failure(RetrieverError, message, cause) from cause
-
-
-def _checked(found: Any, source: Retriever) -> list[Reference]:
-    """What a retriever, which is anybody's code, has found."""
-    if not isinstance(found, Iterable) or isinstance(found, str):
-        raise NoReferencesError(
-            f"{type(source).__name__} gave {type(found).__name__}, no references"
-        )
-    references = list(found)
-    for each in references:
-        if not isinstance(each, Reference):
-            raise NoReferencesError(
-                f"{type(source).__name__} found {type(each).__name__}, no reference"
-            )
-    return references
 
 
 def _remember(added: list[Plain], settings: Settings) -> Flow[list[str]]:

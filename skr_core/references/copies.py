@@ -39,13 +39,14 @@ def with_copy(best: Reference, other: Reference) -> Reference:
 
     One that has an original is better than one that has none.
     """
+    found_by = tuple(dict.fromkeys((*best.found_by, *other.found_by)))
     if best.original is None:
-        return best if other.original is None else other
+        return replace(best if other.original is None else other, found_by=found_by)
     named = list(best.also_in)
     for each in (other.original, *other.also_in):
         if each and not any(_is_same(each, known) for known in (best.original, *named)):
             named.append(each)
-    return replace(best, also_in=tuple(named))
+    return replace(best, also_in=tuple(named), found_by=found_by)
 
 
 def places(reference: Reference) -> list[dict[str, Any]]:

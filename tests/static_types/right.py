@@ -69,6 +69,7 @@ sourced: str = with_sources.invoke("Capital?")["context"][0].page_content
 create_skr_chain("openai:gpt-4.1-mini", store.as_retriever())
 create_skr_chain(FakeListLLM(responses=["Paris."]), mapping)
 create_skr_chain(scripted, RunnableLambda(search))
+create_skr_chain(scripted, {"wiki": store, "web": RunnableLambda(search), "own": mapping})
 create_skr_chain(model.with_retry(), RunnableLambda(search).with_retry())
 create_skr_chain(model.bind(stop=["."]), store)
 create_skr_chain(
