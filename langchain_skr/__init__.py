@@ -13,6 +13,7 @@ from langchain_skr.collecting import acollect, collect
 from langchain_skr.documents import to_document
 from langchain_skr.graph import create_skr_graph
 from langchain_skr.models import load_model
+from langchain_skr.prompt_templates import as_templates
 from langchain_skr.retriever import SKRRetriever
 from langchain_skr.sources import AnswerWithSources
 from langchain_skr.tool import create_skr_tool
@@ -31,6 +32,7 @@ __all__ = [
     "acollect",
     "as_language_model",
     "as_retriever",
+    "as_templates",
     "collect",
     "create_skr_chain",
     "create_skr_graph",

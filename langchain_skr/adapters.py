@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from langchain_core.documents import Document
 from langchain_core.language_models import BaseLanguageModel, LanguageModelInput
-from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
 from langchain_core.retrievers import BaseRetriever
 from langchain_core.runnables import Runnable, RunnableConfig
 from langchain_core.vectorstores import VectorStore
@@ -257,7 +257,8 @@ def _messages(prompt: Prompt) -> list[BaseMessage]:
         AIMessage(turn) if number % 2 else HumanMessage(turn)
         for number, turn in enumerate(prompt.history)
     ]
-    return [*turns, HumanMessage(prompt.text)]
+    said = [SystemMessage(prompt.system)] if prompt.system else []
+    return [*said, *turns, HumanMessage(prompt.text)]
 
 
 def _config(prompt: Prompt) -> RunnableConfig:

@@ -13,16 +13,16 @@ from __future__ import annotations
 import gc
 from collections.abc import AsyncGenerator, Generator, Mapping, Sequence
 from contextlib import suppress
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Literal, Protocol, runtime_checkable
 
 from llama_index.core.base.base_retriever import BaseRetriever
-from llama_index.core.base.llms.types import ChatMessage, ChatResponse, MessageRole
 from llama_index.core.llms import LLM
 from llama_index.core.schema import NodeWithScore
 
+from llamaindex_skr.messages import messages_of, wrapped_text
 from llamaindex_skr.models import load_model, model_name
 from llamaindex_skr.nodes import to_reference
-from llamaindex_skr.replies import LlamaIndexReply
+from llamaindex_skr.replies import Chunk, LlamaIndexReply
 from skr_core.errors import InputError, ModelError, RetrieverError, translated
 from skr_core.models.chunked import ChunkedModel
 from skr_core.ports import LanguageModel, Retriever
@@ -36,7 +36,8 @@ class LlamaIndexModel(ChunkedModel):
     loop while it works.
 
     Args:
-        llm: The model; completion models are prompted through LlamaIndex's own chat template.
+        llm: The model; completion models are prompted through LlamaIndex's own chat template, or
+            through their ``query_wrapper_prompt``. A ``system_prompt`` is sent as LlamaIndex does.
         name: Recorded name; by default provider and model, such as ``openai:gpt-4.1-mini``.
         streaming: Whether to ask for a stream when a call brings `on_token`; without one it gets
             the whole reply at once. Many servers report no usage in a stream unless told to, see
@@ -55,26 +56,35 @@ class LlamaIndexModel(ChunkedModel):
         self.name = name or model_name(llm)
         self.streaming = streaming
 
-    def _chunks(self, prompt: Prompt, stream: bool) -> Generator[ChatResponse, None, None]:
+    def _chunks(self, prompt: Prompt, stream: bool) -> Generator[Chunk, None, None]:
         with translated(ModelError, self.name):
+            verb, sent, options = self._sent(prompt)
             if stream:
                 try:
-                    yield from self.llm.stream_chat(_messages(prompt))
+                    yield from getattr(self.llm, f"stream_{verb}")(sent, **options)
                 except GeneratorExit:
                     # OpenAI's client keeps a stream in a cycle of references, and its connection
                     # open with it, where LlamaIndex does not read it to its end.
                     gc.collect()
                     raise
             else:
-                yield self.llm.chat(_messages(prompt))
+                yield getattr(self.llm, verb)(sent, **options)
 
-    async def _achunks(self, prompt: Prompt, stream: bool) -> AsyncGenerator[ChatResponse, None]:
+    async def _achunks(self, prompt: Prompt, stream: bool) -> AsyncGenerator[Chunk, None]:
         with translated(ModelError, self.name):
+            verb, sent, options = self._sent(prompt)
             if stream:
-                async for chunk in await self.llm.astream_chat(_messages(prompt)):
+                async for chunk in await getattr(self.llm, f"astream_{verb}")(sent, **options):
                     yield chunk
             else:
-                yield await self.llm.achat(_messages(prompt))
+                yield await getattr(self.llm, f"a{verb}")(sent, **options)
+
+    def _sent(self, prompt: Prompt) -> tuple[Literal["chat", "complete"], Any, dict[str, Any]]:
+        """The LLM's method, and what it is called with."""
+        text = wrapped_text(prompt, self.llm)
+        if text is None:
+            return "chat", messages_of(prompt, self.llm), {}
+        return "complete", text, {"formatted": True}
 
 
 class LlamaIndexRetriever:
@@ -197,14 +207,6 @@ def _retriever_of(index: Index, wished: Mapping[str, Any]) -> BaseRetriever:
     with suppress(TypeError):  # an index with a model of its own takes no other
         return index.as_retriever(**wished)
     return index.as_retriever()
-
-
-def _messages(prompt: Prompt) -> list[ChatMessage]:
-    roles = (MessageRole.USER, MessageRole.ASSISTANT)
-    turns = [
-        ChatMessage(turn, role=roles[number % 2]) for number, turn in enumerate(prompt.history)
-    ]
-    return [*turns, ChatMessage(prompt.text, role=MessageRole.USER)]
 
 
 def _references(nodes: Sequence[NodeWithScore]) -> list[Reference]:

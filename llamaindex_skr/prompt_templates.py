@@ -12,14 +12,14 @@ Example:
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
-from dataclasses import asdict, replace
+from dataclasses import fields, replace
 from typing import Any
 
-from llama_index.core.prompts import BasePromptTemplate, PromptTemplate
+from llama_index.core.prompts import BasePromptTemplate, ChatPromptTemplate, PromptTemplate
 
 from skr_core.errors import InputError
+from skr_core.prompts.chat import Template, as_format, template_of
 from skr_core.prompts.templates import DEFAULT_TEMPLATES, PromptTemplates
 
 __all__ = ["DEFAULT_TEMPLATES", "as_prompts", "replaced"]
@@ -32,15 +32,11 @@ _PLACEHOLDERS: dict[str, Any] = {
     "references": "{references}",
     "context_str": "{references}",
 }
-_BRACE = re.compile(r"(\{\w+\})|[{}]")
 
 
 def as_prompts(templates: PromptTemplates) -> dict[str, BasePromptTemplate]:
     """Each template by its name, as LlamaIndex's ``get_prompts`` returns them."""
-    return {
-        name: PromptTemplate(text.replace("{{", "{").replace("}}", "}"))
-        for name, text in asdict(templates).items()
-    }
+    return {each.name: _as_prompt(getattr(templates, each.name)) for each in fields(templates)}
 
 
 def replaced(
@@ -50,18 +46,29 @@ def replaced(
 
     Args:
         templates: What stays where `prompts` says nothing.
-        prompts: By name. Chat templates become one text, because a prompt is one user message.
+        prompts: By name. Of a chat template, what the system says stays a system message.
 
     Raises:
         InputError: There is no template of that name, or it lacks a placeholder it needs.
     """
-    names = asdict(templates)
+    names = [each.name for each in fields(templates)]
     if unknown := sorted(set(prompts) - set(names)):
         raise InputError(f"no prompt is called {', '.join(unknown)}: there are {', '.join(names)}")
-    return replace(templates, **{name: _as_format(prompt) for name, prompt in prompts.items()})
+    return replace(templates, **{name: _as_template(prompt) for name, prompt in prompts.items()})
 
 
-def _as_format(prompt: BasePromptTemplate) -> str:
+def _as_prompt(template: Template) -> BasePromptTemplate:
+    if isinstance(template, str):
+        return PromptTemplate(_single_braces(template))
+    said = [("system", template.system), ("user", template.user)]
+    return ChatPromptTemplate.from_messages([(role, _single_braces(text)) for role, text in said])
+
+
+def _single_braces(text: str) -> str:
+    return text.replace("{{", "{").replace("}}", "}")
+
+
+def _as_template(prompt: BasePromptTemplate) -> Template:
     # Filled with placeholders, so that partial values and mappings of names are as in LlamaIndex.
-    text = prompt.format(**_PLACEHOLDERS)
-    return _BRACE.sub(lambda brace: brace[1] or brace[0] * 2, text)
+    messages = prompt.format_messages(**_PLACEHOLDERS)
+    return template_of([(each.role.value, as_format(each.content or "")) for each in messages])

@@ -14,12 +14,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from llama_index.core.base.llms.types import ChatResponse
+from llama_index.core.base.llms.types import ChatResponse, CompletionResponse
 
 from skr_core.models.chunked import Reply
 from skr_core.ports import OnToken
 from skr_core.types import Generation, Prompt, Usage
 from skr_core.usage import estimate_usage
+
+Chunk = ChatResponse | CompletionResponse
+"""A reply or a piece of one."""
 
 
 class LlamaIndexReply(Reply):
@@ -31,10 +34,11 @@ class LlamaIndexReply(Reply):
         self.logprobs: list[float] = []
         self.finish_reason = ""
 
-    def add(self, chunk: ChatResponse) -> None:
+    def add(self, chunk: Chunk) -> None:
         """Take the next chunk."""
         # A chunk of a stream says what is new in `delta`; a whole reply has none.
-        self.take((chunk.delta if chunk.delta is not None else chunk.message.content) or "")
+        whole = chunk.message.content if isinstance(chunk, ChatResponse) else chunk.text
+        self.take((chunk.delta if chunk.delta is not None else whole) or "")
         self.usage = _usage(chunk) or self.usage  # the last chunk of a stream has it
         self.logprobs += _logprobs(chunk)
         self.finish_reason = _finish_reason(chunk) or self.finish_reason
@@ -55,7 +59,7 @@ def _get(source: Any, *names: str) -> Any:
     return None
 
 
-def _usage(chunk: ChatResponse) -> Usage | None:
+def _usage(chunk: Chunk) -> Usage | None:
     for given in (chunk.additional_kwargs, _get(chunk.raw, "usage", "usage_metadata")):
         usage = Usage(
             _get(given, "prompt_tokens", "input_tokens") or 0,
@@ -67,13 +71,13 @@ def _usage(chunk: ChatResponse) -> Usage | None:
     return None
 
 
-def _logprobs(chunk: ChatResponse) -> list[float]:
+def _logprobs(chunk: Chunk) -> list[float]:
     # LlamaIndex keeps the alternatives of each token, not the token's own: only `raw` has that.
     choices = _get(chunk.raw, "choices") or [None]
     tokens = _get(_get(choices[0], "logprobs"), "content") or []
     return [float(_get(token, "logprob")) for token in tokens]
 
 
-def _finish_reason(chunk: ChatResponse) -> str:
+def _finish_reason(chunk: Chunk) -> str:
     choices = _get(chunk.raw, "choices") or [None]
     return str(_get(choices[0], "finish_reason") or _get(chunk.raw, "stop_reason") or "")

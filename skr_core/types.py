@@ -153,13 +153,14 @@ class Prompt:
 
     Attributes:
         task: What is asked for.
-        text: The rendered text, sent as one user message.
+        text: The rendered text, sent as the last user message.
         question: The user's question.
         references: In the order in which the text numbers them, from 1.
         demonstrations: Worked examples rendered into the text.
         queries: What has been searched already, so that nothing is asked twice.
         history: Earlier turns, user and assistant in turn, beginning with the user.
         states_verdict: Whether the text asks for the verdict's line before the answer.
+        system: What is said as the system, before all else; may be empty.
     """
 
     task: Task
@@ -170,6 +171,7 @@ class Prompt:
     queries: tuple[str, ...] = ()
     history: tuple[str, ...] = ()
     states_verdict: bool = False
+    system: str = ""
 
 
 @dataclass(frozen=True, slots=True)

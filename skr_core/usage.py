@@ -50,7 +50,7 @@ def count_tokens(text: str) -> TokenCount:
 
 def estimate_usage(prompt: Prompt, reply: str) -> Usage:
     """Usage of one call whose provider gave no figures; always marked as an estimate."""
-    sent = sum(count_tokens(turn).tokens for turn in (*prompt.history, prompt.text))
+    sent = sum(count_tokens(turn).tokens for turn in (prompt.system, *prompt.history, prompt.text))
     return Usage(sent, count_tokens(reply).tokens, calls=1, estimated=True)
 
 

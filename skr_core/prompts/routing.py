@@ -164,7 +164,7 @@ def ask_further(asked: Prompt, reply: str, text: str) -> Prompt:
         'Jane Austen.'
     """
     history = (*asked.history, asked.text, reply)
-    return Prompt("ask_certainty", text, asked.question, history=history)
+    return Prompt("ask_certainty", text, asked.question, history=history, system=asked.system)
 
 
 def _need(question: str, template: NeedTemplate) -> str:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, fields, replace
 from string import Formatter
 
 from skr_core.errors import InputError
+from skr_core.prompts.chat import ChatTemplate, Template, rendered, words_of
 from skr_core.prompts.parts import (
     demonstrate,
     number_references,
@@ -56,6 +57,7 @@ __all__ = [
     "SELF_COMPLETE",
     "SUFFICIENT",
     "WITH_REFERENCES",
+    "ChatTemplate",
     "PromptTemplates",
     "answer_anyway",
     "answer_directly",
@@ -90,7 +92,7 @@ class PromptTemplates:
     `self_complete` and `answer_with_references` what is ``{missing}`` and the ``{partial}`` answer,
     and the latter what was ``{searched}``, each of which is empty or lines of its own. A template
     for answers that asks neither for a verdict nor for a refusal leaves it to the model's own words
-    whether the references suffice.
+    whether the references suffice. A `ChatTemplate` has a system message as well.
 
     Attributes:
         answer_directly: Asks for an answer without references.
@@ -108,11 +110,11 @@ class PromptTemplates:
         'In one word: Capital of France?'
     """
 
-    answer_directly: str = ANSWER_DIRECTLY
-    answer_with_references: str = ANSWER_WITH_REFERENCES
-    answer_anyway: str = ANSWER_ANYWAY
-    self_complete: str = SELF_COMPLETE
-    decompose: str = DECOMPOSE
+    answer_directly: Template = ANSWER_DIRECTLY
+    answer_with_references: Template = ANSWER_WITH_REFERENCES
+    answer_anyway: Template = ANSWER_ANYWAY
+    self_complete: Template = SELF_COMPLETE
+    decompose: Template = DECOMPOSE
 
     def __post_init__(self) -> None:
         for each in fields(self):
@@ -126,7 +128,7 @@ class PromptTemplates:
             >>> PromptTemplates().states_verdict
             True
         """
-        asked = {*_CAPITALS.findall(self.answer_with_references)}
+        asked = {*_CAPITALS.findall(words_of(self.answer_with_references))}
         return asked >= {SUFFICIENT, INSUFFICIENT}
 
     @property
@@ -137,20 +139,20 @@ class PromptTemplates:
             >>> PromptTemplates().asks_for_citations
             True
         """
-        return bool(_MARKER.search(self.answer_with_references))
+        return bool(_MARKER.search(words_of(self.answer_with_references)))
 
     @property
     def version(self) -> str:
         """Changes with any of the words, so that what was made with others is told apart."""
         return version_of(
-            MISSING, SEARCHED, PARTIAL, *(getattr(self, each.name) for each in fields(self))
+            MISSING, SEARCHED, PARTIAL, *(str(getattr(self, each.name)) for each in fields(self))
         )
 
 
-def _check_template(name: str, template: str) -> None:
+def _check_template(name: str, template: Template) -> None:
     needed, allowed = _PLACEHOLDERS[name]
     try:
-        parts = list(Formatter().parse(template))
+        parts = list(Formatter().parse(words_of(template)))
     except (TypeError, ValueError) as error:
         raise InputError(f"the template {name} cannot be read: {error}") from error
     named = {field for _, field, _, _ in parts if field is not None}
@@ -222,7 +224,8 @@ def answer_with_references(
         (True, True)
     """
     further = [query for query in queries if query != question]
-    text = templates.answer_with_references.format(
+    text, system = rendered(
+        templates.answer_with_references,
         question=question,
         references=number_references(references, metadata_keys),
         demonstrations="".join(map(demonstrate, demonstrations)),
@@ -238,6 +241,7 @@ def answer_with_references(
         tuple(demonstrations),
         tuple(queries),
         states_verdict=templates.states_verdict,
+        system=system,
     )
 
 
@@ -282,7 +286,8 @@ def self_complete(
         >>> "Missing so far: the birthplace" in asked.text
         True
     """
-    text = templates.self_complete.format(
+    text, system = rendered(
+        templates.self_complete,
         question=question,
         references=number_references(references, metadata_keys),
         queries=_bulleted(queries),
@@ -290,7 +295,9 @@ def self_complete(
         missing=_part(MISSING, missing),
         partial=_part(PARTIAL, partial),
     )
-    return Prompt("self_complete", text, question, tuple(references), queries=tuple(queries))
+    return Prompt(
+        "self_complete", text, question, tuple(references), queries=tuple(queries), system=system
+    )
 
 
 def decompose(
@@ -305,7 +312,8 @@ def decompose(
         >>> decompose("Which of the two is older?").text.endswith("Which of the two is older?")
         True
     """
-    return Prompt("decompose", templates.decompose.format(question=question, limit=limit), question)
+    text, system = rendered(templates.decompose, question=question, limit=limit)
+    return Prompt("decompose", text, question, system=system)
 
 
 def _bulleted(queries: Sequence[str]) -> str:
@@ -320,18 +328,19 @@ def _part(lead: str, said: str) -> str:
 
 def _prompt(
     task: Task,
-    template: str,
+    template: Template,
     question: str,
     references: Sequence[Reference],
     demonstrations: Sequence[Demonstration],
     metadata_keys: Sequence[str] = (),
 ) -> Prompt:
-    text = template.format(
+    text, system = rendered(
+        template,
         question=question,
         references=number_references(references, metadata_keys),
         demonstrations="".join(map(demonstrate, demonstrations)),
     )
-    return Prompt(task, text, question, tuple(references), tuple(demonstrations))
+    return Prompt(task, text, question, tuple(references), tuple(demonstrations), system=system)
 
 
 PROMPT_VERSION = DEFAULT_TEMPLATES.version
