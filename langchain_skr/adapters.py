@@ -148,7 +148,7 @@ class LangChainRetriever:
     """
 
     def __init__(
-        self, retriever: Runnable[str, Any] | VectorStore, *, name: str | None = None
+        self, retriever: Runnable[str, Sequence[Document]] | VectorStore, *, name: str | None = None
     ) -> None:
         self.retriever: Runnable[str, Any] = (
             retriever.as_retriever() if isinstance(retriever, VectorStore) else retriever

@@ -12,7 +12,7 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any, Literal, Self, TypeVar, get_args
 
-from typing_extensions import TypedDict
+from typing_extensions import TypedDict, Unpack
 
 from skr_core.budget import Budget
 from skr_core.errors import InputError
@@ -107,7 +107,7 @@ class Settings:
         cls,
         model: LanguageModel | None,
         retriever: Retriever | None = None,
-        **options: Any,
+        **options: Unpack[SettingsOptions],
     ) -> Self:
         """Make settings of what a caller gave; None leaves a default.
 
@@ -126,7 +126,9 @@ class Settings:
         known = [each.name for each in fields(cls)]
         if unknown := [name for name in options if name not in known]:
             raise InputError(f"there is no setting {', '.join(unknown)}: known are {known}")
-        given = {name: value for name, value in options.items() if value is not None}
+        given: dict[str, Any] = {
+            name: value for name, value in options.items() if value is not None
+        }
         if "router" in given:
             given["router"] = as_router(given["router"], model, retriever)
         if "budget" in given:

@@ -33,12 +33,13 @@ from langchain_skr import (
     create_skr_tool,
 )
 from llamaindex_skr import SKRQueryEngine, SKRSelector
-from skr_core import Answer, Question, calibrate
+from skr_core import Answer, Question, Settings, calibrate
 from skr_core.budget import Budget
 from skr_core.reflectors import JudgeReflector
 from skr_core.routers import AlwaysRetrieve, NeverRetrieve
 from skr_core.testing import MappingRetriever, ScriptedModel
 from skr_graphs import (
+    GraphAnswerer,
     SKRContext,
     StateKeys,
     answer_of,
@@ -119,6 +120,11 @@ langchain_skr.load_model("openai:gpt-4.1-mini", temperature=None, logprobs=True)
 
 builder = create_self_completion_graph(model=scripted, retriever=mapping, router=NeverRetrieve())
 answer_of(builder.compile(checkpointer=InMemorySaver()).invoke({"question": "Capital?"}))
+
+
+system = Settings.of(scripted, mapping, router=Path("router"), budget=Budget(max_rounds=1))
+whole: Answer = GraphAnswerer(system).answer("Capital?", "direct")
+SKRContext(router=NeverRetrieve(), when_insufficient="refuse", stream=True)
 
 
 class Mine(TypedDict):

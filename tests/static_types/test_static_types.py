@@ -64,7 +64,7 @@ def checked(*command: str) -> subprocess.CompletedProcess[str]:
 def by_line(told: Iterable[tuple[Path, int, str]]) -> Found:
     found: Found = {RIGHT: {}, WRONG: {}}
     for file, line, message in told:
-        found[file].setdefault(line, message)
+        found.setdefault(file, {}).setdefault(line, message)
     return found
 
 

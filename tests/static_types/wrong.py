@@ -18,10 +18,13 @@ from langchain_skr import (
     create_skr_tool,
 )
 from llamaindex_skr import SKRQueryEngine, SKRSelector
+from skr_core import Settings
 from skr_core.budget import Budget
 from skr_core.routers import AlwaysRetrieve
 from skr_core.testing import MappingRetriever, ScriptedModel
 from skr_graphs import (
+    GraphAnswerer,
+    SKRContext,
     StateKeys,
     answer_of,
     create_follow_up_node,
@@ -75,6 +78,8 @@ SKRRetriever(retriever=store, model=42)  # error
 SKRRetriever(retriever=store, top_k=2)  # error
 SKRMiddleware("never")  # error
 SKRMiddleware(retriever=42)  # error
+langchain_skr.LangChainModel(store)  # error
+langchain_skr.LangChainRetriever(model)  # error
 langchain_skr.as_language_model(42)  # error
 langchain_skr.as_retriever(42)  # error
 langchain_skr.collect([], 42, store)  # error
@@ -87,6 +92,13 @@ langchain_skr.load_model(model)  # error
 create_self_completion_graph(model=model, retriever=mapping)  # error
 create_self_completion_graph(model=scripted, retriever=store)  # error
 create_self_completion_graph(model=scripted, retriever=mapping, budgett=3)  # error
+create_self_completion_graph(model=scripted, retriever=mapping, router="never")  # error
+Settings.of(scripted, mapping, budgett=3)  # error
+Settings(model, mapping)  # error
+GraphAnswerer(Settings(scripted)).answer("Capital?", "twice")  # error
+SKRContext(budgett=3)  # error
+SKRContext(model=model)  # error
+Budget(max_round=3)  # error
 create_route_node("never")  # error
 create_route_node(AlwaysRetrieve(), model=model)  # error
 create_reflect_node(scripted)  # error
@@ -108,6 +120,9 @@ llamaindex_skr.SKRRetriever(index, router="never")  # error
 llamaindex_skr.SKRRetriever(index, budget=3)  # error
 SKRSelector("never")  # error
 SKRSelector(42)  # error
+llamaindex_skr.LlamaIndexModel("openai:gpt-4.1-mini")  # error
+llamaindex_skr.LlamaIndexRetriever(index)  # error
+llamaindex_skr.openai_like("qwen3:8b", streams=True)  # error
 llamaindex_skr.as_language_model(42)  # error
 llamaindex_skr.as_retriever(42)  # error
 llamaindex_skr.collect([], 42, index)  # error
