@@ -10,7 +10,6 @@ from langchain_core.vectorstores import InMemoryVectorStore
 from langgraph.graph import END, START, StateGraph
 from typing_extensions import TypedDict  # not typing's: before Python 3.12 that has no schema
 
-from langchain_skr import as_language_model
 from skr_core.routers import AlwaysRetrieve
 from skr_graphs import (
     StateKeys,
@@ -72,7 +71,7 @@ builder.add_node("route", create_route_node(AlwaysRetrieve(), keys=keys))  # or 
 builder.add_node("retrieve", retrieve)
 builder.add_node("answer", answer)
 builder.add_node("reflect", create_reflect_node(keys=keys))
-builder.add_node("follow_up", create_follow_up_node(as_language_model(model), keys=keys))
+builder.add_node("follow_up", create_follow_up_node(model, keys=keys))
 builder.add_edge(START, "route")
 builder.add_conditional_edges("route", after_route, ["retrieve", "answer"])
 builder.add_edge("retrieve", "answer")

@@ -30,8 +30,9 @@ from langchain_core.runnables import Runnable
 from skr_core import answering
 from skr_core.errors import InputError
 from skr_core.flow import Flow, call
+from skr_core.models.adapting import AnyModel, as_language_model
 from skr_core.plain import from_plain, to_plain
-from skr_core.ports import LanguageModel, Reflector
+from skr_core.ports import Reflector
 from skr_core.prompts.templates import DEFAULT_TEMPLATES, PromptTemplates, checked_question
 from skr_core.references.foreign import foreign_reference
 from skr_core.reflectors.refusal import RefusalReflector
@@ -68,7 +69,7 @@ class StateKeys:
 def create_route_node(
     router: RouterLike | None,
     *,
-    model: LanguageModel | None = None,
+    model: AnyModel | None = None,
     demonstrations: Sequence[Demonstration] = (),
     templates: PromptTemplates = DEFAULT_TEMPLATES,
     keys: StateKeys = StateKeys(),
@@ -77,8 +78,9 @@ def create_route_node(
 
     Args:
         router: Decides; or the folder of a saved one. None retrieves always.
-        model: The one that answers. A router that looks at the direct answer asks it for that, and
-            leaves it in the decision's ``draft``; others need none.
+        model: The one that answers: a `LanguageModel`, or a model of LangChain. A router that looks
+            at the direct answer asks it for that, and leaves it in the decision's ``draft``; others
+            need none.
         demonstrations: Worked examples for the direct answer.
         templates: The words that ask for it.
         keys: Of the state.
@@ -88,8 +90,8 @@ def create_route_node(
         `Decision` as plain values, so that every checkpointer holds it.
 
     Raises:
-        InputError: The router is none; while running: there is no question, or the router needs a
-            model and has none.
+        InputError: The router or the model is none; while running: there is no question, or the
+            router needs a model and has none.
         StampMismatch: The folder's router was made for another model.
 
     Example:
@@ -98,11 +100,12 @@ def create_route_node(
         >>> node.invoke({"question": "Capital of France?"})["decision"]["reason"]
         'no question is retrieved for'
     """
-    chosen = as_router(router, model)
+    answerer = None if model is None else as_language_model(model)
+    chosen = as_router(router, answerer)
     system: Settings | None = None
-    if model is not None:
+    if answerer is not None:
         system = Settings.of(
-            model, router=chosen, demonstrations=demonstrations, templates=templates
+            answerer, router=chosen, demonstrations=demonstrations, templates=templates
         )
 
     def route(state: Any) -> Flow[Plain]:
@@ -154,7 +157,7 @@ def create_reflect_node(
 
 
 def create_follow_up_node(
-    model: LanguageModel,
+    model: AnyModel,
     *,
     templates: PromptTemplates = DEFAULT_TEMPLATES,
     keys: StateKeys = StateKeys(),
@@ -162,7 +165,7 @@ def create_follow_up_node(
     """Make the node that asks a model what to search next.
 
     Args:
-        model: Names the queries.
+        model: Names the queries: a `LanguageModel`, or a model of LangChain.
         templates: The words that ask for them, `PromptTemplates.self_complete`.
         keys: Of the state.
 
@@ -172,7 +175,8 @@ def create_follow_up_node(
         rounds in an edge of yours, for a model may name new queries for ever.
 
     Raises:
-        InputError: While running: there is no question, or something is no reference.
+        InputError: The model is none; while running: there is no question, or something is no
+            reference.
         ModelError: While running: the model failed.
 
     Example:
@@ -183,12 +187,14 @@ def create_follow_up_node(
 'birthplace of Ada Quill']}
     """
 
+    asking = as_language_model(model)
+
     def follow_up(state: Any) -> Flow[Plain]:
         question = _question(state, keys)
         asked = list(_value(state, keys.asked) or [question])
         reflection = _value(state, keys.reflection) or {}
         queries, _ = yield from answering.self_complete(
-            model,
+            asking,
             question,
             _references(state, keys),
             asked,

@@ -11,6 +11,7 @@ from typing import Annotated, Any
 
 import pytest
 from langchain_core.documents import Document
+from langchain_core.language_models import FakeListChatModel
 from langchain_core.messages import AIMessage, HumanMessage
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import END, START, MessagesState, StateGraph
@@ -244,3 +245,15 @@ def test_what_is_missing_reaches_the_model_that_names_queries(run: Run) -> None:
     assert update["asked"] == [*state["asked"], "birthplace of Ada Quill"]
     assert "her birthplace" in model.prompts[0].text
     assert model.prompts[0].queries == (QUESTION, "designer of the lighthouse")
+
+
+@both
+def test_models_of_langchain_are_taken_as_they_are(run: Run) -> None:
+    model = FakeListChatModel(responses=["birthplace of Ada Quill"])
+    update = run(create_follow_up_node(model), {"question": QUESTION})
+    assert update["queries"] == ["birthplace of Ada Quill"]
+    router = CombinedRouter.fit(records(20), price=2.0)
+    decision = run(create_route_node(router, model=model), {"question": QUESTION})["decision"]
+    assert decision["draft"] == "birthplace of Ada Quill"
+    with pytest.raises(InputError, match="not int"):
+        create_follow_up_node(42)  # type: ignore[arg-type]

@@ -51,6 +51,7 @@ from skr_graphs import (
 
 model = FakeListChatModel(responses=["Paris [1]."])
 store = InMemoryVectorStore.from_texts(["It is Paris."], DeterministicFakeEmbedding(size=16))
+llm = MockLLM()
 scripted, mapping = ScriptedModel(), MappingRetriever({})
 
 
@@ -145,11 +146,11 @@ def after_route(state: Mine) -> str:
 keys = StateKeys(references="documents")
 own = StateGraph(Mine)
 own.add_node("route", create_route_node(AlwaysRetrieve(), keys=keys))
-own.add_node("route_again", create_route_node(Path("router"), model=scripted))
+own.add_node("route_again", create_route_node(Path("router"), model=model))
 own.add_node("retrieve", retrieve)
 own.add_node("ask", graph)
-own.add_node("reflect", create_reflect_node(JudgeReflector(scripted), keys=keys))
-own.add_node("follow_up", create_follow_up_node(langchain_skr.as_language_model(model), keys=keys))
+own.add_node("reflect", create_reflect_node(JudgeReflector(llm), keys=keys))
+own.add_node("follow_up", create_follow_up_node(model, keys=keys))
 own.add_edge(START, "route")
 own.add_conditional_edges("route", after_route, ["retrieve", END])
 own.compile().invoke({"question": "Capital?"})
@@ -157,7 +158,6 @@ own.compile().invoke({"question": "Capital?"})
 
 # LlamaIndex.
 
-llm = MockLLM()
 index = VectorStoreIndex([], embed_model=MockEmbedding(8))
 engine = SKRQueryEngine.from_defaults(index, llm=llm, budget=Budget(max_rounds=2))
 engine.query("Capital?")

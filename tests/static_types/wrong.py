@@ -100,9 +100,9 @@ SKRContext(budgett=3)  # error
 SKRContext(model=model)  # error
 Budget(max_round=3)  # error
 create_route_node("never")  # error
-create_route_node(AlwaysRetrieve(), model=model)  # error
+create_route_node(AlwaysRetrieve(), model="openai:gpt-4.1-mini")  # error
 create_reflect_node(scripted)  # error
-create_follow_up_node(model)  # error
+create_follow_up_node(42)  # error
 StateKeys(documents="documents")  # error
 
 # LlamaIndex.
