@@ -9,7 +9,7 @@ Example:
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from copy import deepcopy
 from typing import Any
 
@@ -60,7 +60,7 @@ def to_node(reference: Reference) -> NodeWithScore:
     """
     original = reference.original
     if original is not None and "class_name" in original:
-        node = _class_of(original).from_dict({"text": reference.text, **deepcopy(original)})
+        node = _made_of({"text": reference.text, **deepcopy(original)})
     else:
         title = {"title": reference.title} if reference.title else {}
         metadata = {**title, **reference.metadata}
@@ -74,7 +74,10 @@ def to_node(reference: Reference) -> NodeWithScore:
 
 
 def _dumped(node: BaseNode) -> dict[str, Any]:
-    dumped = node.model_dump()
+    try:
+        dumped = node.model_dump()
+    except ValueError:  # an IndexNode of an object that LlamaIndex cannot serialise
+        dumped = node.model_copy(update={"obj": None}).model_dump()
     for name in MEDIA:  # LlamaIndex leaves out what is held in memory
         if (data := getattr(getattr(node, name, None), "data", None)) is not None:
             dumped[name]["data"] = data
@@ -87,10 +90,17 @@ def _title(node: BaseNode) -> object:
     return next((given[key] for key in TITLES if given.get(key) and key not in hidden), "")
 
 
-def _class_of(original: Mapping[str, Any]) -> type[BaseNode]:
-    """The class of that name, also one of the user's own; where it is not imported, the usual."""
-    name = original["class_name"]
-    return next((each for each in _below(TextNode, Node) if each.class_name() == name), TextNode)
+def _made_of(dumped: dict[str, Any]) -> BaseNode:
+    """A node of its class, also of the user's own.
+
+    It is a `TextNode` where its class is not imported, or holds what is no plain value.
+    """
+    name = dumped["class_name"]
+    cls = next((each for each in _below(TextNode, Node) if each.class_name() == name), TextNode)
+    try:
+        return cls.from_dict(dumped)
+    except ValueError:
+        return TextNode.from_dict(dumped)
 
 
 def _below(*classes: type[BaseNode]) -> Iterator[type[BaseNode]]:

@@ -31,6 +31,7 @@ from llama_index.core.schema import (
     TextNode,
 )
 from llama_index.core.storage.docstore import SimpleDocumentStore
+from pydantic import field_validator
 
 from llamaindex_skr import SKRQueryEngine, SKRRetriever, to_node
 from llamaindex_skr.nodes import to_reference
@@ -181,6 +182,41 @@ def test_a_class_that_is_not_imported_here_comes_back_as_a_text_node() -> None:
     plain["original"]["class_name"] = "Elsewhere"
     node = to_node(from_plain(Reference, plain)).node
     assert (type(node), node.node_id) == (TextNode, "1")
+
+
+class Holding(TextNode):
+    """Holds what nothing can serialise."""
+
+    thing: Any
+
+    @field_validator("thing")
+    @classmethod
+    def _checked(cls, value: Any) -> Any:
+        if not isinstance(value, Colours):
+            raise ValueError("no colours")
+        return value
+
+    @classmethod
+    def class_name(cls) -> str:
+        return "Holding"
+
+
+class Colours:
+    """Of a user's own."""
+
+
+@pytest.mark.parametrize(
+    "node",
+    [
+        Holding(text="text", id_="1", metadata=METADATA, thing=Colours()),
+        IndexNode(text="text", id_="1", metadata=METADATA, index_id="x", obj=Colours()),
+    ],
+    ids=["own class", "index node"],
+)
+def test_an_object_that_nothing_serialises_keeps_no_node_out(node: TextNode) -> None:
+    again = to_node(to_reference(NodeWithScore(node=node, score=0.5))).node
+    assert isinstance(again, TextNode)
+    assert (again.node_id, again.text, again.metadata) == ("1", "text", METADATA)
 
 
 def test_what_another_framework_found_comes_back_with_its_flat_metadata() -> None:
