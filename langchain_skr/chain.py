@@ -7,6 +7,7 @@ from contextlib import aclosing
 from functools import partial
 from typing import Any, Literal, TypeVar, overload
 
+from langchain_core.messages import MessageLikeRepresentation
 from langchain_core.runnables import Runnable, RunnableConfig
 from langchain_core.runnables.config import ensure_config
 from langchain_core.runnables.graph import Graph
@@ -18,6 +19,7 @@ from typing_extensions import Unpack
 from langchain_skr.adapters import ModelLike, RetrieverLike
 from langchain_skr.documents import to_document
 from langchain_skr.graph import ChainOptions, create_skr_graph
+from langchain_skr.inputs import Asked, as_mapping, graph_input
 from langchain_skr.sources import AnswerWithSources, SourcesChunk
 from langchain_skr.tool import DESCRIPTION, NAME, tool_of
 from skr_core.errors import InputError
@@ -25,9 +27,6 @@ from skr_core.plain import from_plain
 from skr_core.types import Reference
 from skr_graphs import CompiledGraph, SKRContext, SKRInput
 from skr_graphs.sources import StreamedSources
-
-Asked = str | Mapping[str, Any]
-"""A question, or a mapping that has one under ``question`` or ``input``."""
 
 Given = TypeVar("Given")
 
@@ -68,8 +67,8 @@ class GraphChain(Runnable[Asked, Given]):
 
     @property
     def InputType(self) -> type[Asked]:
-        """A question, or a mapping that has one; a schema tells under which key."""
-        return str | SKRInput  # type: ignore[return-value]  # a union is no class
+        """A question, with or without its conversation; a schema tells under which keys."""
+        return str | SKRInput | list[MessageLikeRepresentation]  # type: ignore[return-value]  # a union is no class
 
     @property
     def config_specs(self) -> list[ConfigurableFieldSpec]:
@@ -108,9 +107,13 @@ class SKRChain(GraphChain[str]):
         return str
 
     def invoke(self, input: Asked, config: RunnableConfig | None = None, **kwargs: Any) -> str:
-        """Answer a question, given as text or as ``{"question": text}``."""
+        """Answer a question, given as `langchain_skr.inputs.Asked` says."""
         _refuse(kwargs)
-        answer: str = self.graph.invoke(_input(input), config, context=_context(config))["answer"]
+        graph: Any = self.graph  # its overloads know no output keys
+        # The text is the run's output too, where a history of messages looks for it.
+        answer: str = graph.invoke(
+            graph_input(input), config, context=_context(config), output_keys="answer"
+        )
         return answer
 
     async def ainvoke(
@@ -118,8 +121,10 @@ class SKRChain(GraphChain[str]):
     ) -> str:
         """The same, awaited."""
         _refuse(kwargs)
-        output = await self.graph.ainvoke(_input(input), config, context=_context(config))
-        answer: str = output["answer"]
+        graph: Any = self.graph
+        answer: str = await graph.ainvoke(
+            graph_input(input), config, context=_context(config), output_keys="answer"
+        )
         return answer
 
     def stream(
@@ -127,11 +132,9 @@ class SKRChain(GraphChain[str]):
     ) -> Iterator[str]:
         """Yield the final answer's tokens, and no others; closing it ends the model's reply."""
         _refuse(kwargs)
-        context = _context(config, stream=True)
-        events: Any = self.graph.stream(
-            _input(input), config, context=context, stream_mode="custom"
-        )
-        with context.reading(events):
+        asked = self._streamed(input, config)
+        events: Any = self.graph.stream(**asked)
+        with asked["context"].reading(events):
             for event in events:
                 if event["type"] == "token":
                     yield event["text"]
@@ -141,13 +144,20 @@ class SKRChain(GraphChain[str]):
     ) -> AsyncIterator[str]:
         """The same, awaited."""
         _refuse(kwargs)
-        events: Any = self.graph.astream(
-            _input(input), config, context=_context(config, stream=True), stream_mode="custom"
-        )
+        events: Any = self.graph.astream(**self._streamed(input, config))
         async with aclosing(events):
             async for event in events:
                 if event["type"] == "token":
                     yield event["text"]
+
+    def _streamed(self, input: Asked, config: RunnableConfig | None) -> dict[str, Any]:
+        return {
+            "input": graph_input(input),
+            "config": config,
+            "context": _context(config, stream=True),
+            "stream_mode": "custom",
+            "output_keys": "answer",
+        }
 
 
 class SKRSourcesChain(GraphChain[AnswerWithSources]):
@@ -165,9 +175,9 @@ class SKRSourcesChain(GraphChain[AnswerWithSources]):
     def invoke(
         self, input: Asked, config: RunnableConfig | None = None, **kwargs: Any
     ) -> AnswerWithSources:
-        """Answer a question, given as text or as ``{"question": text}``."""
+        """Answer a question, given as `langchain_skr.inputs.Asked` says."""
         _refuse(kwargs)
-        output = self.graph.invoke(_input(input), config, context=_context(config))
+        output = self.graph.invoke(graph_input(input), config, context=_context(config))
         return _with_sources(input, output)
 
     async def ainvoke(
@@ -175,7 +185,7 @@ class SKRSourcesChain(GraphChain[AnswerWithSources]):
     ) -> AnswerWithSources:
         """The same, awaited."""
         _refuse(kwargs)
-        output = await self.graph.ainvoke(_input(input), config, context=_context(config))
+        output = await self.graph.ainvoke(graph_input(input), config, context=_context(config))
         return _with_sources(input, output)
 
     def stream(
@@ -213,7 +223,7 @@ class SKRSourcesChain(GraphChain[AnswerWithSources]):
 
     def _streamed(self, input: Asked, config: RunnableConfig | None) -> dict[str, Any]:
         return {
-            "input": _input(input),
+            "input": graph_input(input),
             "config": config,
             "context": _context(config, stream=True),
             "stream_mode": ["custom", "values"],
@@ -224,7 +234,7 @@ class _Pieces:
     """Makes the pieces of an answer with sources of what the graph tells while it runs."""
 
     def __init__(self, asked: Asked) -> None:
-        self.asked = SourcesChunk(_echoed(asked))
+        self.asked = SourcesChunk(as_mapping(asked))
         self._so_far = SourcesChunk()
         self._sources = StreamedSources()
         self._output: Any = {}
@@ -291,9 +301,10 @@ def create_skr_chain(
         **options: The other options of `create_skr_graph`, ``review_queries`` excepted.
 
     Returns:
-        A runnable: a string or ``{"question": str}`` in, the answer's text out, or with
-        `return_sources` a dict. ``stream`` yields the final answer's tokens alone, or pieces of
-        the dict that add up to it. ``with_config(configurable={"router": ...})`` replaces the
+        A runnable: a string, messages, ``{"question": str, "history": [messages]}`` or
+        ``{"messages": [messages]}`` in, the answer's text out, or with `return_sources` a dict.
+        ``stream`` yields the final answer's tokens alone, or pieces of the dict that add up to it.
+        ``with_config(configurable={"router": ...})`` replaces the
         router of a run; ``reflector``, ``budget`` and ``when_insufficient`` too.
 
     Raises:
@@ -327,23 +338,9 @@ def _with_sources(asked: Asked, output: Any) -> AnswerWithSources:
     """The graph's output, with what it was asked with."""
     told = {key: output[key] for key in ("answer", "citations", "stop_reason", "grounded")}
     context = [to_document(from_plain(Reference, each)) for each in output["references"]]
-    whole: Any = {**_echoed(asked), "context": context, **told}
+    whole: Any = {**as_mapping(asked), "context": context, **told}
     answer: AnswerWithSources = whole
     return answer
-
-
-def _echoed(asked: Asked) -> dict[str, Any]:
-    return {"question": asked} if isinstance(asked, str) else dict(asked)
-
-
-def _input(asked: Asked) -> Any:
-    if isinstance(asked, str):
-        return {"question": asked}
-    if isinstance(asked, Mapping):
-        question = asked.get("question", asked.get("input"))  # as create_retrieval_chain calls it
-        if isinstance(question, str):
-            return {"question": question}
-    raise InputError('the chain takes a string or {"question": a string}')
 
 
 def _refuse(kwargs: Mapping[str, Any]) -> None:

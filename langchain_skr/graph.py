@@ -57,14 +57,15 @@ def create_skr_graph(
             ``create_stuff_documents_chain``; by default its title, or source, and its content.
         review_queries: Stop before every retrieval until a person has seen the queries; resume
             with ``Command(resume=[queries])``. Wants a checkpointer.
-        checkpointer: Of LangGraph, for threads that outlive a process. As a sub-graph this graph
+        checkpointer: Of LangGraph: a thread then keeps its conversation. As a sub-graph this graph
             uses its parent's.
         **options: The other settings, see `skr_core.settings.Settings`: ``router`` (also the folder
             of a saved one), ``reflector``, ``store``, ``budget``, ``when_insufficient``,
             ``on_retriever_error``, ``demonstrations`` and ``templates``.
 
     Returns:
-        A compiled graph: ``{"question": str}`` in, `skr_graphs.SKROutput` out.
+        A compiled graph: ``{"question": str, "history": [messages]}`` or ``{"messages":
+        [messages]}`` in, `skr_graphs.SKROutput` out.
 
     Raises:
         InputError: The model or the retriever is none of the above.

@@ -24,6 +24,7 @@ from skr_core.references.numbered import (
     text_with_sources,
 )
 from skr_graphs import CompiledGraph, SKROutput, answer_of
+from skr_graphs.state import without_messages
 
 NAME = "answer_from_references"
 DESCRIPTION = (
@@ -134,7 +135,8 @@ def _content_and_artifact(output: Any, runtime: ToolRuntime | None) -> tuple[str
     answer = answer_of(output)
     numbers = number_sources(answer, known, free_numbers(after=highest, place=place, of=of))
     content = text_with_sources(answer, numbers, metadata_keys=SHOWN_METADATA)
-    artifact: ToolArtifact = output | {"numbers": numbers}
+    # The conversation is not the tool's: it holds this question and its answer once more.
+    artifact: Any = without_messages(output) | {"numbers": numbers}
     return content, artifact
 
 

@@ -9,6 +9,7 @@ from llamaindex_skr.adapters import (
 from llamaindex_skr.collecting import acollect, collect
 from llamaindex_skr.events import (
     SKRAnswerEvent,
+    SKRCondenseEvent,
     SKRDraftEvent,
     SKREvent,
     SKRQueryEvent,
@@ -29,6 +30,7 @@ __all__ = [
     "LlamaIndexModel",
     "LlamaIndexRetriever",
     "SKRAnswerEvent",
+    "SKRCondenseEvent",
     "SKRDraftEvent",
     "SKREvent",
     "SKRQueryEngine",

@@ -35,6 +35,16 @@ class SKREvent(BaseEvent):
         return cls.__name__
 
 
+class SKRCondenseEvent(SKREvent):
+    """The model was asked for the question without its conversation.
+
+    It is routed and searched; an error says why it was left as it is.
+    """
+
+    question: str
+    error: str
+
+
 class SKRRouteEvent(SKREvent):
     """The decision whether to retrieve was made."""
 
@@ -93,6 +103,7 @@ class SKRAnswerEvent(SKREvent):
 
 
 _CLASSES: dict[str, type[SKREvent]] = {
+    "condense": SKRCondenseEvent,
     "route": SKRRouteEvent,
     "start": SKRStartEvent,
     "query": SKRQueryEvent,

@@ -1,8 +1,8 @@
 """The project's prompts as LlamaIndex shows and takes them: ``get_prompts``, ``update_prompts``.
 
 LlamaIndex fills ``{name}`` and leaves every other brace alone; `str.format`, which renders the
-project's templates, wants those doubled. LlamaIndex's own names for the parts, ``{query_str}`` and
-``{context_str}``, are understood too.
+project's templates, wants those doubled. LlamaIndex's own names for the parts, ``{query_str}``,
+``{context_str}`` and ``{chat_history}``, are understood too.
 
 Example:
     >>> brief = PromptTemplate("Answer {query_str} as {style}.").partial_format(style='{"a": 1}')
@@ -31,6 +31,8 @@ _PLACEHOLDERS: dict[str, Any] = {
     "query_str": "{question}",
     "references": "{references}",
     "context_str": "{references}",
+    "history": "{history}",
+    "chat_history": "{history}",
 }
 
 

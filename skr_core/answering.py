@@ -10,6 +10,7 @@ Example:
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from skr_core.errors import ModelError
 from skr_core.flow import Flow, call
@@ -42,10 +43,20 @@ def answer_directly(
     on_token: OnToken | None = None,
     *,
     templates: PromptTemplates = DEFAULT_TEMPLATES,
+    history: Sequence[str] = (),
 ) -> Flow[Generation]:
-    """Answer from what the model knows (SKR §3.3, known)."""
+    """Answer from what the model knows (SKR §3.3, known).
+
+    Args:
+        model: Answers.
+        question: The user's question.
+        demonstrations: Worked examples.
+        on_token: Gets the reply in pieces as it comes.
+        templates: The words to ask in.
+        history: What was said before, user and assistant in turn, as turns of the chat.
+    """
     prompt = prompts.answer_directly(question, demonstrations, templates=templates)
-    return (yield from generate(model, prompt, on_token))
+    return (yield from generate(model, replace(prompt, history=tuple(history)), on_token))
 
 
 def answer_with_references(
@@ -60,6 +71,7 @@ def answer_with_references(
     missing: str = "",
     partial: str = "",
     metadata_keys: Sequence[str] = (),
+    history: Sequence[str] = (),
 ) -> Flow[Generation]:
     """Answer from references with citations, or say that they do not suffice (SKR §3.3, unknown).
 
@@ -76,6 +88,7 @@ def answer_with_references(
         missing: What an earlier round found missing; may be empty.
         partial: What an earlier round could answer; may be empty.
         metadata_keys: What of the references' metadata is shown.
+        history: As for `answer_directly`.
     """
     prompt = prompts.answer_with_references(
         question,
@@ -87,7 +100,7 @@ def answer_with_references(
         partial=partial,
         metadata_keys=metadata_keys,
     )
-    return (yield from generate(model, prompt, on_token))
+    return (yield from generate(model, replace(prompt, history=tuple(history)), on_token))
 
 
 def answer_anyway(
@@ -99,12 +112,16 @@ def answer_anyway(
     *,
     templates: PromptTemplates = DEFAULT_TEMPLATES,
     metadata_keys: Sequence[str] = (),
+    history: Sequence[str] = (),
 ) -> Flow[Generation]:
-    """Answer as well as the references and the model's knowledge allow (W2R Figure 10)."""
+    """Answer as well as the references and the model's knowledge allow (W2R Figure 10).
+
+    `metadata_keys` and `history` are as for `answer_with_references`.
+    """
     prompt = prompts.answer_anyway(
         question, references, demonstrations, templates=templates, metadata_keys=metadata_keys
     )
-    return (yield from generate(model, prompt, on_token))
+    return (yield from generate(model, replace(prompt, history=tuple(history)), on_token))
 
 
 def self_complete(

@@ -17,7 +17,13 @@ MAX_REFERENCES = 10
 CALLS_A_ROUND = 2
 """Asking for queries and answering again; with fewer calls left, a round cannot bear fruit."""
 
-_LIMITS = ("max_rounds", "max_references", "max_calls", "max_tokens", "max_reference_tokens")
+MAX_HISTORY_TOKENS = 2_000
+"""Some five exchanges; what a question points back at is hardly further away."""
+
+_LIMITS = (
+    *("max_rounds", "max_references", "max_calls", "max_tokens", "max_reference_tokens"),
+    "max_history_tokens",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +43,8 @@ class Budget:
             a sentence, and those below it are left out; see
             `skr_core.references.packing.pack_references`. None: what the model's context window is
             known to hold, or no limit where it is not known.
+        max_history_tokens: Tokens of the conversation's turns that the model is shown: the latest
+            that fit. They count towards `max_tokens` as all that is sent does.
         deadline_s: Seconds of wall clock since the question was asked; no call starts after them.
             Time in which a run stands still, as between a crash and its resumption, counts. A
             person's review does not: the clock starts anew after it. None: no limit.
@@ -55,6 +63,7 @@ class Budget:
     max_tokens: int | None = None
     deadline_s: float | None = None
     max_reference_tokens: int | None = None
+    max_history_tokens: int = MAX_HISTORY_TOKENS
 
     def __post_init__(self) -> None:
         for name in _LIMITS:

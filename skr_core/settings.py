@@ -161,13 +161,16 @@ class Settings:
     def version(self) -> str:
         """A hash of everything but model, retriever and router that decides what is answered.
 
-        Records that were made with other words, limits or reflectors are told apart by it.
+        Records that were made with other words, limits or reflectors are told apart by it. What
+        concerns conversations is left out: records are made of single questions.
         """
         reflector = self.reflector
+        budget = to_plain(self.budget)
+        del budget["max_history_tokens"]
         parts = (
             self.templates.version,
             repr(to_plain(self.demonstrations)),
-            repr(to_plain(self.budget)),
+            repr(budget),
             self.when_insufficient,
             str(getattr(reflector, "name", type(reflector).__name__)),
             "" if self.store is None else self.store.name,

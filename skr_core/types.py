@@ -42,6 +42,7 @@ def _flat(value: object) -> bool:
 
 
 Task = Literal[
+    "condense",
     "answer_directly",
     "answer_with_references",
     "answer_anyway",

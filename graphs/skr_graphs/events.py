@@ -14,6 +14,7 @@ from typing_extensions import TypedDict
 from skr_graphs.state import Plain
 
 StartedTask = Literal[
+    "condense",
     "route",
     "decompose",
     "answer_directly",
@@ -23,6 +24,14 @@ StartedTask = Literal[
     "answer_anyway",
 ]
 """What may call a model."""
+
+
+class CondenseEvent(TypedDict):
+    """The model was asked for the question without its conversation; an error left it as it is."""
+
+    type: Literal["condense"]
+    question: str
+    error: str
 
 
 class RouteEvent(TypedDict):
@@ -115,7 +124,8 @@ class AnswerEvent(TypedDict):
 
 
 Event = (
-    RouteEvent
+    CondenseEvent
+    | RouteEvent
     | StartEvent
     | QueryEvent
     | ReferencesEvent
@@ -127,6 +137,11 @@ Event = (
     | RetractEvent
     | AnswerEvent
 )
+
+
+def condense(question: str, error: str) -> CondenseEvent:
+    """Make the event of a question that is routed and searched without its conversation."""
+    return {"type": "condense", "question": question, "error": error}
 
 
 def route(decision: Plain) -> RouteEvent:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from skr_core import answering
+from skr_core.conversation.turns import exchanges
 from skr_core.errors import ModelError
 from skr_core.flow import Flow
 from skr_core.plain import from_plain, to_plain
@@ -18,6 +19,7 @@ from skr_core.replies.thoughts import strip_thoughts
 from skr_core.settings import Settings
 from skr_core.types import NO_USAGE, Reference, Usage
 from skr_graphs import events
+from skr_graphs.conversation import answered
 from skr_graphs.fitting import ask_with_fitting
 from skr_graphs.limits import call_limit
 from skr_graphs.node import StepContext
@@ -61,6 +63,7 @@ def conclude(
     sufficient: bool,
     may_call: bool,
     write: Callable[[events.Event], None] = lambda event: None,
+    history: Sequence[str] = (),
 ) -> Flow[Conclusion]:
     """Choose the answer among the drafts, as the settings say.
 
@@ -76,6 +79,7 @@ def conclude(
         sufficient: Whether the last draft is to be served.
         may_call: Whether the budget has a call left.
         write: Tells that a call begins.
+        history: What was said before the question.
 
     Raises:
         ModelError: It failed at that call, and no draft could be the answer.
@@ -106,6 +110,7 @@ def conclude(
                     settings.demonstrations,
                     templates=settings.templates,
                     metadata_keys=settings.metadata_keys,
+                    history=history,
                 ),
                 last,
                 settings,
@@ -139,14 +144,17 @@ def finish(state: SKRState, step: StepContext) -> Flow[Plain]:
         sufficient=stop_reason == "sufficient" or is_served,
         may_call=not call_limit(state, settings.budget),
         write=step.write,
+        history=exchanges(state["turns"]),
     )
     cited = chosen.cited
-    TokenStream(step.write, chosen.references, streamed=state["streamed"]).finish(cited.text)
+    tokens = TokenStream(step.write, chosen.references, streamed=state["streamed"])
+    tokens.finish(cited.text)
     citations = [to_plain(citation) for citation in cited.citations]
     step.write(events.answer(cited.text, citations, stop_reason))
     spent = chosen.usage.calls
     return {
         "answer": cited.text,
+        "messages": [answered(cited.text, tokens.streamed["id"])],
         "citations": citations,
         "references": [state["pool"][reference.id] for reference in chosen.references],
         "usage": usage_with(state, "answer_anyway", chosen.usage) if spent else state["usage"],

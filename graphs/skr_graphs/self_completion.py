@@ -1,10 +1,10 @@
 """The state machine (RaLLM §5): route, retrieve, answer, reflect, follow up, until it suffices.
 
 ```text
-START ─► route ─known─► answer_directly ──────────────────────────────────────────► END
-           └─unknown─► retrieve ×n ─► merge ─► answer ─► reflect ─► finish ─► END
-                           ▲                                │ insufficient
-                           └────────── follow_up ◄──────────┘
+START ─► condense ─► route ─known─► answer_directly ──────────────────────────────────────────► END
+                       └─unknown─► retrieve ×n ─► merge ─► answer ─► reflect ─► finish ─► END
+                                       ▲                                │ insufficient
+                                       └────────── follow_up ◄──────────┘
 ```
 
 With ``decompose`` a node of that name stands between ``route`` and the first ``retrieve``. With
@@ -24,6 +24,7 @@ from skr_core.ports import LanguageModel, Retriever
 from skr_core.settings import SettingsOptions
 from skr_graphs import searching, steps
 from skr_graphs.context import SettingsOfRuns, SKRContext
+from skr_graphs.conversation import condense
 from skr_graphs.finish import finish
 from skr_graphs.node import Edge, as_edge, as_node
 from skr_graphs.review import review
@@ -49,7 +50,8 @@ def create_self_completion_graph(
         **options: The other settings, see `skr_core.settings.Settings`.
 
     Returns:
-        The uncompiled graph: ``{"question": str}`` in, `SKROutput` out.
+        The uncompiled graph: ``{"question": str}`` or ``{"messages": [...]}`` in, `SKROutput` out.
+        With a checkpointer a thread keeps its conversation.
 
     Raises:
         InputError: A setting is not what its name says.
@@ -67,6 +69,7 @@ def create_self_completion_graph(
     graph = StateGraph(
         SKRState, context_schema=SKRContext, input_schema=SKRInput, output_schema=SKROutput
     )
+    graph.add_node("condense", as_node(condense, settings))
     graph.add_node("route", as_node(steps.route, settings))
     graph.add_node("answer_directly", as_node(steps.answer_directly, settings))
     graph.add_node("decompose", as_node(steps.decompose, settings))
@@ -85,7 +88,8 @@ def create_self_completion_graph(
         graph.add_node("review", as_node(review, settings))
         graph.add_conditional_edges("review", as_edge(after_queries), ["retrieve", "finish"])
 
-    graph.add_edge(START, "route")
+    graph.add_edge(START, "condense")
+    graph.add_edge("condense", "route")
     chosen = ["answer_directly", "decompose", search, "finish"]
     graph.add_conditional_edges("route", as_edge(first), chosen)
     graph.add_conditional_edges("decompose", as_edge(further), [search, "finish"])

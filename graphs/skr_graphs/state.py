@@ -6,9 +6,11 @@ Dataclasses of `skr_core.types` go in through `to_plain` and come out through `f
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any
+from typing import Annotated, Any, NotRequired
 
-from langgraph.channels import Topic
+from langchain_core.messages import AnyMessage, MessageLikeRepresentation
+from langgraph.channels import EphemeralValue, Topic
+from langgraph.graph.message import add_messages
 from typing_extensions import TypedDict
 
 from skr_core.plain import from_plain, to_plain
@@ -50,10 +52,25 @@ class Streamed(TypedDict):
     text: str
 
 
-class SKRInput(TypedDict):
-    """What the graph is invoked with."""
+class Asked(TypedDict):
+    """The question of a run, and the id of the message that it stands in."""
 
     question: str
+    id: str
+
+
+class SKRInput(TypedDict, total=False):
+    """What the graph is invoked with: a question, as text or as the latest message.
+
+    Attributes:
+        question: What is asked.
+        messages: A conversation whose latest message of the user asks; the answer joins it.
+        history: What was said before the question, in place of what the thread keeps.
+    """
+
+    question: str
+    messages: Annotated[list[AnyMessage], add_messages]
+    history: Annotated[list[MessageLikeRepresentation], EphemeralValue]
 
 
 class SKROutput(TypedDict):
@@ -71,6 +88,7 @@ class SKROutput(TypedDict):
         removed_markers: Markers that named no reference and were taken out.
         logprob: Mean natural-log probability of a direct answer's tokens; None where not known.
         grounded: Whether the answer rests on references, see `skr_core.types.Answer`.
+        messages: The conversation, with this question and its answer; a tool's artifact has none.
     """
 
     question: str
@@ -84,15 +102,21 @@ class SKROutput(TypedDict):
     removed_markers: int
     logprob: float | None
     grounded: bool
+    messages: NotRequired[Annotated[list[AnyMessage], add_messages]]
 
 
 class SKRState(SKROutput, total=False):
     """What the nodes share.
 
     The first node sets every key anew, so that a reused thread inherits nothing of its last
-    question. No key accumulates; `found` is empty again after the step that reads it.
+    question but its turns: `messages` alone accumulates, and `found` is empty again after the step
+    that reads it.
 
     Attributes:
+        history: Given with the question, and gone after the first step.
+        asked: The question, and its message.
+        standalone: The question as it is routed and searched: without its conversation.
+        turns: The latest turns before it, user and assistant in turn, as the model is shown them.
         queries: To be searched in this round.
         found: What the searches of this round brought.
         rankings: Ids found, by round, by query, best first.
@@ -102,6 +126,10 @@ class SKRState(SKROutput, total=False):
         started_at: Seconds since the epoch.
     """
 
+    history: Annotated[list[MessageLikeRepresentation], EphemeralValue]
+    asked: Asked
+    standalone: str
+    turns: list[str]
     queries: list[str]
     found: Annotated[list[Found], Topic(Found)]
     rankings: list[list[list[str]]]
@@ -133,6 +161,11 @@ def usage_with(state: SKRState, task: str, spent: Usage) -> dict[str, Plain]:
 def queries_asked(state: SKRState) -> list[str]:
     """Every query of the rounds so far."""
     return [query for each in state["rounds"] for query in each["queries"]]
+
+
+def without_messages(output: SKROutput) -> dict[str, Any]:
+    """The output without the conversation: plain values alone, as JSON holds them."""
+    return {key: value for key, value in output.items() if key != "messages"}
 
 
 def answer_of(output: Mapping[str, Any]) -> Answer:

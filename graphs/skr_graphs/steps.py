@@ -6,16 +6,15 @@ setting ``stop_reason``; the edges only read it.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from dataclasses import replace
 
 from skr_core import answering
+from skr_core.conversation.turns import exchanges
 from skr_core.errors import ModelError
 from skr_core.flow import Flow, call
 from skr_core.plain import from_plain, to_plain
 from skr_core.ports import DraftRouter
-from skr_core.prompts.templates import checked_question
 from skr_core.references.citations import resolve_citations, without_markers
 from skr_core.reflectors.refusal import RefusalReflector, judge_reply
 from skr_core.replies.queries import not_asked
@@ -25,6 +24,7 @@ from skr_core.replies.thoughts import strip_thoughts
 from skr_core.settings import Settings
 from skr_core.types import Decision, Generation, Reference
 from skr_graphs import events
+from skr_graphs.conversation import answered
 from skr_graphs.fitting import ask_with_fitting
 from skr_graphs.limits import call_limit, round_limit
 from skr_graphs.node import StepContext
@@ -33,40 +33,33 @@ from skr_graphs.streaming import TokenStream
 
 
 def route(state: SKRState, step: StepContext) -> Flow[Plain]:
-    """Decide whether to retrieve, and begin the state anew."""
-    question = checked_question(state.get("question", ""))
-    started_at = time.time()
+    """Decide whether to retrieve."""
     step.write(events.start("route", 0))
-    decision = yield from decide(question, step.settings)
+    decision = yield from decide(
+        state["standalone"],
+        step.settings,
+        asked=state["question"],
+        history=exchanges(state["turns"]),
+    )
     plain = to_plain(decision)
     step.write(events.route(plain))
-    begun: SKRState = {
-        "question": question,
-        "answer": "",
-        "citations": [],
-        "references": [],
-        "decision": plain,
-        "rounds": [],
-        "stop_reason": "",
-        "usage": {"route": plain["usage"]} if decision.usage.calls else {},
-        "removed_markers": 0,
-        "logprob": None,
-        "grounded": False,
-        "queries": [] if step.settings.decompose else [question],
-        "rankings": [],
-        "pool": {},
-        "reply": None,
-        "streamed": None,
-        "started_at": started_at,
-    }
+    usage = state["usage"]
+    if decision.usage.calls:
+        usage = usage_with(state, "route", decision.usage)
+    after: SKRState = {**state, "usage": usage}
     is_answered = not decision.retrieve and strip_thoughts(decision.draft)
-    spent = None if is_answered else call_limit(begun, step.settings.budget)
-    return {**begun, "stop_reason": spent or ""}
+    spent = None if is_answered else call_limit(after, step.settings.budget)
+    return {
+        "decision": plain,
+        "usage": usage,
+        "queries": [] if step.settings.decompose else [state["standalone"]],
+        "stop_reason": spent or "",
+    }
 
 
 def decompose(state: SKRState, step: StepContext) -> Flow[Plain]:
     """Ask for the parts of the question; the first round searches them beside the question."""
-    settings, question = step.settings, state["question"]
+    settings, question = step.settings, state["standalone"]
     step.write(events.start("decompose", 0))
     parts, spent = yield from answering.decompose(
         settings.model, question, templates=settings.templates
@@ -77,13 +70,26 @@ def decompose(state: SKRState, step: StepContext) -> Flow[Plain]:
     return {"queries": [question, *parts], "usage": usage, "stop_reason": stop_reason}
 
 
-def decide(question: str, settings: Settings) -> Flow[Decision]:
-    """Ask the router; one that looks at the direct answer gets the one this system gives."""
+def decide(
+    question: str, settings: Settings, *, asked: str = "", history: Sequence[str] = ()
+) -> Flow[Decision]:
+    """Ask the router; one that looks at the direct answer gets the one this system gives.
+
+    Args:
+        question: As it can be understood alone.
+        settings: Of the system.
+        asked: As it was asked after the history, where that differs.
+        history: What was said before, user and assistant in turn.
+    """
     router = settings.router
     if not (isinstance(router, DraftRouter) and router.drafts):
         return (yield from call(router.decide, router.adecide, question))
     direct = yield from answering.answer_directly(
-        settings.model, question, settings.demonstrations, templates=settings.templates
+        settings.model,
+        asked or question,
+        settings.demonstrations,
+        templates=settings.templates,
+        history=history,
     )
     # As it would be served, which is how it stands in the records that the router learnt from.
     text = strip_thoughts(direct.text)
@@ -105,6 +111,7 @@ def answer_directly(state: SKRState, step: StepContext) -> Flow[Plain]:
             settings.demonstrations,
             tokens.write if step.stream else None,
             templates=settings.templates,
+            history=exchanges(state["turns"]),
         )
         text, logprob = strip_thoughts(generation.text), generation.mean_logprob
         usage = usage_with(state, "answer_directly", generation.usage)
@@ -113,6 +120,7 @@ def answer_directly(state: SKRState, step: StepContext) -> Flow[Plain]:
     step.write(events.answer(cited.text, [], "known"))
     return {
         "answer": cited.text,
+        "messages": [answered(cited.text, tokens.streamed["id"])],
         "removed_markers": cited.removed,
         "stop_reason": "known",
         "usage": usage,
@@ -155,6 +163,7 @@ def answer(state: SKRState, step: StepContext) -> Flow[Plain]:
                 missing=_missing(before),
                 partial=without_markers(before["draft"]) if before else "",
                 metadata_keys=settings.metadata_keys,
+                history=exchanges(state["turns"]),
             )
         )
 
@@ -200,7 +209,7 @@ def reflect(state: SKRState, step: StepContext) -> Flow[Plain]:
             reflection = yield from call(
                 reflector.reflect,
                 reflector.areflect,
-                state["question"],
+                state["standalone"],
                 references_of(state),
                 last["draft"],
             )
@@ -242,7 +251,7 @@ def follow_up(state: SKRState, step: StepContext) -> Flow[Plain]:
     try:
         queries, spent = yield from answering.self_complete(
             settings.model,
-            state["question"],
+            state["standalone"],
             references_of(state),
             asked,
             missing=_missing(last),

@@ -9,7 +9,7 @@ _LOG = logging.getLogger("skr_graphs")
 _TOLD: set[str] = set()
 
 
-def warn_once(kind: Literal["search", "store"], error: str) -> None:
+def warn_once(kind: Literal["condense", "search", "store"], error: str) -> None:
     """Log a failure that did not end the question; of each kind the first alone.
 
     Args:

@@ -59,6 +59,7 @@ def ask(
 ) -> None:
     """Ask a question; watch it retrieve, reflect and retrieve again until it suffices."""
     from skr_graphs import answer_of, create_self_completion_graph
+    from skr_graphs.state import without_messages
 
     question = checked_question(question)
     language_model = make_model(model, base_url)
@@ -82,7 +83,7 @@ def ask(
             with messages.status("Thinking"):
                 output = graph.invoke({"question": question})
     if json:
-        print_json(output)
+        print_json(without_messages(output))
     else:
         render.answer(console, answer_of(output), model, answered=stream)
 

@@ -15,6 +15,7 @@ def demo(json: JsonOption = False) -> None:
     """Ingest a small corpus that ships with the package and ask it a two-hop question."""
     from langchain_skr import create_skr_graph
     from skr_graphs import answer_of
+    from skr_graphs.state import without_messages
 
     with progress("Ingesting") as advance:
         store = demo_store(advance)
@@ -22,7 +23,7 @@ def demo(json: JsonOption = False) -> None:
         graph = create_skr_graph(make_model("extractive", None), store)
         output: Any = graph.invoke({"question": QUESTION})
     if json:
-        print_json(output)
+        print_json(without_messages(output))
         return
     console.print(f"[bold]Question[/bold]: {QUESTION}\n")
     render.answer(console, answer_of(output), "extractive")

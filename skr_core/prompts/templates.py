@@ -23,6 +23,7 @@ from skr_core.prompts.words import (
     ANSWER_ANYWAY,
     ANSWER_DIRECTLY,
     ANSWER_WITH_REFERENCES,
+    CONDENSE,
     DECOMPOSE,
     INSUFFICIENT,
     MAX_QUERIES,
@@ -43,6 +44,7 @@ __all__ = [
     "ANSWER_ANYWAY",
     "ANSWER_DIRECTLY",
     "ANSWER_WITH_REFERENCES",
+    "CONDENSE",
     "DECOMPOSE",
     "DEFAULT_TEMPLATES",
     "INSUFFICIENT",
@@ -63,6 +65,7 @@ __all__ = [
     "answer_directly",
     "answer_with_references",
     "checked_question",
+    "condense",
     "decompose",
     "self_complete",
 ]
@@ -79,6 +82,7 @@ _PLACEHOLDERS: dict[str, tuple[set[str], set[str]]] = {
     "answer_anyway": ({"question", "references"}, {"demonstrations"}),
     "self_complete": ({"question", "references"}, {"queries", "limit", "missing", "partial"}),
     "decompose": ({"question"}, {"limit"}),
+    "condense": ({"question", "history"}, set()),
 }
 
 
@@ -86,13 +90,14 @@ _PLACEHOLDERS: dict[str, tuple[set[str], set[str]]] = {
 class PromptTemplates:
     """The words of one run; `skr_core.prompts.papers` has those of three papers.
 
-    A template is a `str.format` string: ``{question}`` and, but for `answer_directly` and
-    `decompose`, ``{references}`` must stand in it; a literal brace is doubled. Answers may also
-    place ``{demonstrations}``, `self_complete` ``{queries}``, and it and `decompose` ``{limit}``;
-    `self_complete` and `answer_with_references` what is ``{missing}`` and the ``{partial}`` answer,
-    and the latter what was ``{searched}``, each of which is empty or lines of its own. A template
-    for answers that asks neither for a verdict nor for a refusal leaves it to the model's own words
-    whether the references suffice. A `ChatTemplate` has a system message as well.
+    A template is a `str.format` string: ``{question}`` and, but for `answer_directly`,
+    `decompose` and `condense`, ``{references}`` must stand in it; a literal brace is doubled.
+    Answers may also place ``{demonstrations}``, `self_complete` ``{queries}``, and it and
+    `decompose` ``{limit}``; `self_complete` and `answer_with_references` what is ``{missing}`` and
+    the ``{partial}`` answer, and the latter what was ``{searched}``, each of which is empty or
+    lines of its own. A template for answers that asks neither for a verdict nor for a refusal
+    leaves it to the model's own words whether the references suffice. A `ChatTemplate` has a system
+    message as well.
 
     Attributes:
         answer_directly: Asks for an answer without references.
@@ -100,6 +105,7 @@ class PromptTemplates:
         answer_anyway: Asks for the best there is when every draft was a refusal.
         self_complete: Asks what to search next.
         decompose: Asks for the parts of the question, before the first search.
+        condense: Asks for a question that stands without the ``{history}`` of its conversation.
 
     Raises:
         InputError: A placeholder is missing, or there is one that nothing can fill.
@@ -115,6 +121,7 @@ class PromptTemplates:
     answer_anyway: Template = ANSWER_ANYWAY
     self_complete: Template = SELF_COMPLETE
     decompose: Template = DECOMPOSE
+    condense: Template = CONDENSE
 
     def __post_init__(self) -> None:
         for each in fields(self):
@@ -143,10 +150,13 @@ class PromptTemplates:
 
     @property
     def version(self) -> str:
-        """Changes with any of the words, so that what was made with others is told apart."""
-        return version_of(
-            MISSING, SEARCHED, PARTIAL, *(str(getattr(self, each.name)) for each in fields(self))
-        )
+        """Changes with any words that may decide an answer, to tell apart what others made.
+
+        `condense` is not among them: what is recorded and compared has no conversation.
+        """
+        names = [each.name for each in fields(self) if each.name != "condense"]
+        words = (str(getattr(self, name)) for name in names)
+        return version_of(MISSING, SEARCHED, PARTIAL, *words)
 
 
 def _check_template(name: str, template: Template) -> None:
@@ -314,6 +324,29 @@ def decompose(
     """
     text, system = rendered(templates.decompose, question=question, limit=limit)
     return Prompt("decompose", text, question, system=system)
+
+
+def condense(
+    question: str, turns: Sequence[str], *, templates: PromptTemplates = DEFAULT_TEMPLATES
+) -> Prompt:
+    """Ask for the question as it would be asked without its conversation.
+
+    Args:
+        question: What the user says next.
+        turns: Before it, user and assistant in turn; each is shown on one line.
+        templates: The words to ask in.
+
+    Example:
+        >>> asked = condense("Its river?", ["Capital of France?", "Paris."])
+        >>> "User: Capital of France?\\nAssistant: Paris.\\n" in asked.text
+        True
+    """
+    speakers = ("User", "Assistant")
+    shown = "\n".join(
+        f"{speakers[place % 2]}: {one_line(turn)}" for place, turn in enumerate(turns)
+    )
+    text, system = rendered(templates.condense, question=one_line(question), history=shown)
+    return Prompt("condense", text, question, system=system)
 
 
 def _bulleted(queries: Sequence[str]) -> str:

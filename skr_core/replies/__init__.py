@@ -11,6 +11,7 @@ anything may come, nothing raises, and a reading takes time in proportion to the
 `conclusion`    what follows "the answer is"
 `lists`         the items of a bulleted or numbered list
 `need`          whether the model asks for help (SKR, Table 2)
+`condensed`     a question rewritten without its conversation
 `queries`       what to search next (RaLLM §5.2)
 `refusal`       whether the model refuses, or says that it does not know (RaLLM §5.1)
 `wording`       how models refuse

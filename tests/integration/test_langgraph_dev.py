@@ -107,7 +107,8 @@ async def test_a_streamed_run_awaited(server: str) -> None:
 def test_a_context_in_json_and_its_schema(server: str) -> None:
     with sdk.get_sync_client(url=server) as client:
         schemas = schemas_of(client, "skr")
-        assert schemas["input_schema"]["required"] == ["question"]
+        given = schemas["input_schema"]["properties"]
+        assert set(given) == {"question", "messages", "history"}
         assert schemas["output_schema"]["properties"]["grounded"]["type"] == "boolean"
         fields = schemas["context_schema"]["properties"]
         assert {"budget", "when_insufficient"} <= set(fields)
@@ -124,6 +125,19 @@ def test_a_graph_of_ones_own(server: str) -> None:
         state = client.runs.wait(None, "own", input={"question": "Where was the designer born?"})
         assert state["answer"] == "She was born in Port Elm [2]."
         assert state["reflection"]["sufficient"]
+
+
+def test_a_thread_is_a_chat(server: str) -> None:
+    """As clients of chats have it: messages in, and all of the conversation back."""
+    with sdk.get_sync_client(url=server) as client:
+        thread = client.threads.create()["thread_id"]
+        asked = {"messages": [{"role": "user", "content": QUESTION}]}
+        first = client.runs.wait(thread, "skr", input=asked)
+        again = {"messages": [{"type": "human", "content": "And who built it?"}]}
+        second = client.runs.wait(thread, "skr", input=again)
+        assert [each["type"] for each in second["messages"]] == ["human", "ai"] * 2
+        assert second["messages"][1]["content"] == first["answer"]
+        assert second["messages"][3]["content"] == second["answer"]
 
 
 def test_a_thread_keeps_its_rounds(server: str) -> None:

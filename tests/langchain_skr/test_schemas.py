@@ -25,7 +25,9 @@ MODEL, RETRIEVER = ScriptedModel(), MappingRetriever({})
 
 def test_the_graph() -> None:
     graph: Any = create_skr_graph(MODEL, RETRIEVER)
-    assert graph.get_input_jsonschema()["required"] == ["question"]
+    given = graph.get_input_jsonschema()["properties"]
+    assert set(given) == {"question", "messages", "history"}
+    assert given["question"]["type"] == "string"
     output = graph.get_output_jsonschema()["properties"]
     assert output["answer"]["type"] == "string"
     assert output["citations"]["type"] == "array"
@@ -37,9 +39,10 @@ def test_the_graph() -> None:
 def test_the_chain() -> None:
     chain = create_skr_chain(MODEL, RETRIEVER)
     schema = chain.get_input_jsonschema()
-    text, mapping = schema["anyOf"]
+    text, mapping, messages = schema["anyOf"]
+    assert messages["type"] == "array"
     assert text["type"] == "string"
-    assert schema["$defs"]["SKRInput"]["required"] == ["question"]
+    assert set(schema["$defs"]["SKRInput"]["properties"]) == {"question", "messages", "history"}
     assert mapping["$ref"].endswith("SKRInput")
     assert chain.input_schema.model_validate({"question": "Who?"})
     assert chain.get_output_jsonschema()["type"] == "string"

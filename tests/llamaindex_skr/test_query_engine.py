@@ -283,6 +283,7 @@ async def test_prompts_are_read_and_replaced() -> None:
         "answer_anyway",
         "self_complete",
         "decompose",
+        "condense",
     ]
     assert "{question}" in before["answer_directly"].get_template()
     engine.update_prompts({"answer_directly": PromptTemplate("In one word: {query_str}")})

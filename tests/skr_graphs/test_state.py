@@ -27,7 +27,7 @@ from tests.skr_graphs.doubles import (
 )
 
 THREAD = {"configurable": {"thread_id": "one"}}
-LATER = "Something else?"
+LATER = "What is the capital of Spain?"
 
 
 def loop(model: ScriptedModel | None = None) -> Any:

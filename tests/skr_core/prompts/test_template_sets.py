@@ -24,6 +24,7 @@ def test_the_defaults_are_the_constants() -> None:
         "answer_anyway": prompts.ANSWER_ANYWAY,
         "self_complete": prompts.SELF_COMPLETE,
         "decompose": prompts.DECOMPOSE,
+        "condense": prompts.CONDENSE,
     }
 
 

@@ -1,0 +1,165 @@
+"""The first step: what is asked, what was said before it, and the question without all that.
+
+A thread keeps its turns under ``messages``, as LangGraph's chats do: a question is written there
+when it is asked, an answer when it stands. A run is given its question as text or as the latest
+message of the user; ``history`` takes the place of what the thread keeps, for one question.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+from uuid import uuid4
+
+from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage
+from langchain_core.messages.utils import convert_to_messages
+
+from skr_core.conversation import condensing
+from skr_core.conversation.leaning import leans_on_history
+from skr_core.conversation.turns import Said, latest_turns
+from skr_core.errors import InputError
+from skr_core.flow import Flow
+from skr_core.plain import to_plain
+from skr_core.prompts.templates import checked_question
+from skr_core.types import Decision, Usage
+from skr_graphs import events
+from skr_graphs.node import StepContext
+from skr_graphs.state import Asked, Plain, SKRState
+from skr_graphs.warnings import warn_once
+
+NOTHING_ASKED = (
+    "the question is empty: give it as question, or as the user's latest of messages; "
+    "history may stand beside either"
+)
+
+
+@dataclass(frozen=True)
+class Opening:
+    """What a run begins with.
+
+    Attributes:
+        asked: The question, and the message that it stands in.
+        before: What was said before it.
+        is_told: Whether the conversation holds that message already.
+    """
+
+    asked: Asked
+    before: Sequence[BaseMessage]
+    is_told: bool
+
+
+def condense(state: SKRState, step: StepContext) -> Flow[Plain]:
+    """Begin the state anew, and ask for the question without its conversation where it leans on it.
+
+    Raises:
+        InputError: Nothing is asked, or the history is none.
+    """
+    started_at = time.time()
+    opening = open_conversation(state)
+    question, settings = opening.asked["question"], step.settings
+    turns = latest_turns(_said(opening.before), settings.budget.max_history_tokens)
+    condensed = condensing.Condensed(question)
+    # The call is not worth the one that answers.
+    has_calls = not settings.budget.spent(Usage(calls=1), seconds=0.0)
+    if turns and has_calls and leans_on_history(question):
+        step.write(events.start("condense", 0))
+        condensed = yield from condensing.condense(
+            settings.model, question, turns, templates=settings.templates
+        )
+        step.write(events.condense(condensed.question, condensed.error))
+        if condensed.error:
+            warn_once("condense", condensed.error)
+    spent = condensed.usage
+    begun: SKRState = {
+        "question": question,
+        "answer": "",
+        "citations": [],
+        "references": [],
+        "decision": to_plain(Decision(True)),
+        "rounds": [],
+        "stop_reason": "",
+        "usage": {"condense": to_plain(spent)} if spent.calls else {},
+        "removed_markers": 0,
+        "logprob": None,
+        "grounded": False,
+        "messages": [] if opening.is_told else [_told(opening.asked)],
+        "asked": opening.asked,
+        "standalone": checked_question(condensed.question),
+        "turns": list(turns),
+        "queries": [],
+        "rankings": [],
+        "pool": {},
+        "reply": None,
+        "streamed": None,
+        "started_at": started_at,
+    }
+    return dict(begun)
+
+
+def open_conversation(state: SKRState) -> Opening:
+    """Read what a run was given, beside what its thread keeps.
+
+    The thread keeps the question of its last run too, so a text is new where it differs, and so is
+    a message of the user's that no run was asked by.
+
+    Raises:
+        InputError: Nothing is asked, or the history is none.
+    """
+    messages = state.get("messages") or []
+    latest = state.get("asked") or Asked(question="", id="")
+    given: Any = state.get("question") or ""
+    text = _text(given) if isinstance(given, BaseMessage) else given
+    places = [n for n, each in enumerate(messages) if isinstance(each, HumanMessage)]
+    place = places[-1] if places else -1
+    by_message = place >= 0 and text == latest["question"] and messages[place].id != latest["id"]
+    if by_message:
+        text = _text(messages[place])
+    # The same once more after a failure, or what a graph around this one made of its message.
+    is_again = text == latest["question"] or not latest["id"]
+    is_told = by_message or (is_again and 0 <= place == len(messages) - 1)
+    try:
+        question = checked_question(text)
+    except InputError as error:
+        raise InputError(NOTHING_ASKED) from error
+    identity = messages[place].id if is_told else None
+    history = state.get("history")
+    said = messages[:place] if is_told else messages
+    return Opening(
+        Asked(question=question, id=identity or f"skr-{uuid4()}"),
+        said if history is None else _messages(history),
+        is_told,
+    )
+
+
+def answered(text: str, identity: str) -> AnyMessage:
+    """The answer as the message that the conversation keeps, and that was streamed."""
+    return AIMessage(text, id=identity)
+
+
+def _told(asked: Asked) -> Any:
+    # Not yet as a message: LangGraph would stream it among those of the answer.
+    return {"role": "user", "content": asked["question"], "id": asked["id"]}
+
+
+def _messages(history: Any) -> list[BaseMessage]:
+    if isinstance(history, str) or not isinstance(history, Sequence):
+        raise InputError(f"history is {type(history).__name__}: give a list of messages")
+    try:
+        return convert_to_messages(history)
+    except Exception as error:  # whatever LangChain says of what is no message
+        raise InputError(f"history holds what is no message: {error}") from error
+
+
+def _said(messages: Sequence[BaseMessage]) -> Iterator[Said]:
+    """What user and assistant said to each other; calls of tools and their results are neither."""
+    for message in messages:
+        if isinstance(message, HumanMessage):
+            yield "user", _text(message)
+        elif isinstance(message, AIMessage) and not message.tool_calls:
+            yield "assistant", _text(message)
+
+
+def _text(message: BaseMessage) -> str:
+    return str(message.text)
