@@ -5,23 +5,32 @@ Needs the extra ``langchain``.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import Annotated, Any, NotRequired
 
-from langchain_core.messages import AnyMessage, HumanMessage, SystemMessage
+from langchain_core.messages import HumanMessage, SystemMessage
+from langchain_core.runnables import Runnable
 from langchain_core.tools import BaseTool
+from langchain_core.vectorstores import VectorStore
 from langgraph.runtime import Runtime
 
-from langchain_skr.adapters import RetrieverLike, as_retriever
-from skr_core.errors import extra
+from langchain_skr.adapters import ModelLike, RetrieverLike, as_language_model, as_retriever
+from langchain_skr.agent_sources import final_answer, resolved, with_new
+from langchain_skr.models import model_name
+from skr_core.budget import Budget
+from skr_core.errors import InputError, extra
 from skr_core.flow import Flow, arun, call, run
 from skr_core.plain import from_plain, to_plain
-from skr_core.prompts.parts import number_references
+from skr_core.ports import Retriever, Router
 from skr_core.prompts.templates import WITH_REFERENCES
-from skr_core.settings import RouterLike, as_router
-from skr_core.types import Reference
+from skr_core.references.fencing import fence_references, shown_text
+from skr_core.references.packing import fast_tokens, pack_references
+from skr_core.settings import RouterLike, Settings, as_router
+from skr_core.types import Decision, Reference
+from skr_graphs.fitting import is_too_long, tokens_for
 from skr_graphs.nostream import unstreamed
 from skr_graphs.state import Plain
+from skr_graphs.steps import decide
 
 with extra("langchain"):
     from langchain.agents.middleware import AgentMiddleware, AgentState
@@ -33,29 +42,40 @@ class SKRAgentState(AgentState[Any]):
 
     Attributes:
         skr_decision: A `Decision`, plain; None where there was no question.
-        skr_references: Those found for the latest question, plain.
+        skr_references: Those handed over for the latest question, plain, best first.
+        skr_sources: All of the conversation's, plain: [n] in any of its answers names the n-th.
+        skr_citations: The latest answer's `Citation`s, plain.
+        skr_removed_markers: How many of its markers named no source and were taken out.
     """
 
     skr_decision: NotRequired[Annotated[Plain | None, OmitFromInput]]
     skr_references: NotRequired[Annotated[list[Plain], OmitFromInput]]
+    skr_sources: NotRequired[Annotated[list[Plain], OmitFromInput]]
+    skr_citations: NotRequired[Annotated[list[Plain], OmitFromInput]]
+    skr_removed_markers: NotRequired[Annotated[int, OmitFromInput]]
 
 
 class SKRMiddleware(AgentMiddleware[SKRAgentState, Any, Any]):
     """Routes the user's latest message once a run, and lets the model retrieve or not.
 
     When the model knows, the named tools are withheld from it. When it does not, and a retriever
-    is given, what that finds joins the system message. For self-completion give an `SKRRetriever`
-    with a model.
+    is given, what that finds joins the system message, as much of it as the budget and the model's
+    context allow. A source keeps its number through the conversation. In the final answer markers
+    are resolved; those that name no source are taken out, unless a tool of the run gave numbers of
+    its own. For self-completion give an `SKRRetriever` with a model.
 
     Args:
-        router: Decides whether to retrieve; always, by default. The folder of a saved router that
-            asks no model is loaded.
+        router: Decides whether to retrieve; always, by default. A saved router's folder is loaded.
         retriever: As for `create_skr_graph`; asked once a run, before the model. Its failure ends
             the run with `RetrieverError`.
         tools: Names of retrieval tools, withheld when the model knows.
+        model: As for `create_skr_graph`; asked by a saved router that asks a model, and by one that
+            looks at the direct answer. Not needed by others.
+        budget: ``max_references`` and ``max_reference_tokens`` limit what the model is handed.
 
     Raises:
-        InputError: The retriever is not usable.
+        InputError: The router, the retriever or the model is not usable; or, when the model is
+            first called, the agent has no tool of a given name.
 
     Example:
         >>> from langchain.agents import create_agent
@@ -64,11 +84,11 @@ class SKRMiddleware(AgentMiddleware[SKRAgentState, Any, Any]):
         >>> from langchain_core.runnables import RunnableLambda
         >>> search = RunnableLambda(lambda query: [Document("Paris is the capital of France.")])
         >>> agent = create_agent(
-        ...     FakeListChatModel(responses=["Paris [1]."]),
+        ...     FakeListChatModel(responses=["Paris [1][2]."]),
         ...     middleware=[SKRMiddleware(retriever=search)],
         ... )
         >>> result = agent.invoke({"messages": [("user", "What is the capital of France?")]})
-        >>> result["messages"][-1].text, result["skr_references"][0]["text"]
+        >>> result["messages"][-1].text, result["skr_sources"][0]["text"]
         ('Paris [1].', 'Paris is the capital of France.')
     """
 
@@ -80,21 +100,32 @@ class SKRMiddleware(AgentMiddleware[SKRAgentState, Any, Any]):
         *,
         retriever: RetrieverLike | None = None,
         tools: Iterable[str] = (),
+        model: ModelLike | None = None,
+        budget: Budget | None = None,
     ) -> None:
         super().__init__()
+        first: object = router
+        if isinstance(first, Runnable | VectorStore | Retriever) and not isinstance(first, Router):
+            raise InputError(
+                "the first argument of SKRMiddleware is the router: write "
+                "SKRMiddleware(retriever=...)"
+            )
         self.retriever = None if retriever is None else as_retriever(retriever)
-        self.router = as_router(router, retriever=self.retriever)
+        self.model = None if model is None else as_language_model(model)
+        self.router = as_router(router, self.model, self.retriever)
+        self.budget = budget or Budget()
         self.withheld = frozenset([tools] if isinstance(tools, str) else tools)
+        self._unseen = self.withheld
 
     def before_agent(self, state: SKRAgentState, runtime: Runtime[Any]) -> dict[str, Any]:
         """Decide, and retrieve."""
         with unstreamed():
-            return run(self._prepare(state["messages"]))
+            return run(self._prepare(state))
 
     async def abefore_agent(self, state: SKRAgentState, runtime: Runtime[Any]) -> dict[str, Any]:
         """The same, awaited."""
         with unstreamed():
-            return await arun(self._prepare(state["messages"]))
+            return await arun(self._prepare(state))
 
     def wrap_model_call(
         self,
@@ -102,7 +133,7 @@ class SKRMiddleware(AgentMiddleware[SKRAgentState, Any, Any]):
         handler: Callable[[ModelRequest[Any]], ModelResponse[Any]],
     ) -> ModelResponse[Any]:
         """Call the model with references, or without retrieval tools."""
-        return handler(self._adapted(request))
+        return run(self._answer(request, handler))
 
     async def awrap_model_call(
         self,
@@ -110,34 +141,102 @@ class SKRMiddleware(AgentMiddleware[SKRAgentState, Any, Any]):
         handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]],
     ) -> ModelResponse[Any]:
         """The same, awaited."""
-        return await handler(self._adapted(request))
+        return await arun(self._answer(request, handler))
 
-    def _prepare(self, messages: Sequence[AnyMessage]) -> Flow[Plain]:
-        asked = [each.text for each in messages if isinstance(each, HumanMessage)]
-        question = asked[-1].strip() if asked else ""
+    def after_agent(self, state: SKRAgentState, runtime: Runtime[Any]) -> dict[str, Any] | None:
+        """Resolve the answer's citations."""
+        answer = final_answer(state["messages"])
+        if self.retriever is None or answer is None or state.get("skr_decision") is None:
+            return None
+        message, cited = resolved(answer, _references(state, "skr_sources"))
+        told = {
+            "skr_citations": to_plain(list(cited.citations)),
+            "skr_removed_markers": cited.removed,
+        }
+        return {**told, "messages": [message]} if message.content != answer.content else told
+
+    async def aafter_agent(
+        self, state: SKRAgentState, runtime: Runtime[Any]
+    ) -> dict[str, Any] | None:
+        """The same; it has nothing to wait for."""
+        return self.after_agent(state, runtime)
+
+    def _prepare(self, state: SKRAgentState) -> Flow[Plain]:
+        asked = [each.text for each in state["messages"] if isinstance(each, HumanMessage)]
+        question = str(asked[-1]).strip() if asked else ""
+        anew: Plain = {"skr_references": [], "skr_citations": [], "skr_removed_markers": 0}
         if not question:  # nothing to route by, such as an image alone
-            return {"skr_decision": None, "skr_references": []}
-        decision = yield from call(self.router.decide, self.router.adecide, question)
-        references: Sequence[Reference] = ()
-        if decision.retrieve and self.retriever is not None:
-            source = self.retriever
-            references = yield from call(source.retrieve, source.aretrieve, question)
-        return {"skr_decision": to_plain(decision), "skr_references": to_plain(list(references))}
+            return {**anew, "skr_decision": None}
+        decision = yield from self._decide(question)
+        anew["skr_decision"] = to_plain(decision)
+        if not decision.retrieve or self.retriever is None:
+            return anew
+        source = self.retriever
+        found = yield from call(source.retrieve, source.aretrieve, question)
+        references = with_new((), found)[: self.budget.max_references]
+        sources = with_new(_references(state, "skr_sources"), references)
+        return {**anew, "skr_references": to_plain(references), "skr_sources": to_plain(sources)}
 
-    def _adapted(self, request: ModelRequest[Any]) -> ModelRequest[Any]:
+    def _decide(self, question: str) -> Flow[Decision]:
+        if self.model is None:
+            return (yield from call(self.router.decide, self.router.adecide, question))
+        return (yield from decide(question, Settings(self.model, router=self.router)))
+
+    def _answer(
+        self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], Any]
+    ) -> Flow[Any]:
+        self._check_tools(request)
         state: Any = request.state
         decision = state.get("skr_decision")
         if decision is not None and not decision["retrieve"]:
-            kept = [tool for tool in request.tools if _name(tool) not in self.withheld]
-            forced = _name(request.tool_choice) in self.withheld
-            return request.override(
-                tools=kept, tool_choice=None if forced or not kept else request.tool_choice
-            )
-        references = [from_plain(Reference, each) for each in state.get("skr_references", ())]
+            return (yield from call(handler, handler, self._without_tools(request)))
+        references = _references(state, "skr_references")
         if not references:
-            return request
-        text = WITH_REFERENCES.format(references=number_references(references))
-        return request.override(system_message=_joined(request.system_message, text))
+            return (yield from call(handler, handler, request))
+        numbers = {each.id: n for n, each in enumerate(_references(state, "skr_sources"), start=1)}
+        packed = pack_references(references, tokens_for(self.budget, model_name(request.model)))
+        try:
+            asked = _with_references(request, packed.references, numbers)
+            return (yield from call(handler, handler, asked))
+        except Exception as failure:
+            if not packed.references or not is_too_long(failure):
+                raise
+        handed = sum(fast_tokens(shown_text(each)) for each in packed.references)
+        packed = pack_references(references, max(1, handed // 2))
+        asked = _with_references(request, packed.references, numbers)
+        return (yield from call(handler, handler, asked))
+
+    def _check_tools(self, request: ModelRequest[Any]) -> None:
+        """A name that is no tool's withholds nothing, in silence.
+
+        Once each has been seen no more is asked: other middleware may select tools too.
+        """
+        if not self._unseen:
+            return
+        names = {_name(tool) for tool in request.tools}
+        self._unseen -= names
+        if self._unseen:
+            unknown, known = ", ".join(sorted(self._unseen)), ", ".join(sorted(names)) or "none"
+            raise InputError(f"the agent has no tool {unknown} to withhold: its tools are {known}")
+
+    def _without_tools(self, request: ModelRequest[Any]) -> ModelRequest[Any]:
+        kept = [tool for tool in request.tools if _name(tool) not in self.withheld]
+        forced = _name(request.tool_choice) in self.withheld
+        return request.override(
+            tools=kept, tool_choice=None if forced or not kept else request.tool_choice
+        )
+
+
+def _references(state: Any, key: str) -> list[Reference]:
+    return [from_plain(Reference, each) for each in state.get(key, ())]
+
+
+def _with_references(
+    request: ModelRequest[Any], references: Sequence[Reference], numbers: Mapping[str, int]
+) -> ModelRequest[Any]:
+    shown = fence_references(references, numbers=[numbers[each.id] for each in references])
+    text = WITH_REFERENCES.format(references=shown)
+    return request.override(system_message=_joined(request.system_message, text))
 
 
 def _joined(message: SystemMessage | None, text: str) -> SystemMessage:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 
+from skr_core.budget import Budget
 from skr_core.errors import ModelError
 from skr_core.flow import Flow
 from skr_core.models.windows import reference_tokens_for
@@ -25,11 +26,20 @@ _TOO_LONG = re.compile(
 
 def reference_limit(settings: Settings) -> int:
     """How many tokens of references the model is handed at a time."""
-    limit = settings.budget.max_reference_tokens
-    return limit or reference_tokens_for(settings.model.name) or UNKNOWN_MODEL
+    return tokens_for(settings.budget, settings.model.name)
 
 
-def is_too_long(failure: ModelError) -> bool:
+def tokens_for(budget: Budget, model: str) -> int:
+    """How many tokens of references a model of this name is handed within a budget.
+
+    Example:
+        >>> tokens_for(Budget(max_reference_tokens=500), "openai:gpt-4.1-mini")
+        500
+    """
+    return budget.max_reference_tokens or reference_tokens_for(model) or UNKNOWN_MODEL
+
+
+def is_too_long(failure: Exception) -> bool:
     """Whether a model refused a prompt for its length, as far as its message tells.
 
     Example:

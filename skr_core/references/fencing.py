@@ -19,6 +19,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import count
 
 from skr_core.types import Reference
 
@@ -35,12 +36,18 @@ LONGEST_LABEL = 300
 _BRACKETED_NUMBER = re.compile(r"[\[【［]\s*([^\[\]【】［］\d]{0,16}\d[^\[\]【】［］]*)[\]】］]")
 
 
-def fence_references(references: Sequence[Reference], *, metadata_keys: Sequence[str] = ()) -> str:
-    """Render references, numbered from 1, each text as it is and inside of its fence.
+def fence_references(
+    references: Sequence[Reference],
+    *,
+    metadata_keys: Sequence[str] = (),
+    numbers: Sequence[int] | None = None,
+) -> str:
+    """Render references, numbered, each text as it is and inside of its fence.
 
     Args:
-        references: In the order of their numbers.
+        references: In the order in which they are shown.
         metadata_keys: What of the metadata stands in the head, in this order, where there is any.
+        numbers: One for each; by default from 1.
 
     Returns:
         Empty where there is no reference.
@@ -56,7 +63,7 @@ def fence_references(references: Sequence[Reference], *, metadata_keys: Sequence
     fence = fence_for(references, metadata_keys=metadata_keys)
     return "\n".join(
         fenced(number, reference, fence, metadata_keys=metadata_keys)
-        for number, reference in enumerate(references, start=1)
+        for number, reference in zip(numbers or count(1), references, strict=False)
     )
 
 
