@@ -17,6 +17,7 @@ class AnswerWithSources(TypedDict):
 
     Attributes:
         question: As asked, where the input was a string or said so.
+        input: As asked, where the input said so.
         context: What the answer was given; its [n] markers count these from 1. Empty where the
             model answered from what it knows.
         answer: The text.
@@ -26,6 +27,7 @@ class AnswerWithSources(TypedDict):
     """
 
     question: NotRequired[str]
+    input: NotRequired[str]
     context: list[Document]
     answer: str
     citations: list[dict[str, Any]]

@@ -68,6 +68,8 @@ shouting: str = (chain | str.upper).invoke({"question": "Capital?"})
 cheap = chain.with_config(configurable={"router": NeverRetrieve()})
 with_sources = create_skr_chain(model, store, return_sources=True)
 sourced: str = with_sources.invoke("Capital?")["context"][0].page_content
+asked: str = with_sources.invoke({"input": "Capital?"}).get("input", "")
+create_skr_chain(model, {"library": store, "letters": RunnableLambda(search), "own": mapping})
 create_skr_chain("openai:gpt-4.1-mini", store.as_retriever())
 create_skr_chain(FakeListLLM(responses=["Paris."]), mapping)
 create_skr_chain(scripted, RunnableLambda(search))

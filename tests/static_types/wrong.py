@@ -51,6 +51,9 @@ create_skr_chain(store, model)  # error
 create_skr_chain(model, llm)  # error
 create_skr_chain(store.as_retriever(), store)  # error
 create_skr_chain(model, RunnableLambda(texts))  # error
+create_skr_chain(model, {"library": model})  # error
+create_skr_chain(model, [store])  # error
+create_skr_chain(model, store, compressor=store)  # error
 create_skr_chain(model)  # error
 create_skr_chain(model, store, budgett=3)  # error
 create_skr_chain(model, store, budget=3)  # error
