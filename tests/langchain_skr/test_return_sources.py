@@ -146,3 +146,14 @@ def test_its_schema_names_what_it_gives() -> None:
     schema = chain.get_output_jsonschema()
     shape = schema["$defs"]["AnswerWithSources"]
     assert shape["required"] == ["context", "answer", "citations", "stop_reason", "grounded"]
+
+
+async def test_a_source_that_is_found_elsewhere_later_says_so(say: Say) -> None:
+    found = {
+        QUESTION: [Document("Wash by hand.", metadata={"page": 1})],
+        FURTHER: [Document("Wash by hand.", metadata={"page": 2}), Document("Dry it.")],
+    }
+    search = RunnableLambda(lambda query: found.get(query, []))
+    chain = create_skr_chain(stating_model(), search, return_sources=True)
+    first, _ = (await say(chain, QUESTION))["context"]
+    assert first.metadata == {"page": 1, "also_in": [{"id": None, "page": 2}]}
