@@ -22,12 +22,13 @@ from skr_core.errors import InputError
 from skr_core.prompts.chat import Template, as_format, template_of
 from skr_core.prompts.templates import DEFAULT_TEMPLATES, PromptTemplates
 
-_OURS = ("demonstrations", "limit", "missing", "partial", "queries", "searched")
+_OURS = ("demonstrations", "history", "limit", "missing", "partial", "queries", "searched")
 _PLACEHOLDERS = {name: f"{{{name}}}" for name in _OURS} | {
     "question": "{question}",
     "input": "{question}",
     "references": "{references}",
     "context": "{references}",
+    "chat_history": "{history}",
 }
 _ROLES = {"human": "user", "ai": "assistant"}
 
@@ -38,9 +39,10 @@ def as_templates(
 ) -> PromptTemplates:
     """Replace some of the words of a system by LangChain's templates.
 
-    LangChain's usual names of the parts, ``{input}`` and ``{context}``, are understood beside
-    ``{question}`` and ``{references}``. A system message stays one. Earlier turns of a conversation
-    are sent anyway, so a placeholder for messages is left empty.
+    LangChain's usual names of the parts, ``{input}``, ``{context}`` and ``{chat_history}``, are
+    understood beside ``{question}``, ``{references}`` and ``{history}``. System messages stay so.
+    Answers are asked for behind the earlier turns of the conversation anyway, so a placeholder for
+    messages is left empty.
 
     Args:
         prompts: By the names of `PromptTemplates`.
@@ -68,7 +70,7 @@ def _template(name: str, prompt: BasePromptTemplate[Any]) -> Template:
             "give them with prompt.partial(...)"
         )
     # Filled with placeholders, so that partial values and every template format are LangChain's.
-    messages = prompt.format_prompt(**_PLACEHOLDERS, **turns).to_messages()
+    messages = prompt.format_prompt(**{**_PLACEHOLDERS, **turns}).to_messages()
     return template_of([(_role(each), as_format(str(each.text))) for each in messages])
 
 

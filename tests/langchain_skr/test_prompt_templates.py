@@ -65,8 +65,14 @@ def test_what_stays_and_what_is_replaced() -> None:
     brief = PromptTemplate.from_template("Briefly, {question}", template_format="f-string")
     mustache = PromptTemplate.from_template("{{input}}: {{context}}", template_format="mustache")
     made = as_templates(
-        {"answer_directly": brief, "answer_anyway": mustache, "decompose": "Parts of {question}?"}
+        {
+            "answer_directly": brief,
+            "answer_anyway": mustache,
+            "decompose": "Parts of {question}?",
+            "condense": PromptTemplate.from_template("{chat_history}: {input}"),
+        }
     )
+    assert made.condense == "{history}: {question}"
     assert made.answer_directly == "Briefly, {question}"
     assert made.answer_anyway == "{question}: {references}"
     assert made.decompose == "Parts of {question}?"
