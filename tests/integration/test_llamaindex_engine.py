@@ -56,6 +56,18 @@ async def test_a_question_through_the_wire(llm: OpenAILike, server: OpenAIServer
     assert not any(request.get("stream") for request in server.requests)
 
 
+async def test_the_models_own_system_prompt_goes_first(
+    llm: OpenAILike, server: OpenAIServer
+) -> None:
+    llm.system_prompt = "You are a film critic."
+    engine = SKRQueryEngine.from_defaults(Search(), llm=llm)
+    assert str(await engine.aquery(QUESTION)) == ANSWER
+    for request in server.requests:
+        system, asked = request["messages"]
+        assert (system["role"], system["content"]) == ("system", "You are a film critic.")
+        assert asked["role"] == "user"
+
+
 async def test_a_stream_through_the_wire(llm: OpenAILike, server: OpenAIServer) -> None:
     engine = SKRQueryEngine.from_defaults(Search(), llm=llm, streaming=True)
     response: Any = await asyncio.to_thread(engine.query, QUESTION)

@@ -6,6 +6,7 @@ import asyncio
 import math
 import threading
 from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -34,11 +35,11 @@ Load = Callable[..., LanguageModel]
 
 @pytest.fixture(params=["sync", "async"])
 def ask(request: pytest.FixtureRequest) -> Ask:
-    async def ask(model: LanguageModel, **kwargs: Any) -> Generation:
+    async def ask(model: LanguageModel, prompt: Prompt = PROMPT, **kwargs: Any) -> Generation:
         if request.param == "sync":
             # In a thread, as a blocking caller has no event loop to hold up.
-            return await asyncio.to_thread(model.generate, PROMPT, **kwargs)
-        return await model.agenerate(PROMPT, **kwargs)
+            return await asyncio.to_thread(model.generate, prompt, **kwargs)
+        return await model.agenerate(prompt, **kwargs)
 
     return ask
 
@@ -76,6 +77,19 @@ async def test_a_reply_with_its_usage(ask: Ask, load: Load) -> None:
     assert request["messages"] == [{"role": "user", "content": QUESTION}]
     assert "temperature" not in request
     assert "stream_options" not in request
+
+
+async def test_the_system_is_told_before_the_earlier_turns(ask: Ask, load: Load) -> None:
+    prompt = replace(PROMPT, system="Be brief.", history=("Hello.", "Hello!"))
+    with OpenAIServer(lambda messages: REPLY) as server:
+        await ask(load(server), prompt)
+    (request,) = server.requests
+    assert [(each["role"], each["content"]) for each in request["messages"]] == [
+        ("system", "Be brief."),
+        ("user", "Hello."),
+        ("assistant", "Hello!"),
+        ("user", QUESTION),
+    ]
 
 
 async def test_a_temperature_is_sent_where_it_is_asked_for(ask: Ask, load: Load) -> None:
