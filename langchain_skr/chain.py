@@ -16,13 +16,15 @@ from langchain_core.tools import BaseTool
 from pydantic import BaseModel
 from typing_extensions import Unpack
 
+from langchain_skr import advice
 from langchain_skr.adapters import ModelLike, RetrieverLike
 from langchain_skr.documents import to_document
-from langchain_skr.graph import ChainOptions, create_skr_graph
+from langchain_skr.graph import CHAIN_OPTIONS, ChainOptions, create_skr_graph
 from langchain_skr.inputs import Asked, as_mapping, graph_input
 from langchain_skr.sources import AnswerWithSources, SourcesChunk
 from langchain_skr.tool import DESCRIPTION, NAME, tool_of
 from skr_core.errors import InputError
+from skr_core.options import refuse_unknown
 from skr_core.plain import from_plain
 from skr_core.types import Reference
 from skr_graphs import CompiledGraph, SKRContext, SKRInput
@@ -309,6 +311,7 @@ def create_skr_chain(
 
     Raises:
         InputError: The model or the retriever is not usable, or ``review_queries`` is asked for.
+        OptionError: There is no option of a name that was given.
 
     Example:
         >>> from langchain_core.language_models import FakeListChatModel
@@ -327,6 +330,8 @@ def create_skr_chain(
         raise InputError(
             "a chain cannot stop for a person: use create_skr_graph for review_queries"
         )
+    known = CHAIN_OPTIONS | {"return_sources"}
+    refuse_unknown("create_skr_chain", options, known, advice.CHAIN)
     graph = create_skr_graph(model, retriever, **options)
     chain = SKRSourcesChain(graph) if return_sources else SKRChain(graph)
     again = partial(create_skr_chain, return_sources=return_sources, **options)

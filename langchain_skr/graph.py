@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from typing_extensions import Unpack
 
+from langchain_skr import advice
 from langchain_skr.adapters import ModelLike, RetrieverLike, as_language_model, as_retriever
+from skr_core.options import refuse_unknown
 from skr_core.settings import SettingsOptions
 from skr_graphs import CompiledGraph, create_self_completion_graph
 
@@ -31,6 +33,10 @@ class GraphOptions(ChainOptions, total=False):
     """All options of `create_skr_graph`."""
 
     review_queries: bool
+
+
+CHAIN_OPTIONS = frozenset(ChainOptions.__annotations__)
+GRAPH_OPTIONS = CHAIN_OPTIONS | {"review_queries"}
 
 
 def create_skr_graph(
@@ -69,6 +75,7 @@ def create_skr_graph(
 
     Raises:
         InputError: The model or the retriever is none of the above.
+        OptionError: There is no option of a name that was given.
 
     Example:
         >>> from langchain_core.language_models import FakeListChatModel
@@ -81,6 +88,7 @@ def create_skr_graph(
         >>> graph.invoke({"question": "What is the capital of France?"})["answer"]
         'Paris [1].'
     """
+    refuse_unknown("create_skr_graph", options, GRAPH_OPTIONS, advice.CHAIN)
     graph = create_self_completion_graph(
         model=as_language_model(model),
         retriever=as_retriever(retriever, compressor=compressor, document_prompt=document_prompt),

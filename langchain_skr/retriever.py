@@ -19,12 +19,14 @@ from langchain_core.runnables import Runnable, RunnableConfig
 from langchain_core.vectorstores import VectorStore, VectorStoreRetriever
 from pydantic import PositiveInt, field_validator, model_validator
 
+from langchain_skr import advice
 from langchain_skr.adapters import ModelLike, RetrieverLike, as_language_model, as_retriever
 from langchain_skr.documents import checked_documents, to_document
 from langchain_skr.graph import create_skr_graph
 from skr_core.budget import Budget
 from skr_core.errors import InputError, retrieved
 from skr_core.flow import Flow, arun, call, run
+from skr_core.options import refuse_unknown
 from skr_core.plain import to_plain
 from skr_core.ports import LanguageModel
 from skr_core.prompts.templates import checked_question
@@ -50,7 +52,8 @@ class SKRRetriever(BaseRetriever):
     callback handlers see.
 
     Attributes:
-        retriever: A LangChain retriever, vector store or runnable, or a `Retriever`.
+        retriever: A LangChain retriever, vector store or runnable, or a `Retriever`; or several by
+            name, whose rankings are fused.
         router: Decides whether to retrieve; always, by default. The folder of a saved router is
             loaded for this retriever, and for the model where one is given.
         k: Documents at most; None leaves it to the retriever, or to the budget in a loop. May also
@@ -79,6 +82,13 @@ class SKRRetriever(BaseRetriever):
     k: PositiveInt | None = None
     model: ModelLike | None = None
     budget: Budget | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _known_options(cls, given: Any) -> Any:
+        # LangChain's retrievers swallow what they do not know.
+        refuse_unknown("SKRRetriever", given, cls.model_fields, advice.RETRIEVER)
+        return given
 
     # "plain": the checks are ours alone. Pydantic's would be of less, and say it in other words.
     @field_validator("retriever", mode="plain")

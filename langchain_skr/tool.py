@@ -15,8 +15,10 @@ from langgraph.prebuilt.tool_node import ToolRuntime
 from pydantic import BaseModel, Field
 from typing_extensions import Unpack
 
+from langchain_skr import advice
 from langchain_skr.adapters import ModelLike, RetrieverLike
-from langchain_skr.graph import GraphOptions, create_skr_graph
+from langchain_skr.graph import GRAPH_OPTIONS, GraphOptions, create_skr_graph
+from skr_core.options import refuse_unknown
 from skr_core.references.numbered import (
     free_numbers,
     last_number,
@@ -81,6 +83,7 @@ def create_skr_tool(
 
     Raises:
         InputError: The model or the retriever is not usable.
+        OptionError: There is no option of a name that was given.
 
     Example:
         >>> from langchain_core.language_models import FakeListChatModel
@@ -96,6 +99,8 @@ def create_skr_tool(
         Sources:
         [1] "Paris is the capital of France."
     """
+    known = GRAPH_OPTIONS | {"name", "description"}
+    refuse_unknown("create_skr_tool", options, known, advice.CHAIN)
     return tool_of(create_skr_graph(model, retriever, **options), name, description)
 
 

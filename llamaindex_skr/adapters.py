@@ -12,21 +12,27 @@ from __future__ import annotations
 
 import gc
 from collections.abc import AsyncGenerator, Generator, Mapping, Sequence
-from contextlib import suppress
-from typing import Any, Literal, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Literal
 
 from llama_index.core.base.base_retriever import BaseRetriever
 from llama_index.core.llms import LLM
 from llama_index.core.schema import NodeWithScore
 
+from llamaindex_skr.bundles import bundle_of
+from llamaindex_skr.indexes import Index, retriever_of
 from llamaindex_skr.messages import messages_of, wrapped_text
 from llamaindex_skr.models import load_model, model_name
 from llamaindex_skr.nodes import to_reference
 from llamaindex_skr.replies import Chunk, LlamaIndexReply
-from skr_core.errors import InputError, ModelError, RetrieverError, translated
+from skr_core.errors import InputError, ModelError, OptionError, RetrieverError, translated
 from skr_core.models.chunked import ChunkedModel
 from skr_core.ports import LanguageModel, Retriever
+from skr_core.references.fused import FusedRetriever
 from skr_core.types import Prompt, Reference
+
+if TYPE_CHECKING:
+    from llama_index.core.postprocessor.types import BaseNodePostprocessor
+    from llama_index.core.vector_stores.types import MetadataFilters
 
 
 class LlamaIndexModel(ChunkedModel):
@@ -115,28 +121,22 @@ class LlamaIndexRetriever:
     def retrieve(self, query: str) -> Sequence[Reference]:
         """Find references, best first; raises `RetrieverError` when the retriever fails."""
         with translated(RetrieverError, self.name):
-            return _references(self.retriever.retrieve(query))
+            return _references(self.retriever.retrieve(bundle_of(query)))
 
     async def aretrieve(self, query: str) -> Sequence[Reference]:
         """Like `retrieve`, awaited."""
         with translated(RetrieverError, self.name):
-            return _references(await self.retriever.aretrieve(query))
-
-
-@runtime_checkable
-class Index(Protocol):
-    """An index of LlamaIndex, or whatever else has a retriever."""
-
-    def as_retriever(self, **kwargs: Any) -> BaseRetriever:
-        """Its retriever."""
-        ...
+            return _references(await self.retriever.aretrieve(bundle_of(query)))
 
 
 ModelLike = LanguageModel | LLM | str
 """A model of LlamaIndex, an id such as ``openai:gpt-4.1-mini``, or a `LanguageModel`."""
 
-RetrieverLike = Retriever | BaseRetriever | Index
+OneRetriever = Retriever | BaseRetriever | Index
 """A retriever or an index of LlamaIndex, or a `Retriever`."""
+
+RetrieverLike = OneRetriever | Mapping[str, OneRetriever]
+"""One of these, or several by name, whose rankings are fused."""
 
 
 def as_language_model(
@@ -170,17 +170,27 @@ def as_language_model(
 
 
 def as_retriever(
-    retriever: RetrieverLike, *, model: LanguageModel | None = None, k: int | None = None
+    retriever: RetrieverLike,
+    *,
+    model: LanguageModel | None = None,
+    similarity_top_k: int | None = None,
+    filters: MetadataFilters | None = None,
+    node_postprocessors: Sequence[BaseNodePostprocessor] = (),
 ) -> Retriever:
     """Make a `Retriever` of what a caller gave.
 
     Args:
         retriever: A LlamaIndex retriever, an index, or a `Retriever`, which is passed through.
+            Several by name are fused, see `FusedRetriever`.
         model: For an index whose retriever asks a model, in place of ``Settings.llm``.
-        k: For an index that takes ``similarity_top_k``.
+        similarity_top_k: How many nodes an index finds for a query.
+        filters: What the metadata of an index's nodes must be.
+        node_postprocessors: Rerankers and filters of what each search finds, see
+            `PostprocessedRetriever`.
 
     Raises:
         InputError: It is none of these.
+        OptionError: What was given takes no `similarity_top_k` or no `filters`.
 
     Example:
         >>> from llama_index.core.retrievers import BaseRetriever
@@ -190,9 +200,28 @@ def as_retriever(
         >>> as_retriever(Search()).name
         'Search'
     """
+    asked = {"similarity_top_k": similarity_top_k, "filters": filters}
+    options = {name: value for name, value in asked.items() if value is not None}
+    if options and not isinstance(retriever, Index):
+        (name, *_) = options
+        raise OptionError(f"a ready retriever takes no {name}: give it to index.as_retriever(...)")
+    if isinstance(retriever, Mapping):
+        parts = {name: _named(name, each, model) for name, each in retriever.items()}
+        found: Retriever = FusedRetriever(parts)
+    else:
+        found = _one(retriever, model, options)
+    if not node_postprocessors:
+        return found
+    from llamaindex_skr.postprocessing import PostprocessedRetriever
+
+    return PostprocessedRetriever(found, node_postprocessors)
+
+
+def _one(
+    retriever: OneRetriever, model: LanguageModel | None, options: Mapping[str, Any]
+) -> Retriever:
     if isinstance(retriever, Index):
-        wished = {"llm": getattr(model, "llm", None), "similarity_top_k": k}
-        retriever = _retriever_of(retriever, {key: it for key, it in wished.items() if it})
+        retriever = retriever_of(retriever, getattr(model, "llm", None), options)
     # Before the port: a LlamaIndex retriever with a name has all that the port asks for.
     if isinstance(retriever, BaseRetriever):
         return LlamaIndexRetriever(retriever)
@@ -203,10 +232,11 @@ def as_retriever(
     raise InputError(f"a retriever is wanted, not {given}: give a LlamaIndex retriever or index")
 
 
-def _retriever_of(index: Index, wished: Mapping[str, Any]) -> BaseRetriever:
-    with suppress(TypeError):  # an index with a model of its own takes no other
-        return index.as_retriever(**wished)
-    return index.as_retriever()
+def _named(name: str, retriever: OneRetriever, model: LanguageModel | None) -> Retriever:
+    found = _one(retriever, model, {})
+    if isinstance(found, LlamaIndexRetriever):
+        found.name = name  # in its errors
+    return found
 
 
 def _references(nodes: Sequence[NodeWithScore]) -> list[Reference]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -16,19 +16,30 @@ from llama_index.core.prompts.mixin import PromptDictType, PromptMixinType
 from llama_index.core.schema import QueryBundle
 from typing_extensions import Unpack
 
+from llamaindex_skr import advice
 from llamaindex_skr.adapters import ModelLike, RetrieverLike, as_language_model, as_retriever
+from llamaindex_skr.bundles import bundled
 from llamaindex_skr.graph_run import GraphRun
 from llamaindex_skr.prompt_templates import as_prompts, replaced
 from llamaindex_skr.responses import astream_response, stream_response, to_response
-from skr_core.errors import InputError
+from skr_core.errors import InputError, OptionError
+from skr_core.options import refuse_unknown
 from skr_core.prompts.templates import DEFAULT_TEMPLATES
-from skr_core.settings import SettingsOptions
+from skr_core.settings import SettingsOptions, as_router
 from skr_graphs.context import SKRContext
 
 if TYPE_CHECKING:
+    from llama_index.core.postprocessor.types import BaseNodePostprocessor
+    from llama_index.core.vector_stores.types import MetadataFilters
+
     from skr_graphs import CompiledGraph
     from skr_graphs.self_completion import SelfCompletionGraph
 
+
+_OPTIONS = {
+    *("retriever", "llm", "similarity_top_k", "filters", "node_postprocessors", "streaming"),
+    *("callback_manager", *SettingsOptions.__annotations__),
+}
 
 READERS_OF_TEXT = (
     "llama_index.core.tools.",
@@ -99,6 +110,9 @@ class SKRQueryEngine(BaseQueryEngine):
         retriever: RetrieverLike | None = None,
         *,
         llm: ModelLike | None = None,
+        similarity_top_k: int | None = None,
+        filters: MetadataFilters | None = None,
+        node_postprocessors: Sequence[BaseNodePostprocessor] = (),
         streaming: bool = False,
         callback_manager: CallbackManager | None = None,
         **options: Unpack[SettingsOptions],
@@ -106,10 +120,15 @@ class SKRQueryEngine(BaseQueryEngine):
         """Build the engine over LlamaIndex objects.
 
         Args:
-            retriever: A LlamaIndex retriever or index, or a `Retriever`. A router that never
-                retrieves needs none.
+            retriever: A LlamaIndex retriever or index, or a `Retriever`; or several by name, which
+                are asked side by side and fused by reciprocal rank (``found_by`` in a node's
+                metadata lists those that found it). A router that never retrieves needs none.
             llm: A LlamaIndex LLM, an id such as ``openai:gpt-4.1-mini``, or a `LanguageModel`;
                 ``Settings.llm`` where none is given.
+            similarity_top_k: How many nodes an index finds for each query.
+            filters: What the metadata of an index's nodes must be.
+            node_postprocessors: Rerankers and filters, in their order. As in LlamaIndex's
+                ``RetrieverQueryEngine`` they are given each search's nodes with its own query.
             streaming: Whether responses stream the final answer's tokens.
             callback_manager: LlamaIndex's; ``Settings.callback_manager`` where none is given.
             **options: The other settings, see `skr_core.settings.Settings`: ``router`` (also the
@@ -119,29 +138,49 @@ class SKRQueryEngine(BaseQueryEngine):
 
         Raises:
             InputError: The model or the retriever is none of the above.
+            OptionError: The retriever takes no `similarity_top_k` or no `filters`, or there is no
+                option of a name that was given.
         """
+        refuse_unknown("SKRQueryEngine", options, _OPTIONS, advice.ENGINE)
         if retriever is None and not {"store", "router"} & options.keys():
             raise InputError(
                 "there is nothing to retrieve from: give a retriever or an index, "
                 "or a router that never retrieves"
             )
+        if retriever is None and (similarity_top_k or filters or node_postprocessors):
+            raise OptionError(
+                "SKRQueryEngine takes similarity_top_k, filters and node_postprocessors with a "
+                "retriever or an index alone: give one"
+            )
         model = as_language_model(Settings.llm if llm is None else llm, streaming=streaming)
         from skr_graphs import create_self_completion_graph  # LangGraph is loaded when it is used
 
-        factory = partial(
-            create_self_completion_graph,
-            model=model,
-            retriever=None if retriever is None else as_retriever(retriever, model=model),
-            **options,
-        )
+        source = None
+        manager = callback_manager or Settings.callback_manager
+        if retriever is not None:
+            source = as_retriever(
+                retriever,
+                model=model,
+                similarity_top_k=similarity_top_k,
+                filters=filters,
+                node_postprocessors=node_postprocessors,
+            )
+            for postprocessor in node_postprocessors:
+                postprocessor.callback_manager = manager
+        if options.get("router") is not None:
+            options["router"] = as_router(options["router"], model, source)
+        factory = partial(create_self_completion_graph, model=model, retriever=source, **options)
         engine = cls(
             factory().compile(name="skr"),
-            SKRContext(templates=options.get("templates"), stream=streaming),
+            SKRContext(retriever=source, templates=options.get("templates"), stream=streaming),
             streaming=streaming,
-            callback_manager=callback_manager or Settings.callback_manager,
+            callback_manager=manager,
         )
         engine._factory = factory
         return engine
+
+    from_args = from_defaults
+    """The same, by the name that ``RetrieverQueryEngine`` has for it."""
 
     def _query(self, query_bundle: QueryBundle) -> RESPONSE_TYPE:
         run = self._run(query_bundle)
@@ -163,7 +202,12 @@ class SKRQueryEngine(BaseQueryEngine):
         return response
 
     def _run(self, query_bundle: QueryBundle) -> GraphRun:
-        return GraphRun(self._graph, query_bundle.query_str, self._context)
+        context = self._context
+        if context.retriever is not None:
+            asked = bundled(context.retriever, query_bundle)
+            # A run's settings are made anew for a context of its own.
+            context = context if asked is context.retriever else replace(context, retriever=asked)
+        return GraphRun(self._graph, query_bundle.query_str, context)
 
     def _get_prompts(self) -> PromptDictType:
         return as_prompts(self._context.templates or DEFAULT_TEMPLATES)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, Never
 
 from llama_index.core.base.base_retriever import BaseRetriever
 from llama_index.core.callbacks import CallbackManager
 from llama_index.core.schema import NodeWithScore, QueryBundle
 
+from llamaindex_skr import advice
 from llamaindex_skr.adapters import (
     LlamaIndexRetriever,
     ModelLike,
@@ -16,18 +17,22 @@ from llamaindex_skr.adapters import (
     as_language_model,
     as_retriever,
 )
+from llamaindex_skr.bundles import bundled
 from llamaindex_skr.events import tell
 from llamaindex_skr.graph_run import GraphRun
 from llamaindex_skr.nodes import to_node
 from skr_core.budget import Budget
-from skr_core.errors import InputError, retrieved
+from skr_core.errors import InputError, OptionError, retrieved
 from skr_core.flow import Flow, arun, call, run
+from skr_core.options import refuse_unknown
 from skr_core.plain import to_plain
 from skr_core.prompts.templates import PromptTemplates, checked_question
 from skr_core.routers.constant import FixedDecision
 from skr_core.settings import RouterLike, as_router
 from skr_core.types import Decision
 from skr_graphs.context import SKRContext
+
+_OPTIONS = ("retriever", "router", "k", "llm", "budget", "templates", "callback_manager")
 
 
 class SKRRetriever(BaseRetriever):
@@ -43,7 +48,8 @@ class SKRRetriever(BaseRetriever):
     handle an empty list themselves.
 
     Args:
-        retriever: A LlamaIndex retriever or index, or a `Retriever`.
+        retriever: A LlamaIndex retriever or index, or a `Retriever`; or several by name, whose
+            rankings are fused.
         router: Decides whether to retrieve; always, by default. The folder of a saved router is
             loaded for this retriever, and for the model where one is given.
         k: Nodes at most; None leaves it to the retriever, or to the budget in a loop. An index
@@ -55,6 +61,7 @@ class SKRRetriever(BaseRetriever):
 
     Raises:
         InputError: The retriever or the model is none of the above, or `k` is below 1.
+        OptionError: It takes no keyword of a name that was given.
         RetrieverError: While retrieving with an `llm`: every search failed.
 
     Example:
@@ -77,7 +84,9 @@ class SKRRetriever(BaseRetriever):
         budget: Budget | None = None,
         templates: PromptTemplates | None = None,
         callback_manager: CallbackManager | None = None,
+        **unknown: Never,
     ) -> None:
+        refuse_unknown("SKRRetriever", unknown, _OPTIONS, advice.RETRIEVER)
         if k is not None and k < 1:
             raise InputError(f"k must be at least 1, not {k}")
         from skr_graphs import create_self_completion_graph  # LangGraph is loaded when it is used
@@ -86,7 +95,10 @@ class SKRRetriever(BaseRetriever):
         model = None if llm is None else as_language_model(llm)
         budget = budget or Budget()
         self._k = k
-        self._source = as_retriever(retriever, model=model, k=k)
+        try:
+            self._source = as_retriever(retriever, model=model, similarity_top_k=k)
+        except OptionError:  # what takes no number gives what it finds, which is cut
+            self._source = as_retriever(retriever, model=model)
         self._router = as_router(router, model, self._source)
         self._completes = model is not None
         self._context = SKRContext(
@@ -120,7 +132,8 @@ class SKRRetriever(BaseRetriever):
         question = checked_question(query_bundle.query_str)
         decision = yield from call(self._router.decide, self._router.adecide, question)
         if decision.retrieve and self._completes:
-            return (yield from self._complete(question, decision))  # the graph tells the decision
+            # The graph tells the decision.
+            return (yield from self._complete(question, decision, query_bundle))
         tell({"type": "route", "decision": to_plain(decision)})
         return (yield from self._search(query_bundle))[: self._k] if decision.retrieve else []
 
@@ -129,12 +142,18 @@ class SKRRetriever(BaseRetriever):
         if isinstance(source, LlamaIndexRetriever):  # its nodes, and its errors, as they are
             inner = source.retriever
             return (yield from call(inner.retrieve, inner.aretrieve, query_bundle))
+        source = bundled(source, query_bundle)
         found = yield from call(source.retrieve, source.aretrieve, query_bundle.query_str)
         return [to_node(reference) for reference in found]
 
-    def _complete(self, question: str, decision: Decision) -> Flow[list[NodeWithScore]]:
-        graph_run = GraphRun(
-            self._graph, question, replace(self._context, router=FixedDecision(decision))
+    def _complete(
+        self, question: str, decision: Decision, query_bundle: QueryBundle
+    ) -> Flow[list[NodeWithScore]]:
+        context = replace(
+            self._context,
+            router=FixedDecision(decision),
+            retriever=bundled(self._source, query_bundle),
         )
+        graph_run = GraphRun(self._graph, question, context)
         answer = yield from call(graph_run.complete, graph_run.acomplete)
         return [to_node(reference) for reference in retrieved(answer)]

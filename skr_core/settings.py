@@ -16,6 +16,7 @@ from typing_extensions import TypedDict, Unpack
 
 from skr_core.budget import Budget
 from skr_core.errors import InputError
+from skr_core.options import refuse_unknown
 from skr_core.plain import from_plain, to_plain
 from skr_core.ports import LanguageModel, ReferenceStore, Reflector, Retriever, Router
 from skr_core.prompts.templates import DEFAULT_TEMPLATES, PromptTemplates
@@ -119,13 +120,12 @@ class Settings:
 
         Raises:
             InputError: There is no model, or something is not what its name says.
+            OptionError: There is no setting of that name.
             StampMismatch: The router's folder was made for another model or retriever.
         """
         if model is None:
             raise InputError("no model: give one to the factory or in the run's context")
-        known = [each.name for each in fields(cls)]
-        if unknown := [name for name in options if name not in known]:
-            raise InputError(f"there is no setting {', '.join(unknown)}: known are {known}")
+        refuse_unknown("a system", options, [each.name for each in fields(cls)])
         given: dict[str, Any] = {
             name: value for name, value in options.items() if value is not None
         }

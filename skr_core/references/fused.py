@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from skr_core.errors import InputError, NoReferencesError, RetrieverError, translated
+from skr_core.errors import InputError, NoReferencesError, RetrieverError, failure, translated
 from skr_core.flow import Flow, arun, call, gather, run
 from skr_core.ports import Retriever
 from skr_core.references.copies import best_copies
@@ -72,16 +72,17 @@ class FusedRetriever:
                     references = checked_references(found, retriever)
             except NoReferencesError:  # a mistake in its code, which no other search makes good
                 raise
-            except RetrieverError as failure:
-                errors.append(str(failure))
-                failures.append(failure)
+            except RetrieverError as error:
+                errors.append(str(error))
+                failures.append(error)
                 return ()
             errors.extend(errors_of(found))
             return [replace(each, found_by=(name,)) for each in references]
 
         rankings = yield from gather([attempt(*each) for each in self.retrievers.items()])
         if failures and not any(rankings):
-            raise RetrieverError("; ".join(errors)) from failures[0]
+            first = failures[0]
+            raise failure(RetrieverError, "; ".join(errors), first) from first
         best = best_copies(rankings)
         order = reciprocal_rank_fusion([[each.id for each in ranking] for ranking in rankings])
         return FoundReferences([best[key] for key in order], errors)

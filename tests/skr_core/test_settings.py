@@ -47,7 +47,6 @@ def test_plain_values_of_a_server_become_typed():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"budgett": Budget()}, "no setting budgett"),
         ({"budget": 3}, "Budget is made from an object"),
         ({"when_insufficient": "guess"}, "give one of best_draft"),
         ({"router": 42}, "a router has decide"),
@@ -57,6 +56,11 @@ def test_plain_values_of_a_server_become_typed():
 def test_a_wrong_option_is_told(options: dict[str, Any], message: str):
     with pytest.raises(InputError, match=message):
         Settings.of(MODEL, **options)
+
+
+def test_a_misspelt_option_is_a_type_error_that_names_the_right_one():
+    with pytest.raises(TypeError, match="takes no budgett: budget is meant, perhaps"):
+        Settings.of(MODEL, budgett=Budget())
 
 
 def test_a_model_must_be_given():

@@ -1,0 +1,32 @@
+"""What is right in place of keywords that LlamaIndex's own engines and retrievers take."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from skr_core.options import IN_A_BUDGET
+
+_WORDS = (
+    "the loop answers by itself: its words are templates=PromptTemplates(...) or update_prompts"
+)
+_INDEX = "give it to the retriever: index.as_retriever(...)"
+
+ENGINE: Mapping[str, str] = {
+    **IN_A_BUDGET,
+    **dict.fromkeys(["response_synthesizer", "response_mode", "text_qa_template"], _WORDS),
+    **dict.fromkeys(["refine_template", "prompt", "output_cls"], _WORDS),
+    **dict.fromkeys(["vector_store_query_mode", "alpha", "doc_ids", "embed_model"], _INDEX),
+    **dict.fromkeys(["k", "top_k"], "similarity_top_k is meant"),
+    "index": "an index comes first: SKRQueryEngine.from_defaults(index)",
+    "model": "llm is meant",
+    "use_async": "await engine.aquery(...)",
+}
+
+RETRIEVER: Mapping[str, str] = {
+    **IN_A_BUDGET,
+    **dict.fromkeys(["similarity_top_k", "top_k"], "k is meant"),
+    **dict.fromkeys(["filters", "vector_store_query_mode", "alpha"], _INDEX),
+    "index": "an index comes first: SKRRetriever(index)",
+    "model": "llm is meant",
+    "node_postprocessors": "give it as_retriever(index, node_postprocessors=[...])",
+}

@@ -1,0 +1,54 @@
+"""Keyword arguments that are not taken: refused by name, with what is right in their place.
+
+Example:
+    >>> refuse_unknown("create_chain", ["budgett"], ["budget", "router"])
+    Traceback (most recent call last):
+    ...
+    skr_core.errors.OptionError: create_chain takes no budgett: budget is meant, perhaps
+    >>> refuse_unknown("create_chain", ["k"], ["budget"], {"k": "give it to the retriever"})
+    Traceback (most recent call last):
+    ...
+    skr_core.errors.OptionError: create_chain takes no k: give it to the retriever
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import fields
+from difflib import get_close_matches
+
+from skr_core.budget import Budget
+from skr_core.errors import OptionError
+
+IN_A_BUDGET = {each.name: f"budget=Budget({each.name}=...) is meant" for each in fields(Budget)}
+"""Advice for limits that are given by themselves."""
+
+
+def refuse_unknown(
+    taker: str,
+    given: Iterable[str],
+    known: Collection[str],
+    advice: Mapping[str, str] | None = None,
+) -> None:
+    """Raise for the first keyword that is not taken.
+
+    Args:
+        taker: The function or class, as its users write it.
+        given: The keywords it was called with.
+        known: Those it takes.
+        advice: What is right in place of a keyword that users of other libraries expect.
+
+    Raises:
+        OptionError: One of them is not known.
+    """
+    for name in given:
+        if name in known:
+            continue
+        close = get_close_matches(name, sorted(known), n=1)
+        if advice and name in advice:
+            right = advice[name]
+        elif close:
+            right = f"{close[0]} is meant, perhaps"
+        else:
+            right = f"it takes {', '.join(sorted(known))}"
+        raise OptionError(f"{taker} takes no {name}: {right}")
