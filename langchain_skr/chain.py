@@ -29,6 +29,7 @@ from skr_core.plain import from_plain
 from skr_core.types import Reference
 from skr_graphs import CompiledGraph, SKRContext, SKRInput
 from skr_graphs.sources import StreamedSources
+from skr_graphs.state import OUTPUT_KEYS
 
 Given = TypeVar("Given")
 
@@ -229,6 +230,7 @@ class SKRSourcesChain(GraphChain[AnswerWithSources]):
             "config": config,
             "context": _context(config, stream=True),
             "stream_mode": ["custom", "values"],
+            "output_keys": list(OUTPUT_KEYS),
         }
 
 

@@ -29,8 +29,6 @@ from skr_graphs.sources import StreamedSources
 if TYPE_CHECKING:
     from skr_graphs import CompiledGraph, SKROutput
 
-_MODES = ["custom", "values"]
-
 
 class GraphRun:
     """Tells LlamaIndex the graph's events, yields the answer's tokens, keeps the answer.
@@ -49,9 +47,16 @@ class GraphRun:
     def __init__(
         self, graph: CompiledGraph, question: str, context: SKRContext | None = None
     ) -> None:
+        from skr_graphs.state import OUTPUT_KEYS  # LangGraph is loaded when it is used
+
         self._graph: Any = graph  # its overloads know no list of stream modes
         self._context = replace(context or SKRContext())  # each run is closed by itself
-        self._asked: dict[str, Any] = {"input": {"question": question}, "context": self._context}
+        self._asked: dict[str, Any] = {
+            "input": {"question": question},
+            "context": self._context,
+            "stream_mode": ["custom", "values"],
+            "output_keys": list(OUTPUT_KEYS),
+        }
         self._span_id = active_span_id.get()
         self._output: SKROutput | None = None
         self._sources = StreamedSources()
@@ -71,7 +76,7 @@ class GraphRun:
 
         Closing it ends the model's reply.
         """
-        chunks = self._graph.stream(**self._asked, stream_mode=_MODES)
+        chunks = self._graph.stream(**self._asked)
         with self._context.reading(chunks):
             for mode, chunk in chunks:
                 if token := self._take(mode, chunk):
@@ -79,7 +84,7 @@ class GraphRun:
 
     async def atokens(self) -> AsyncGenerator[str, None]:
         """The same with awaited calls."""
-        async with aclosing(self._graph.astream(**self._asked, stream_mode=_MODES)) as chunks:
+        async with aclosing(self._graph.astream(**self._asked)) as chunks:
             async for mode, chunk in chunks:
                 if token := self._take(mode, chunk):
                     yield token

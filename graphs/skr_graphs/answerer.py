@@ -17,7 +17,7 @@ from skr_core.types import NO_USAGE, Action, Answer, Decision, Round
 from skr_graphs.context import SKRContext
 from skr_graphs.finish import conclude
 from skr_graphs.self_completion import create_self_completion_graph
-from skr_graphs.state import Plain, SKRInput, SKROutput, SKRState, answer_of
+from skr_graphs.state import OUTPUT_KEYS, Plain, SKRInput, SKROutput, SKRState, answer_of
 
 CompiledGraph = CompiledStateGraph[SKRState, SKRContext, SKRInput, SKROutput]
 
@@ -27,8 +27,6 @@ DECISIONS: Mapping[Action, Decision] = {
     "loop": Decision(True, reason="every question is retrieved for"),
 }
 """What a system decides that takes one action always."""
-
-_OUTPUT = list(SKROutput.__annotations__)
 
 
 class GraphAnswerer:
@@ -80,11 +78,11 @@ class GraphAnswerer:
         return await arun(self._answer_each(question))
 
     def _answer(self, question: str, action: Action | None) -> Flow[Answer]:
-        return answer_of((yield from self._run(question, action, _OUTPUT)))
+        return answer_of((yield from self._run(question, action, OUTPUT_KEYS)))
 
     def _answer_each(self, question: str) -> Flow[Mapping[Action, Answer]]:
         direct = yield from self._answer(question, "direct")
-        output = yield from self._run(question, "loop", [*_OUTPUT, "pool"])
+        output = yield from self._run(question, "loop", [*OUTPUT_KEYS, "pool"])
         loop = answer_of(output)
         retrieved(loop)
         single = yield from self._first_round(output, loop)
@@ -99,7 +97,7 @@ class GraphAnswerer:
                 graph.ainvoke,
                 {"question": question},
                 context=context,
-                output_keys=keys,
+                output_keys=list(keys),
             )
         )
 

@@ -15,6 +15,7 @@ from uuid import uuid4
 
 from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage
 from langchain_core.messages.utils import convert_to_messages
+from langgraph.types import Overwrite
 
 from skr_core.conversation import condensing
 from skr_core.conversation.leaning import leans_on_history
@@ -90,12 +91,12 @@ def condense(state: SKRState, step: StepContext) -> Flow[Plain]:
         "turns": list(turns),
         "queries": [],
         "rankings": [],
-        "pool": {},
+        "cut": None,
         "reply": None,
         "streamed": None,
         "started_at": started_at,
     }
-    return dict(begun)
+    return {**begun, "pool": Overwrite({})}
 
 
 def open_conversation(state: SKRState) -> Opening:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from langchain_core.runnables import Runnable, RunnableConfig
+from langgraph.config import get_config
 from langgraph.runtime import Runtime, get_runtime
 from langgraph.types import Send
 
@@ -20,7 +21,7 @@ from skr_core.settings import Settings
 from skr_graphs.context import SettingsOfRuns, SKRContext
 from skr_graphs.events import Event
 from skr_graphs.nostream import unstreamed
-from skr_graphs.state import Plain, SKRState
+from skr_graphs.state import LARGE, Plain, SKRState
 from skr_graphs.streaming import messages_are_streamed
 
 Edge = Callable[[SKRState], str | list[Send]]
@@ -51,11 +52,18 @@ Step = Callable[[Any, StepContext], Flow[Plain]]
 def as_node(step: Step, settings: SettingsOfRuns) -> Runnable[Any, Plain]:
     """Wrap a step for ``add_node``: a flow becomes a blocking and an awaited form.
 
+    The node is handed a `StepState`; the references are read here, so that a trace does not repeat
+    them with the input of every node.
+
     Args:
         step: The flow.
         settings: Of the graph.
     """
-    return FlowNode(step.__name__, lambda state: step(state, _step_context(settings)))
+
+    def flow(state: Any) -> Flow[Plain]:
+        return step({**_large(), **state}, _step_context(settings))
+
+    return FlowNode(step.__name__, flow)
 
 
 def as_edge(edge: Edge) -> Runnable[Any, str | list[Send]]:
@@ -100,6 +108,13 @@ class FlowNode(Runnable[Any, Plain]):
         """The same, awaited."""
         with unstreamed():
             return await arun(self._flow(input))
+
+
+def _large() -> Plain:
+    """What of the state no node is handed; LangGraph's own tool node reads the state so, too."""
+    read = get_config()["configurable"]["__pregel_read"]
+    found: Plain = read(list(LARGE), False)
+    return found
 
 
 def _step_context(settings: SettingsOfRuns) -> StepContext:

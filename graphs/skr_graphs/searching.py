@@ -77,10 +77,9 @@ def retrieve(sent: SentQuery, step: StepContext) -> Flow[Plain]:
 def merge(state: SKRState, step: StepContext) -> Flow[Plain]:
     """Fuse what the round found with what was in hand, and remember what is new."""
     found = sorted(state["found"], key=lambda each: each["position"])
-    pool = dict(state["pool"])
     best = best_copies([map(_reference, each["references"]) for each in found])
-    before = {key: pool[key] for key in best if key in pool}
-    pool |= {
+    before = {key: state["pool"][key] for key in best if key in state["pool"]}
+    pool = {
         key: to_plain(with_copy(_reference(before[key]), each) if key in before else each)
         for key, each in best.items()
     }
@@ -114,9 +113,9 @@ def merge(state: SKRState, step: StepContext) -> Flow[Plain]:
     elif not added and _is_as_before(merged, state["rounds"]):
         stop_reason = "no_new_references"
     return {
-        "references": [pool[key] for key in merged],
         "rankings": rankings,
-        "pool": pool,
+        "pool": {key: each for key, each in pool.items() if each != before.get(key)},
+        "cut": None,
         "rounds": after["rounds"],
         "reply": None,
         "stop_reason": stop_reason or "",

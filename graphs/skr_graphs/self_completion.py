@@ -16,6 +16,8 @@ The edges are pure functions of the state. Every way out is a ``stop_reason`` th
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from langgraph.graph import END, START, StateGraph
 from langgraph.types import Send
 from typing_extensions import Unpack
@@ -26,9 +28,22 @@ from skr_graphs import searching, steps
 from skr_graphs.context import SettingsOfRuns, SKRContext
 from skr_graphs.conversation import condense
 from skr_graphs.finish import finish
-from skr_graphs.node import Edge, as_edge, as_node
+from skr_graphs.node import Edge, Step, as_edge, as_node
 from skr_graphs.review import review
-from skr_graphs.state import SentQuery, SKRInput, SKROutput, SKRState
+from skr_graphs.state import SentQuery, SKRInput, SKROutput, SKRState, StepState
+
+STEPS: Mapping[str, Step] = {
+    "condense": condense,
+    "route": steps.route,
+    "answer_directly": steps.answer_directly,
+    "decompose": steps.decompose,
+    "merge": searching.merge,
+    "answer": steps.answer,
+    "reflect": steps.reflect,
+    "follow_up": steps.follow_up,
+    "finish": finish,
+}
+"""What each node does, but for the searches, which are sent out one by one."""
 
 SelfCompletionGraph = StateGraph[SKRState, SKRContext, SKRInput, SKROutput]
 
@@ -69,23 +84,16 @@ def create_self_completion_graph(
     graph = StateGraph(
         SKRState, context_schema=SKRContext, input_schema=SKRInput, output_schema=SKROutput
     )
-    graph.add_node("condense", as_node(condense, settings))
-    graph.add_node("route", as_node(steps.route, settings))
-    graph.add_node("answer_directly", as_node(steps.answer_directly, settings))
-    graph.add_node("decompose", as_node(steps.decompose, settings))
     graph.add_node("retrieve", as_node(searching.retrieve, settings), input_schema=SentQuery)
-    graph.add_node("merge", as_node(searching.merge, settings))
-    graph.add_node("answer", as_node(steps.answer, settings))
-    graph.add_node("reflect", as_node(steps.reflect, settings))
-    graph.add_node("follow_up", as_node(steps.follow_up, settings))
-    graph.add_node("finish", as_node(finish, settings))
+    for name, step in STEPS.items():
+        graph.add_node(name, as_node(step, settings), input_schema=StepState)
 
     first: Edge = after_route
     further: Edge = after_queries
     search = "retrieve"
     if review_queries:
         first, further, search = by_review(after_route), by_review(after_queries), "review"
-        graph.add_node("review", as_node(review, settings))
+        graph.add_node("review", as_node(review, settings), input_schema=StepState)
         graph.add_conditional_edges("review", as_edge(after_queries), ["retrieve", "finish"])
 
     graph.add_edge(START, "condense")
@@ -119,7 +127,7 @@ def after_merge(state: SKRState) -> str:
     """References are answered from; while none was found, the model is asked for other queries."""
     if state["stop_reason"]:
         return "finish"
-    return "answer" if state["references"] else "follow_up"
+    return "answer" if state["rounds"][-1]["given"] else "follow_up"
 
 
 def after_answer(state: SKRState) -> str:

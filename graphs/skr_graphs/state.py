@@ -6,7 +6,7 @@ Dataclasses of `skr_core.types` go in through `to_plain` and come out through `f
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, NotRequired
+from typing import Annotated, Any, NotRequired, get_type_hints
 
 from langchain_core.messages import AnyMessage, MessageLikeRepresentation
 from langgraph.channels import EphemeralValue, Topic
@@ -105,6 +105,11 @@ class SKROutput(TypedDict):
     messages: NotRequired[Annotated[list[AnyMessage], add_messages]]
 
 
+def joined(pool: dict[str, Plain], more: dict[str, Plain]) -> dict[str, Plain]:
+    """The references of a question so far, and those of one more step."""
+    return {**pool, **more}
+
+
 class SKRState(SKROutput, total=False):
     """What the nodes share.
 
@@ -120,7 +125,8 @@ class SKRState(SKROutput, total=False):
         queries: To be searched in this round.
         found: What the searches of this round brought.
         rankings: Ids found, by round, by query, best first.
-        pool: Every reference found, by id.
+        pool: Every reference found, by id: each stands here once, and elsewhere only its id does.
+        cut: The last of those handed to the model, where its text had to be cut.
         reply: What the model said last, as it was read.
         streamed: What a draft has streamed so far.
         started_at: Seconds since the epoch.
@@ -133,15 +139,37 @@ class SKRState(SKROutput, total=False):
     queries: list[str]
     found: Annotated[list[Found], Topic(Found)]
     rankings: list[list[list[str]]]
-    pool: dict[str, Plain]
+    pool: Annotated[dict[str, Plain], joined]
+    cut: Plain | None
     reply: Plain | None
     streamed: Streamed | None
     started_at: float
 
 
+OUTPUT_KEYS = tuple(SKROutput.__annotations__)
+"""What of the state is the output; LangGraph's streams give all of it unless told otherwise."""
+
+LARGE = ("pool", "references")
+"""What a step reads of the state for itself, see `skr_graphs.node.as_node`."""
+
+StepState = TypedDict(  # type: ignore[misc]  # a checker wants the fields written out
+    "StepState",
+    {
+        name: hint
+        for name, hint in get_type_hints(SKRState, include_extras=True).items()
+        if name not in LARGE
+    },
+    total=False,
+)
+"""What a node is handed, and a trace shows: the state without its references."""
+
+
 def references_of(state: SKRState) -> list[Reference]:
     """The references in hand, in the order in which prompts number them."""
-    return [from_plain(Reference, each) for each in state["references"]]
+    given = state["rounds"][-1]["given"] if state["rounds"] else []
+    cut = state.get("cut")
+    shown = {**state["pool"], cut["id"]: cut} if cut else state["pool"]
+    return [from_plain(Reference, shown[key]) for key in given]
 
 
 def usage_of(state: SKRState) -> Usage:

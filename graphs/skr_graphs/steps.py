@@ -177,7 +177,7 @@ def answer(state: SKRState, step: StepContext) -> Flow[Plain]:
         dropped = [reference.id for reference in packed.dropped]
         step.write(events.packed(number, dropped, packed.cut.id if packed.cut else None))
         last = {**last, "given": [reference.id for reference in packed.references]}
-        handed = {"references": [to_plain(reference) for reference in packed.references]}
+        handed = {"cut": to_plain(packed.references[-1]) if packed.cut else None}
     reply = read_reply(generation.text, len(packed.references))
     if generation.is_cut_off and reply.sufficient:
         reply = replace(reply, sufficient=False)  # what is missing may be what was cut off

@@ -94,7 +94,7 @@ async def test_whoever_awaits_the_stream_still_gets_one() -> None:
 async def test_an_agent_outlives_a_call_without_a_question() -> None:
     tool = QueryEngineTool.from_defaults(streaming_engine(), name="films", description="Films.")
     told = str(await agent_that_calls(tool, {"input": ""}).run("Go on."))
-    assert "the question is empty: ask something" in told
+    assert "the question is empty" in told
 
 
 # Pickles
