@@ -10,6 +10,7 @@ from langchain.agents import create_agent  # pyright: ignore[reportUnknownVariab
 from langchain_core.documents import Document
 from langchain_core.embeddings import DeterministicFakeEmbedding
 from langchain_core.language_models import FakeListChatModel, FakeListLLM
+from langchain_core.messages import AIMessage, HumanMessage
 from langchain_core.prompts import PromptTemplate
 from langchain_core.runnables import RunnableConfig, RunnableLambda
 from langchain_core.vectorstores import InMemoryVectorStore
@@ -64,6 +65,8 @@ def search(query: str) -> list[Document]:
 chain = create_skr_chain(model, store)
 text: str = chain.invoke("Capital?")
 texts: list[str] = chain.batch(["Capital?", {"question": "Capital?"}])
+chain.invoke({"question": "And of Italy?", "history": [("user", "Capital?"), ("ai", "Paris.")]})
+chain.invoke([HumanMessage("Capital?"), AIMessage("Paris."), HumanMessage("And of Italy?")])
 shouting: str = (chain | str.upper).invoke({"question": "Capital?"})
 cheap = chain.with_config(configurable={"router": NeverRetrieve()})
 with_sources = create_skr_chain(model, store, return_sources=True)
@@ -93,6 +96,7 @@ graph = create_skr_graph(model, store, checkpointer=InMemorySaver(), review_quer
 thread: RunnableConfig = {"configurable": {"thread_id": "1"}}
 answer: Answer = answer_of(graph.invoke({"question": "Capital?"}, thread))
 answer_of(graph.invoke(Command(resume=["Capital"]), thread))
+answer_of(graph.invoke({"messages": [HumanMessage("Capital?")]}, thread))
 answer_of(graph.invoke({"question": "Capital?"}, context=SKRContext(budget=Budget(max_calls=1))))
 answer_of(graph.invoke({"question": "Capital?"}, version="v2").value)
 
@@ -179,5 +183,6 @@ RouterQueryEngine(
     llm=llm,
 )
 SKRSelector(NeverRetrieve())
+llamaindex_skr.create_skr_tool(engine, name="ask")
 llamaindex_skr.collect([], llm, index, {"out": "records.jsonl"}, budget=Budget(max_rounds=1))
 llamaindex_skr.load_model("qwen3:8b", base_url="http://localhost:11434/v1")

@@ -71,6 +71,7 @@ create_skr_chain(model, store, return_sources=True).invoke("Capital?")["sources"
 create_skr_graph(42, store)  # error
 create_skr_graph(model, store, when="refuse")  # error
 create_skr_graph(model, store).invoke({"query": "Capital?"})  # error
+create_skr_graph(model, store).invoke({"messages": "Capital?"})  # error
 create_skr_graph(model, store).invoke({"question": "Capital?"}, context=3)  # error
 answer_of("Paris.")  # error
 create_skr_tool(model, 42)  # error
@@ -123,6 +124,7 @@ llamaindex_skr.SKRRetriever(index, router="never")  # error
 llamaindex_skr.SKRRetriever(index, budget=3)  # error
 SKRSelector("never")  # error
 SKRSelector(42)  # error
+llamaindex_skr.create_skr_tool(index)  # error
 llamaindex_skr.LlamaIndexModel("openai:gpt-4.1-mini")  # error
 llamaindex_skr.LlamaIndexRetriever(index)  # error
 llamaindex_skr.openai_like("qwen3:8b", streams=True)  # error
