@@ -19,9 +19,11 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.types import Command
 from llama_index.core import MockEmbedding, VectorStoreIndex
 from llama_index.core.llms import MockLLM
+from llama_index.core.postprocessor import SimilarityPostprocessor
 from llama_index.core.query_engine import RouterQueryEngine
 from llama_index.core.response_synthesizers import ResponseMode
 from llama_index.core.tools import QueryEngineTool
+from llama_index.core.vector_stores import MetadataFilters
 from typing_extensions import TypedDict
 
 import langchain_skr
@@ -168,6 +170,12 @@ index = VectorStoreIndex([], embed_model=MockEmbedding(8))
 engine = SKRQueryEngine.from_defaults(index, llm=llm, budget=Budget(max_rounds=2))
 engine.query("Capital?")
 SKRQueryEngine.from_defaults(index.as_retriever(), llm="openai:gpt-4.1-mini", streaming=True)
+SKRQueryEngine.from_defaults(
+    {"library": index, "letters": index.as_retriever()},
+    llm=llm,
+    node_postprocessors=[SimilarityPostprocessor(similarity_cutoff=0.5)],
+)
+SKRQueryEngine.from_defaults(index, similarity_top_k=4, filters=MetadataFilters(filters=[]))
 SKRQueryEngine.from_defaults(mapping, llm=scripted, router=Path("router"))
 SKRQueryEngine.from_defaults(llm=llm, router=NeverRetrieve())
 SKRQueryEngine(builder.compile(), SKRContext(), streaming=True)

@@ -117,6 +117,10 @@ SKRQueryEngine.from_defaults(index, llm=model)  # error
 SKRQueryEngine.from_defaults(store, llm=llm)  # error
 SKRQueryEngine.from_defaults(index, router="never")  # error
 SKRQueryEngine.from_defaults(index, budgett=3)  # error
+SKRQueryEngine.from_defaults(index, similarity_top_k="4")  # error
+SKRQueryEngine.from_defaults(index, filters={"year": 2020})  # error
+SKRQueryEngine.from_defaults(index, node_postprocessors=[llm])  # error
+SKRQueryEngine.from_defaults({"library": store}, llm=llm)  # error
 SKRQueryEngine(index)  # error
 llamaindex_skr.SKRRetriever(42)  # error
 llamaindex_skr.SKRRetriever(index, llm=42)  # error
