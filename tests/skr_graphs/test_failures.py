@@ -217,7 +217,7 @@ def test_the_factory_is_checked_too():
     wrong: Any = 3
     with pytest.raises(InputError, match="Budget"):
         create_self_completion_graph(model=ScriptedModel(["?"]), budget=wrong)
-    with pytest.raises(InputError, match="no setting budgett"):
+    with pytest.raises(TypeError, match="no budgett: budget is meant"):
         create_self_completion_graph(model=ScriptedModel(["?"]), budgett=wrong)  # type: ignore[call-arg]
     assert Budget() == Budget(max_rounds=3)
 
