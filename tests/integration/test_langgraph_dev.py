@@ -85,7 +85,7 @@ def check(parts: list[Any]) -> None:
     """A stream tells the loop as it goes, and the answer at its end."""
     assert [part.data for part in parts if part.event == "error"] == []
     events = [part.data for part in parts if part.event == "custom"]
-    assert events[0]["type"] == "route"
+    assert [each["type"] for each in events[:2]] == ["start", "route"]
     assert sum(each["type"] == "query" for each in events) > 1
     answer = [part.data for part in parts if part.event == "values"][-1]
     assert answer["citations"]
