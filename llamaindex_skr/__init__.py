@@ -6,6 +6,8 @@ from llamaindex_skr.adapters import (
     as_language_model,
     as_retriever,
 )
+from llamaindex_skr.chat_engine import SKRChatEngine
+from llamaindex_skr.chat_responses import SKRStreamingChatResponse
 from llamaindex_skr.collecting import acollect, collect
 from llamaindex_skr.events import (
     SKRAnswerEvent,
@@ -30,6 +32,7 @@ __all__ = [
     "LlamaIndexModel",
     "LlamaIndexRetriever",
     "SKRAnswerEvent",
+    "SKRChatEngine",
     "SKRCondenseEvent",
     "SKRDraftEvent",
     "SKREvent",
@@ -42,6 +45,7 @@ __all__ = [
     "SKRRouteEvent",
     "SKRSelector",
     "SKRStartEvent",
+    "SKRStreamingChatResponse",
     "SKRTool",
     "acollect",
     "as_language_model",

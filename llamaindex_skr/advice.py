@@ -9,6 +9,7 @@ from skr_core.options import IN_A_BUDGET
 _WORDS = (
     "the loop answers by itself: its words are templates=PromptTemplates(...) or update_prompts"
 )
+_WORDS_OF_CHAT = "its words are templates=PromptTemplates(...)"
 _INDEX = "give it to the retriever: index.as_retriever(...)"
 
 ENGINE: Mapping[str, str] = {
@@ -20,6 +21,16 @@ ENGINE: Mapping[str, str] = {
     "index": "an index comes first: SKRQueryEngine.from_defaults(index)",
     "model": "llm is meant",
     "use_async": "await engine.aquery(...)",
+}
+
+CHAT: Mapping[str, str] = {
+    **ENGINE,
+    **dict.fromkeys(["system_prompt", "prefix_messages", "context_prompt"], _WORDS_OF_CHAT),
+    **dict.fromkeys(["condense_prompt", "condense_question_prompt"], _WORDS_OF_CHAT),
+    **dict.fromkeys(["text_qa_template", "context_refine_prompt"], _WORDS_OF_CHAT),
+    "token_limit": IN_A_BUDGET["max_history_tokens"],
+    "index": "an index comes first: SKRChatEngine.from_defaults(index)",
+    "use_async": "await engine.achat(...)",
 }
 
 RETRIEVER: Mapping[str, str] = {

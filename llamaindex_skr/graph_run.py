@@ -39,20 +39,33 @@ class GraphRun:
         graph: A compiled self-completion graph.
         question: The user's.
         context: What differs from the graph's own.
+        history: What was said before, as LangGraph takes messages: role and content.
+        stream: Whether the answer's tokens are read as they come; by default the context says so.
 
     Attributes:
         references: What the tokens that come now may cite.
     """
 
     def __init__(
-        self, graph: CompiledGraph, question: str, context: SKRContext | None = None
+        self,
+        graph: CompiledGraph,
+        question: str,
+        context: SKRContext | None = None,
+        *,
+        history: Sequence[dict[str, str]] = (),
+        stream: bool | None = None,
     ) -> None:
         from skr_graphs.state import OUTPUT_KEYS  # LangGraph is loaded when it is used
 
         self._graph: Any = graph  # its overloads know no list of stream modes
-        self._context = replace(context or SKRContext())  # each run is closed by itself
+        context = context or SKRContext()
+        # A context of its own: each run is closed by itself.
+        self._context = replace(context, stream=context.stream if stream is None else stream)
+        given: dict[str, Any] = {"question": question}
+        if history:
+            given["history"] = list(history)
         self._asked: dict[str, Any] = {
-            "input": {"question": question},
+            "input": given,
             "context": self._context,
             "stream_mode": ["custom", "values"],
             "output_keys": list(OUTPUT_KEYS),

@@ -7,7 +7,7 @@ from typing import Any, Never
 
 from llama_index.core.base.base_retriever import BaseRetriever
 from llama_index.core.callbacks import CallbackManager
-from llama_index.core.schema import NodeWithScore, QueryBundle
+from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
 
 from llamaindex_skr import advice
 from llamaindex_skr.adapters import (
@@ -32,7 +32,13 @@ from skr_core.settings import RouterLike, as_router
 from skr_core.types import Decision
 from skr_graphs.context import SKRContext
 
-_OPTIONS = ("retriever", "router", "k", "llm", "budget", "templates", "callback_manager")
+_OPTIONS = (
+    *("retriever", "router", "k", "llm", "budget", "templates", "known_text"),
+    "callback_manager",
+)
+
+KNOWN = "No document is needed for this question: answer it from what you know."
+"""A `known_text`: the prompts of LlamaIndex's engines say to answer from documents alone."""
 
 
 class SKRRetriever(BaseRetriever):
@@ -43,9 +49,9 @@ class SKRRetriever(BaseRetriever):
     missing, and that is searched too (RaLLM §5). The very nodes come back either way; where several
     say the same, word by word, see `to_node`.
 
-    LlamaIndex's ``RetrieverQueryEngine`` answers "Empty Response" where nothing was retrieved, so
-    a router that may skip retrieval belongs into `SKRQueryEngine`; here it is for callers who
-    handle an empty list themselves.
+    LlamaIndex's own query and chat engines answer "Empty Response" where nothing was retrieved, so
+    a router that may skip retrieval belongs into `SKRQueryEngine` or `SKRChatEngine`; here it is
+    for callers who handle an empty list themselves, or give a `known_text`.
 
     Args:
         retriever: A LlamaIndex retriever or index, or a `Retriever`; or several by name, whose
@@ -57,6 +63,8 @@ class SKRRetriever(BaseRetriever):
         llm: Turns self-completion on: a LlamaIndex LLM, a model id, or a `LanguageModel`.
         budget: The limits of self-completion.
         templates: The words of its prompts.
+        known_text: Text of the one node that comes back where the model knows, in place of none:
+            for LlamaIndex's own chat and query engines, see `KNOWN`.
         callback_manager: LlamaIndex's.
 
     Raises:
@@ -83,6 +91,7 @@ class SKRRetriever(BaseRetriever):
         llm: ModelLike | None = None,
         budget: Budget | None = None,
         templates: PromptTemplates | None = None,
+        known_text: str | None = None,
         callback_manager: CallbackManager | None = None,
         **unknown: Never,
     ) -> None:
@@ -95,6 +104,7 @@ class SKRRetriever(BaseRetriever):
         model = None if llm is None else as_language_model(llm)
         budget = budget or Budget()
         self._k = k
+        self._known = [] if known_text is None else [_note(known_text)]
         try:
             self._source = as_retriever(retriever, model=model, similarity_top_k=k)
         except OptionError:  # what takes no number gives what it finds, which is cut
@@ -135,7 +145,9 @@ class SKRRetriever(BaseRetriever):
             # The graph tells the decision.
             return (yield from self._complete(question, decision, query_bundle))
         tell({"type": "route", "decision": to_plain(decision)})
-        return (yield from self._search(query_bundle))[: self._k] if decision.retrieve else []
+        if not decision.retrieve:
+            return [*self._known]
+        return (yield from self._search(query_bundle))[: self._k]
 
     def _search(self, query_bundle: QueryBundle) -> Flow[list[NodeWithScore]]:
         source = self._source
@@ -157,3 +169,8 @@ class SKRRetriever(BaseRetriever):
         graph_run = GraphRun(self._graph, question, context)
         answer = yield from call(graph_run.complete, graph_run.acomplete)
         return [to_node(reference) for reference in retrieved(answer)]
+
+
+def _note(text: str) -> NodeWithScore:
+    """What stands in a prompt in place of documents, and is none."""
+    return NodeWithScore(node=TextNode(text=text, metadata={"known": True}))
