@@ -6,6 +6,7 @@ Needs the extra ``langchain``.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Annotated, Any, NotRequired
 
 from langchain_core.messages import HumanMessage, SystemMessage
@@ -18,6 +19,8 @@ from langchain_skr.adapters import ModelLike, RetrieverLike, as_language_model, 
 from langchain_skr.agent_sources import final_answer, resolved, with_new
 from langchain_skr.models import model_name
 from skr_core.budget import Budget
+from skr_core.conversation import condensing
+from skr_core.conversation.turns import exchanges, latest_turns
 from skr_core.errors import InputError, extra
 from skr_core.flow import Flow, arun, call, run
 from skr_core.plain import from_plain, to_plain
@@ -26,11 +29,13 @@ from skr_core.prompts.templates import WITH_REFERENCES
 from skr_core.references.fencing import fence_references, shown_text
 from skr_core.references.packing import fast_tokens, pack_references
 from skr_core.settings import RouterLike, Settings, as_router
-from skr_core.types import Decision, Reference
+from skr_core.types import NO_USAGE, Decision, Reference
+from skr_graphs.conversation import said_in
 from skr_graphs.fitting import is_too_long, tokens_for
 from skr_graphs.nostream import unstreamed
 from skr_graphs.state import Plain
 from skr_graphs.steps import decide
+from skr_graphs.warnings import warn_once
 
 with extra("langchain"):
     from langchain.agents.middleware import AgentMiddleware, AgentState
@@ -41,6 +46,7 @@ class SKRAgentState(AgentState[Any]):
     """What the middleware adds to an agent's state, and to its output.
 
     Attributes:
+        skr_question: The latest question as it was routed and searched.
         skr_decision: A `Decision`, plain; None where there was no question.
         skr_references: Those handed over for the latest question, plain, best first.
         skr_sources: All of the conversation's, plain: [n] in any of its answers names the n-th.
@@ -48,6 +54,7 @@ class SKRAgentState(AgentState[Any]):
         skr_removed_markers: How many of its markers named no source and were taken out.
     """
 
+    skr_question: NotRequired[Annotated[str, OmitFromInput]]
     skr_decision: NotRequired[Annotated[Plain | None, OmitFromInput]]
     skr_references: NotRequired[Annotated[list[Plain], OmitFromInput]]
     skr_sources: NotRequired[Annotated[list[Plain], OmitFromInput]]
@@ -70,8 +77,11 @@ class SKRMiddleware(AgentMiddleware[SKRAgentState, Any, Any]):
             the run with `RetrieverError`.
         tools: Names of retrieval tools, withheld when the model knows.
         model: As for `create_skr_graph`; asked by a saved router that asks a model, and by one that
-            looks at the direct answer. Not needed by others.
-        budget: ``max_references`` and ``max_reference_tokens`` limit what the model is handed.
+            looks at the direct answer. It also rewrites a message that leans on the conversation,
+            with one call, before it is routed and searched; without it messages are searched as
+            they are.
+        budget: ``max_references`` and ``max_reference_tokens`` limit what the model is handed,
+            ``max_history_tokens`` the turns by which a message is rewritten.
 
     Raises:
         InputError: The router, the retriever or the model is not usable; or, when the model is
@@ -162,13 +172,23 @@ class SKRMiddleware(AgentMiddleware[SKRAgentState, Any, Any]):
         return self.after_agent(state, runtime)
 
     def _prepare(self, state: SKRAgentState) -> Flow[Plain]:
-        asked = [each.text for each in state["messages"] if isinstance(each, HumanMessage)]
-        question = str(asked[-1]).strip() if asked else ""
+        messages = state["messages"]
+        places = [n for n, each in enumerate(messages) if isinstance(each, HumanMessage)]
+        asked = str(messages[places[-1]].text).strip() if places else ""
         anew: Plain = {"skr_references": [], "skr_citations": [], "skr_removed_markers": 0}
-        if not question:  # nothing to route by, such as an image alone
-            return {**anew, "skr_decision": None}
-        decision = yield from self._decide(question)
-        anew["skr_decision"] = to_plain(decision)
+        if not asked:  # nothing to route by, such as an image alone
+            return {**anew, "skr_decision": None, "skr_question": ""}
+        said = said_in(messages[: places[-1]])
+        turns = latest_turns(said, self.budget.max_history_tokens)
+        question, spent = asked, NO_USAGE
+        if self.model is not None and condensing.is_needed(asked, turns, self.budget):
+            condensed = yield from condensing.condense(self.model, asked, turns)
+            question, spent = condensed.question, condensed.usage
+            if condensed.error:
+                warn_once("condense", condensed.error)
+        decision = yield from self._decide(question, asked, turns)
+        anew["skr_decision"] = to_plain(replace(decision, usage=decision.usage + spent))
+        anew["skr_question"] = question
         if not decision.retrieve or self.retriever is None:
             return anew
         source = self.retriever
@@ -177,10 +197,11 @@ class SKRMiddleware(AgentMiddleware[SKRAgentState, Any, Any]):
         sources = with_new(_references(state, "skr_sources"), references)
         return {**anew, "skr_references": to_plain(references), "skr_sources": to_plain(sources)}
 
-    def _decide(self, question: str) -> Flow[Decision]:
+    def _decide(self, question: str, asked: str, turns: Sequence[str]) -> Flow[Decision]:
         if self.model is None:
             return (yield from call(self.router.decide, self.router.adecide, question))
-        return (yield from decide(question, Settings(self.model, router=self.router)))
+        system = Settings(self.model, router=self.router)
+        return (yield from decide(question, system, asked=asked, history=exchanges(turns)))
 
     def _answer(
         self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], Any]

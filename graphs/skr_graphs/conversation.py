@@ -18,13 +18,12 @@ from langchain_core.messages.utils import convert_to_messages
 from langgraph.types import Overwrite
 
 from skr_core.conversation import condensing
-from skr_core.conversation.leaning import leans_on_history
 from skr_core.conversation.turns import Said, latest_turns
 from skr_core.errors import InputError
 from skr_core.flow import Flow
 from skr_core.plain import to_plain
 from skr_core.prompts.templates import checked_question
-from skr_core.types import Decision, Usage
+from skr_core.types import Decision
 from skr_graphs import events
 from skr_graphs.node import StepContext
 from skr_graphs.state import Asked, Plain, SKRState
@@ -60,11 +59,9 @@ def condense(state: SKRState, step: StepContext) -> Flow[Plain]:
     started_at = time.time()
     opening = open_conversation(state)
     question, settings = opening.asked["question"], step.settings
-    turns = latest_turns(_said(opening.before), settings.budget.max_history_tokens)
+    turns = latest_turns(said_in(opening.before), settings.budget.max_history_tokens)
     condensed = condensing.Condensed(question)
-    # The call is not worth the one that answers.
-    has_calls = not settings.budget.spent(Usage(calls=1), seconds=0.0)
-    if turns and has_calls and leans_on_history(question):
+    if condensing.is_needed(question, turns, settings.budget):
         step.write(events.start("condense", 0))
         condensed = yield from condensing.condense(
             settings.model, question, turns, templates=settings.templates
@@ -153,7 +150,7 @@ def _messages(history: Any) -> list[BaseMessage]:
         raise InputError(f"history holds what is no message: {error}") from error
 
 
-def _said(messages: Sequence[BaseMessage]) -> Iterator[Said]:
+def said_in(messages: Sequence[BaseMessage]) -> Iterator[Said]:
     """What user and assistant said to each other; calls of tools and their results are neither."""
     for message in messages:
         if isinstance(message, HumanMessage):

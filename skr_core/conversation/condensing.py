@@ -15,6 +15,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from skr_core.answering import generate
+from skr_core.budget import Budget
+from skr_core.conversation.leaning import leans_on_history
 from skr_core.errors import ModelError
 from skr_core.flow import Flow
 from skr_core.ports import LanguageModel
@@ -38,6 +40,22 @@ class Condensed:
     question: str
     usage: Usage = NO_USAGE
     error: str = ""
+
+
+def is_needed(question: str, turns: Sequence[str], budget: Budget) -> bool:
+    """Whether a question is worth a call that rewrites it: it leans on turns that there are.
+
+    A budget of one call keeps that for the answer.
+
+    Example:
+        >>> is_needed("And its river?", ["Capital of France?", "Paris."], Budget())
+        True
+        >>> is_needed("And its river?", [], Budget())
+        False
+    """
+    if not turns or budget.spent(Usage(calls=1), seconds=0.0):
+        return False
+    return leans_on_history(question)
 
 
 def condense(

@@ -149,3 +149,45 @@ async def test_runnable_with_message_history(
     ]
     assert world.queries == [FIRST, ALONE]
     assert [each.text for each in world.sent[-1][:-1]] == [FIRST, "The Seine."]
+
+
+def _agent(world: World, **options: Any) -> Any:
+    from langchain.agents import create_agent
+    from langchain_core.language_models import FakeListChatModel
+
+    from langchain_skr import SKRMiddleware
+
+    middleware: Any = SKRMiddleware(retriever=world.retriever, **options)
+    model = FakeListChatModel(responses=["Paris [1].", "The Seine [2]."])
+    return create_agent(model, middleware=[middleware], checkpointer=InMemorySaver())
+
+
+async def _tell(way: str, agent: Any, text: str) -> Any:
+    given, thread = {"messages": [("user", text)]}, {"configurable": {"thread_id": "1"}}
+    if way == "ainvoke":
+        return await agent.ainvoke(given, thread)
+    return await asyncio.to_thread(agent.invoke, given, thread)
+
+
+@pytest.mark.parametrize("way", ["invoke", "ainvoke"])
+async def test_an_agent_s_middleware_searches_what_is_meant(way: str) -> None:
+    world = World()
+    agent = _agent(world, model=world.model)
+    first = await _tell(way, agent, FIRST)
+    assert first["skr_question"] == FIRST
+    state = await _tell(way, agent, LEANING)
+    assert world.queries == [FIRST, ALONE]
+    assert len(world.sent) == 1, "one call, and only where it is needed"
+    assert state["skr_question"] == ALONE
+    assert state["skr_decision"]["usage"]["calls"] == 1
+    assert [each["text"] for each in state["skr_references"]] == [f"All about: {ALONE}"]
+
+
+@pytest.mark.parametrize("way", ["invoke", "ainvoke"])
+async def test_a_middleware_without_a_model_searches_what_was_said(way: str) -> None:
+    world = World()
+    agent = _agent(world)
+    await _tell(way, agent, FIRST)
+    state = await _tell(way, agent, LEANING)
+    assert world.queries == [FIRST, LEANING]
+    assert state["skr_question"] == LEANING
