@@ -24,6 +24,7 @@ from langchain_core.runnables import Runnable, RunnableConfig
 from langchain_core.vectorstores import VectorStore
 from langgraph.errors import GraphBubbleUp
 
+from langchain_skr.caching import settings_of
 from langchain_skr.documents import checked_documents, to_reference
 from langchain_skr.models import load_model, model_name, streams_safely
 from skr_core.errors import (
@@ -69,10 +70,13 @@ class _Reply(Reply):
         text = self.text(f" (finish reason: {reason})" if reason else "")
         spent = getattr(self.whole, "usage_metadata", None) or {}
         usage = Usage(spent.get("input_tokens", 0), spent.get("output_tokens", 0), calls=1)
+        usage = usage if usage.total_tokens else estimate_usage(prompt, text)
+        if spent.get("total_cost") == 0:  # so LangChain marks what its own cache replied
+            usage = usage.from_cache()
         tokens = (about.get("logprobs") or {}).get("content") or ()
         return Generation(
             text,
-            usage if usage.total_tokens else estimate_usage(prompt, text),
+            usage,
             tuple(float(token["logprob"]) for token in tokens) or None,
             reason,
         )
@@ -110,6 +114,11 @@ class LangChainModel(ChunkedModel):
         self.model = model
         self.name = name or model_name(model)
         self.streaming = streams_safely(model) if streaming is None else streaming
+
+    @property
+    def version(self) -> str:
+        """The model's settings, as LangChain's own caches key them."""
+        return settings_of(self.model)
 
     def _chunks(self, prompt: Prompt, stream: bool) -> Generator[Any, None, None]:
         # LangGraph's interrupts travel as exceptions, and are no failure.

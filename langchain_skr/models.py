@@ -87,7 +87,7 @@ def model_name(model: Runnable[Any, Any]) -> str:
         >>> model_name(FakeListChatModel(responses=["Paris"]).with_retry())
         'fake-list'
     """
-    *_, inner = _layers(model)
+    *_, inner = layers_of(model)
     if not isinstance(inner, BaseLanguageModel):
         # Without `get_name`, at which a model that is chosen run by run makes itself, or fails.
         return str(vars(inner).get("name") or type(inner).__name__.lstrip("_"))
@@ -105,13 +105,19 @@ def streams_safely(model: Runnable[Any, Any]) -> bool:
         >>> streams_safely(FakeListChatModel(responses=["Paris"]).with_retry())
         False
     """
-    return not any(isinstance(layer, RunnableRetry) for layer in _layers(model))
+    return not any(isinstance(layer, RunnableRetry) for layer in layers_of(model))
 
 
-def _layers(model: object) -> Iterator[object]:
-    """The model and what it wraps.
+def layers_of(model: object) -> Iterator[object]:
+    """The model and what it wraps, from the outside to the inside.
 
     By class, because a configurable model makes itself where it is asked for any other attribute.
+
+    Example:
+        >>> from langchain_core.language_models import FakeListChatModel
+        >>> model = FakeListChatModel(responses=["Paris"]).with_retry()
+        >>> [type(layer).__name__ for layer in layers_of(model)]
+        ['RunnableRetry', 'FakeListChatModel']
     """
     while model is not None:
         yield model

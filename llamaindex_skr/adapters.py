@@ -19,6 +19,7 @@ from llama_index.core.llms import LLM
 from llama_index.core.schema import NodeWithScore
 
 from llamaindex_skr.bundles import bundle_of
+from llamaindex_skr.caching import settings_of
 from llamaindex_skr.indexes import Index, retriever_of
 from llamaindex_skr.messages import messages_of, wrapped_text
 from llamaindex_skr.models import load_model, model_name
@@ -61,6 +62,11 @@ class LlamaIndexModel(ChunkedModel):
         self.llm = llm
         self.name = name or model_name(llm)
         self.streaming = streaming
+
+    @property
+    def version(self) -> str:
+        """The LLM's class and settings."""
+        return settings_of(self.llm)
 
     def _chunks(self, prompt: Prompt, stream: bool) -> Generator[Chunk, None, None]:
         with translated(ModelError, self.name):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.table import Table
 
-from skr_app.opening import make_model
+from skr_app.opening import make_model, through
 from skr_app.options import Dataset
 from skr_app.output import console, escape, messages, print_json, progress
 from skr_core.errors import InputError, ModelError
@@ -26,6 +26,7 @@ from skr_core.metrics.cost import Price, price_of, read_prices
 from skr_core.questions import Question, read_questions
 
 if TYPE_CHECKING:
+    from skr_core.caching import SqliteCache
     from skr_core.ports import EntailmentModel, LanguageModel
     from skr_core.types import Reference
 
@@ -79,16 +80,22 @@ def load_questions(
 
 
 def make_judging(
-    entailment: str | None, prices: Path | None, model: LanguageModel, base_url: str | None
+    entailment: str | None,
+    prices: Path | None,
+    model: LanguageModel,
+    base_url: str | None,
+    cache: SqliteCache | None = None,
 ) -> Judging:
     """What the options name."""
     return Judging(
-        None if entailment is None else make_entailment(entailment, base_url),
+        None if entailment is None else make_entailment(entailment, base_url, cache),
         None if prices is None else price_of(read_prices(prices), model.name),
     )
 
 
-def make_entailment(entailment: str, base_url: str | None) -> EntailmentModel:
+def make_entailment(
+    entailment: str, base_url: str | None, cache: SqliteCache | None = None
+) -> EntailmentModel:
     """Make the entailment model that an option names.
 
     Raises:
@@ -106,7 +113,7 @@ def make_entailment(entailment: str, base_url: str | None) -> EntailmentModel:
     if kind == "judge" and name:
         from skr_core.entailment import JudgeEntailment
 
-        return JudgeEntailment(make_model(name, base_url))
+        return JudgeEntailment(through(cache, make_model(name, base_url)))
     raise InputError(f"--entailment {entailment}: give lexical, nli:NAME or judge:MODEL")
 
 

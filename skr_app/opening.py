@@ -15,6 +15,7 @@ from skr_core.settings import Settings, WhenInsufficient
 from skr_core.types import Demonstration
 
 if TYPE_CHECKING:
+    from skr_core.caching import SqliteCache
     from skr_core.ports import Embedder, LanguageModel, Retriever, Router
     from skr_core.questions import Question
     from skr_core.store.chroma_store import ChromaStore
@@ -39,6 +40,32 @@ def make_model(model: str, base_url: str | None) -> LanguageModel:
     except ValueError as error:
         raise InputError(f"SKR_TEMPERATURE must be a number, not {said!r}") from error
     return load_model(model, base_url=base_url, temperature=temperature)
+
+
+def open_cache(stack: ExitStack, folder: Path | None) -> SqliteCache | None:
+    """Open the cache in a folder; None where no folder is named.
+
+    Args:
+        stack: Closes the cache.
+        folder: Made if missing.
+
+    Raises:
+        StoreError: It cannot be used.
+    """
+    if folder is None:
+        return None
+    from skr_core.caching import SqliteCache
+
+    return stack.enter_context(SqliteCache(folder / "replies.sqlite"))
+
+
+def through(cache: SqliteCache | None, model: LanguageModel) -> LanguageModel:
+    """The model, asked through a cache where there is one."""
+    if cache is None:
+        return model
+    from skr_core.caching import CachedModel
+
+    return CachedModel(model, cache)
 
 
 def open_embedder(embedder: str) -> Embedder:

@@ -70,6 +70,14 @@ BaseUrlOption = Annotated[
         help="Of an OpenAI-compatible server: Ollama, vLLM, LM Studio. OPENAI_BASE_URL works too.",
     ),
 ]
+CacheOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--cache",
+        envvar="SKR_CACHE",
+        help="Folder in which models' replies are kept: what was asked before costs nothing.",
+    ),
+]
 EmbedderOption = Annotated[
     str,
     typer.Option(

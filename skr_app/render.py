@@ -53,9 +53,10 @@ def answer(console: Console, answer: Answer, model: str, *, answered: bool = Fal
     usage = answer.total_usage
     about = " (estimated)" if usage.estimated else ""
     rounds = _count(len(answer.rounds), "round")
+    cached = f" · {usage.cached_calls} from a cache" if usage.cached_calls else ""
     console.print(
         f"[dim]Stopped: {STOP_REASONS[answer.stop_reason]} · {rounds} · "
-        f"{_count(usage.calls, 'call')} · {usage.total_tokens} tokens{about}[/dim]"
+        f"{_count(usage.calls, 'call')} · {usage.total_tokens} tokens{about}{cached}[/dim]"
     )
     if model == "extractive":
         console.print(f"[dim]{BASELINE}[/dim]")

@@ -44,6 +44,7 @@ def answer_directly(
     *,
     templates: PromptTemplates = DEFAULT_TEMPLATES,
     history: Sequence[str] = (),
+    sample: int = 0,
 ) -> Flow[Generation]:
     """Answer from what the model knows (SKR §3.3, known).
 
@@ -54,9 +55,11 @@ def answer_directly(
         on_token: Gets the reply in pieces as it comes.
         templates: The words to ask in.
         history: What was said before, user and assistant in turn, as turns of the chat.
+        sample: Which of several answers is wanted, as in `Prompt`.
     """
     prompt = prompts.answer_directly(question, demonstrations, templates=templates)
-    return (yield from generate(model, replace(prompt, history=tuple(history)), on_token))
+    prompt = replace(prompt, history=tuple(history), sample=sample)
+    return (yield from generate(model, prompt, on_token))
 
 
 def answer_with_references(

@@ -5,10 +5,10 @@ with the first conversion.
 
 Example:
     >>> from skr_core.types import Usage
-    >>> to_plain(Usage(calls=1))
-    {'prompt_tokens': 0, 'completion_tokens': 0, 'calls': 1, 'estimated': False}
-    >>> from_plain(Usage, {"calls": 1})
-    Usage(prompt_tokens=0, completion_tokens=0, calls=1, estimated=False)
+    >>> to_plain(Usage(calls=1))["calls"]
+    1
+    >>> from_plain(Usage, {"calls": 1}) == Usage(calls=1)
+    True
 """
 
 from __future__ import annotations

@@ -46,6 +46,19 @@ class LanguageModel(Protocol):
 
 
 @runtime_checkable
+class Cache(Protocol):
+    """Keeps texts by key, as long as it likes; None is what it does not hold."""
+
+    def get(self, key: str) -> str | None: ...
+
+    async def aget(self, key: str) -> str | None: ...
+
+    def put(self, key: str, value: str) -> None: ...
+
+    async def aput(self, key: str, value: str) -> None: ...
+
+
+@runtime_checkable
 class Retriever(Protocol):
     """Finds references for a query, best first. `name` identifies it in records."""
 

@@ -162,6 +162,7 @@ class Prompt:
         history: Earlier turns, user and assistant in turn, beginning with the user.
         states_verdict: Whether the text asks for the verdict's line before the answer.
         system: What is said as the system, before all else; may be empty.
+        sample: Which of several replies to the same words is wanted: what a cache tells them by.
     """
 
     task: Task
@@ -173,28 +174,70 @@ class Prompt:
     history: tuple[str, ...] = ()
     states_verdict: bool = False
     system: str = ""
+    sample: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Usage:
     """Tokens and calls spent; adds up.
 
+    Replies from a cache cost nothing. They are counted apart, with the tokens that they took when
+    they were made.
+
     Attributes:
         prompt_tokens: Tokens sent.
         completion_tokens: Tokens received.
         calls: Requests to a language model.
         estimated: True when any part was counted here, because the provider gave no figure.
+        cached_calls: Requests that a cache answered.
+        cached_prompt_tokens: Tokens that it saved sending.
+        cached_completion_tokens: Tokens that it saved receiving.
     """
 
     prompt_tokens: int = 0
     completion_tokens: int = 0
     calls: int = 0
     estimated: bool = False
+    cached_calls: int = 0
+    cached_prompt_tokens: int = 0
+    cached_completion_tokens: int = 0
 
     @property
     def total_tokens(self) -> int:
         """Tokens sent and received."""
         return self.prompt_tokens + self.completion_tokens
+
+    @property
+    def uncached(self) -> Usage:
+        """What it would have cost without a cache: what a system costs, whoever measures it.
+
+        Example:
+            >>> usage = Usage(30, 2, calls=1) + Usage(40, 3, calls=1).from_cache()
+            >>> usage.uncached == Usage(70, 5, calls=2)
+            True
+        """
+        return Usage(
+            self.prompt_tokens + self.cached_prompt_tokens,
+            self.completion_tokens + self.cached_completion_tokens,
+            self.calls + self.cached_calls,
+            self.estimated,
+        )
+
+    def from_cache(self) -> Usage:
+        """The same where a cache gave all of it: nothing is spent.
+
+        Example:
+            >>> usage = Usage(40, 3, calls=1).from_cache()
+            >>> usage.calls, usage.total_tokens, usage.cached_calls, usage.cached_prompt_tokens
+            (0, 0, 1, 40)
+        """
+        whole = self.uncached
+        return Usage(
+            estimated=self.estimated,
+            cached_calls=whole.calls,
+            cached_prompt_tokens=whole.prompt_tokens,
+            cached_completion_tokens=whole.completion_tokens,
+        )
 
     def __add__(self, other: Usage) -> Usage:
         return Usage(
@@ -202,6 +245,9 @@ class Usage:
             self.completion_tokens + other.completion_tokens,
             self.calls + other.calls,
             self.estimated or other.estimated,
+            self.cached_calls + other.cached_calls,
+            self.cached_prompt_tokens + other.cached_prompt_tokens,
+            self.cached_completion_tokens + other.cached_completion_tokens,
         )
 
 

@@ -151,7 +151,7 @@ def finish(state: SKRState, step: StepContext) -> Flow[Plain]:
     tokens.finish(cited.text)
     citations = [to_plain(citation) for citation in cited.citations]
     step.write(events.answer(cited.text, citations, stop_reason))
-    spent = chosen.usage.calls
+    spent = chosen.usage != NO_USAGE
     return {
         "answer": cited.text,
         "messages": [answered(cited.text, tokens.streamed["id"])],

@@ -22,7 +22,7 @@ from skr_core.replies.refusal import is_refusal
 from skr_core.replies.reply import Reply, read_reply
 from skr_core.replies.thoughts import strip_thoughts
 from skr_core.settings import Settings
-from skr_core.types import Decision, Generation, Reference
+from skr_core.types import NO_USAGE, Decision, Generation, Reference
 from skr_graphs import events
 from skr_graphs.conversation import answered
 from skr_graphs.fitting import ask_with_fitting
@@ -44,7 +44,7 @@ def route(state: SKRState, step: StepContext) -> Flow[Plain]:
     plain = to_plain(decision)
     step.write(events.route(plain))
     usage = state["usage"]
-    if decision.usage.calls:
+    if decision.usage != NO_USAGE:
         usage = usage_with(state, "route", decision.usage)
     after: SKRState = {**state, "usage": usage}
     is_answered = not decision.retrieve and strip_thoughts(decision.draft)
@@ -219,7 +219,7 @@ def reflect(state: SKRState, step: StepContext) -> Flow[Plain]:
     plain = to_plain(reflection)
     step.write(events.reflection(len(state["rounds"]), plain))
     usage = state["usage"]
-    if reflection.usage.calls:
+    if reflection.usage != NO_USAGE:
         usage = usage_with(state, "reflect", reflection.usage)
     after: SKRState = {**state, "usage": usage}
     if reflection.sufficient:

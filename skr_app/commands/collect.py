@@ -15,10 +15,11 @@ from rich.progress import Progress as Bars
 from rich.table import Table
 
 from skr_app.measuring import load_questions
-from skr_app.opening import make_model, make_settings, open_searched
+from skr_app.opening import make_model, make_settings, open_cache, open_searched, through
 from skr_app.options import (
     DEFAULT_STORE,
     BaseUrlOption,
+    CacheOption,
     ConcurrencyOption,
     CorpusOption,
     DatasetOption,
@@ -104,6 +105,7 @@ def collect(
     ask: AskOption = None,
     limit: LimitOption = None,
     concurrency: ConcurrencyOption = 8,
+    cache: CacheOption = None,
     skip_bad: SkipBadOption = False,
     json: JsonOption = False,
 ) -> None:
@@ -117,7 +119,6 @@ def collect(
     # Where the contexts are the corpus, those of all questions are.
     read = load_questions(questions, dataset, None, limit=None, skip_bad=skip_bad)
     asked = read[:limit]
-    language_model = make_model(model, base_url)
     last = Progress(0)
 
     def remember(progress: Progress) -> None:
@@ -126,6 +127,9 @@ def collect(
         show(progress)
 
     with ExitStack() as stack:
+        kept = open_cache(stack, cache)
+        judging = Judge(through(kept, make_model(judge, base_url))) if judge else None
+        language_model = through(kept, make_model(model, base_url))
         opened, searched = open_searched(
             stack,
             store=store or (DEFAULT_STORE if corpus is None else None),
@@ -150,7 +154,7 @@ def collect(
                 asked,
                 GraphAnswerer(settings),
                 out=out,
-                metric=Judge(make_model(judge, base_url)) if judge else TextMetric(metric.value),
+                metric=judging or TextMetric(metric.value),
                 ask=asking_routers(ask.split(",") if ask else (), language_model),
                 concurrency=concurrency,
                 corpus=searched,
@@ -238,7 +242,8 @@ def _print(found: dict[str, Any], progress: Progress, out: Path) -> None:
 def _spent(progress: Progress) -> str:
     usage = progress.usage
     about = " (estimated)" if usage.estimated else ""
-    return f"{usage.calls:,} calls, {usage.total_tokens:,} tokens{about}"
+    cached = f", {usage.cached_calls:,} replies from the cache" if usage.cached_calls else ""
+    return f"{usage.calls:,} calls, {usage.total_tokens:,} tokens{about}{cached}"
 
 
 @contextmanager

@@ -19,9 +19,17 @@ from skr_app.measuring import (
     make_judging,
     show_result,
 )
-from skr_app.opening import make_model, make_settings, open_embedder, open_searched
+from skr_app.opening import (
+    make_model,
+    make_settings,
+    open_cache,
+    open_embedder,
+    open_searched,
+    through,
+)
 from skr_app.options import (
     BaseUrlOption,
+    CacheOption,
     ConcurrencyOption,
     CorpusOption,
     DatasetOption,
@@ -103,6 +111,7 @@ def evaluate(
     out: OutOption = None,
     limit: LimitOption = None,
     concurrency: ConcurrencyOption = 8,
+    cache: CacheOption = None,
     skip_bad: SkipBadOption = False,
     json: JsonOption = False,
 ) -> None:
@@ -114,9 +123,10 @@ def evaluate(
     # Where the contexts are the corpus, those of all questions are.
     read = load_questions(questions, dataset, key_facts, limit=None, skip_bad=skip_bad)
     asked = read[:limit]
-    language_model = make_model(model, base_url)
-    judging = make_judging(entailment, prices, language_model, base_url)
     with ExitStack() as stack:
+        kept = open_cache(stack, cache)
+        language_model = through(kept, make_model(model, base_url))
+        judging = make_judging(entailment, prices, language_model, base_url, kept)
         opened, searched = open_searched(
             stack,
             store=store,
@@ -189,9 +199,11 @@ def result_of(judged: dict[str, list[Judged]], settings: dict[str, str]) -> Resu
 
 def summary(answers: Answers, judged: list[Judged]) -> dict[str, object]:
     """A system as it goes out: means over questions, and the seconds all of them took."""
-    reasons = [each.answer.stop_reason for each in judged if each.answer is not None]
+    answered = [each.answer for each in judged if each.answer is not None]
+    reasons = [answer.stop_reason for answer in answered]
     return {
         **{name: mean(judged, measure).mean for name, measure in COLUMNS.items()},
+        "cached_calls": sum(answer.total_usage.cached_calls for answer in answered),
         "seconds": answers.seconds,
         "n": len(judged) - answers.n_failed,
         "n_failed": answers.n_failed,

@@ -74,7 +74,8 @@ class UncertaintyRouter(ModelRouter):
             score, ground = 1 - likely, f"an average token has probability {likely:.2f}"
         else:
             answers += yield from gather(
-                [answer_directly(self._model, question) for _ in range(self._samples - 1)]
+                answer_directly(self._model, question, sample=number)
+                for number in range(1, self._samples)
             )
             agreed = agreement([answer.text for answer in answers])
             score, ground = 1 - agreed, f"{len(answers)} answers agree to {agreed:.0%}"

@@ -143,7 +143,11 @@ class _Collection:
             stated = yield from gather(
                 [
                     self._kept(
-                        key, self._statements(wanted[key], record, records, tally), file, tally.miss
+                        key,
+                        self._statements(wanted[key], record, records, tally),
+                        file,
+                        tally.miss,
+                        tally.tell,
                     )
                     for key, record in records.items()
                     if not self.ask.keys() <= record.statements.keys()
@@ -230,7 +234,11 @@ class _Collection:
                 draft_score, spent = yield from self.scorer.score(decision.draft, question)
                 tally.spend(spent)
             said[name] = Statement(
-                decision.retrieve, decision.score, decision.usage, decision.draft, draft_score
+                decision.retrieve,
+                decision.score,
+                decision.usage.uncached,  # what it costs who asks for the first time
+                decision.draft,
+                draft_score,
             )
         return replace(record, statements=said)
 
@@ -239,7 +247,7 @@ def _outcome(answer: Answer, score: float) -> Outcome:
     return Outcome(
         answer=answer.text,
         score=score,
-        usage=answer.total_usage,
+        usage=answer.total_usage.uncached,
         retrievals=float(sum(len(round_.queries) for round_ in answer.rounds)),
         rounds=len(answer.rounds),
         stop_reason=answer.stop_reason,

@@ -43,7 +43,7 @@ def record_of_feedback(
     served = Outcome(
         answer.text,
         float(right),
-        answer.total_usage,
+        answer.total_usage.uncached,
         retrievals=float(sum(len(round_.queries) for round_ in answer.rounds)),
         rounds=len(answer.rounds),
         stop_reason=answer.stop_reason,

@@ -92,6 +92,11 @@ class Tally:
             self.progress = replace(self.progress, missed=missed, last_failure=why)
             self._tell()
 
+    def tell(self) -> None:
+        """Tell what has been spent since."""
+        with self._lock:
+            self._tell()
+
     def _tell(self) -> None:
         if self._on_progress is not None:
             self._on_progress(self.progress)

@@ -130,7 +130,7 @@ def _judged(asked: Asked, verdicts: Verdicts | None, price: Price | None) -> Jud
     values = _scored(asked)
     answer = asked.answer
     if price is not None:
-        values[PRICE] = None if answer is None else cost(answer.total_usage, price)
+        values[PRICE] = None if answer is None else cost(answer.total_usage.uncached, price)
     if verdicts is not None:
         values |= _entailed(asked, verdicts)
     return Judged(asked.question, answer, values)

@@ -77,7 +77,7 @@ class Scores:
         found = [reference.title for reference in answer.references]
         cited = [reference.title for reference in answer.cited_references]
         supporting = question.supporting_titles
-        usage = answer.total_usage
+        usage = answer.total_usage.uncached  # what the system costs, whoever measured it before
         return cls(
             question,
             title_recall=title_recall(found, supporting),
