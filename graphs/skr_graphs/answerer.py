@@ -143,7 +143,7 @@ class GraphAnswerer:
             decision=DECISIONS["single"],
             rounds=(first,),
             stop_reason="max_rounds",
-            usage={task: usage for task, usage in spent.items() if usage.calls},
+            usage={task: usage for task, usage in spent.items() if usage != NO_USAGE},
             removed_markers=cited.removed,
             grounded=chosen.grounded,
         )
