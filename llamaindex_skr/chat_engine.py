@@ -22,6 +22,7 @@ from llamaindex_skr.chat_responses import (
 )
 from llamaindex_skr.graph_run import GraphRun
 from llamaindex_skr.query_engine import SKRQueryEngine
+from llamaindex_skr.remaking import RemadeGraph
 from llamaindex_skr.responses import to_response
 from skr_core.errors import InputError
 from skr_core.flow import Flow, arun, call, run
@@ -43,7 +44,7 @@ _OPTIONS = {
 _ROLES = (MessageRole.USER, MessageRole.ASSISTANT)
 
 
-class SKRChatEngine(BaseChatEngine):
+class SKRChatEngine(RemadeGraph, BaseChatEngine):
     """Answers in a conversation, retrieving only when needed and until the references suffice.
 
     A message that leans on earlier ones is rewritten without them, with one call, before it is
@@ -131,12 +132,14 @@ class SKRChatEngine(BaseChatEngine):
             callback_manager=callback_manager,
             **options,
         )
-        return cls(
+        chat = cls(
             engine._graph,
             _memory(chat_history or []) if memory is None else memory,
             engine._context,
             callback_manager=engine.callback_manager,
         )
+        chat._factory = engine._factory
+        return chat
 
     @property
     def chat_history(self) -> list[ChatMessage]:

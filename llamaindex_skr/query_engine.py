@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -21,6 +21,7 @@ from llamaindex_skr.adapters import ModelLike, RetrieverLike, as_language_model,
 from llamaindex_skr.bundles import bundled
 from llamaindex_skr.graph_run import GraphRun
 from llamaindex_skr.prompt_templates import as_prompts, replaced
+from llamaindex_skr.remaking import RemadeGraph
 from llamaindex_skr.responses import astream_response, stream_response, to_response
 from skr_core.errors import InputError, OptionError
 from skr_core.options import refuse_unknown
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
     from llama_index.core.vector_stores.types import MetadataFilters
 
     from skr_graphs import CompiledGraph
-    from skr_graphs.self_completion import SelfCompletionGraph
 
 
 _OPTIONS = {
@@ -48,7 +48,7 @@ READERS_OF_TEXT = (
 """Modules of LlamaIndex that ask an engine and read the response as a string at once."""
 
 
-class SKRQueryEngine(BaseQueryEngine):
+class SKRQueryEngine(RemadeGraph, BaseQueryEngine):
     """Answers a query, retrieving only when needed and until the references suffice.
 
     A response's ``source_nodes`` are the references the answer was given, in the order of its [n]
@@ -88,21 +88,6 @@ class SKRQueryEngine(BaseQueryEngine):
         self._graph = graph
         self._context = context or SKRContext()
         self._streaming = streaming
-        self._factory: Callable[[], SelfCompletionGraph] | None = None
-
-    def __getstate__(self) -> dict[str, Any]:
-        """What a pickle holds: all but the compiled graph, which is made again."""
-        if self._factory is None:
-            raise TypeError(
-                "this engine's graph is your own and cannot be pickled: make the engine where it "
-                "is needed, or by SKRQueryEngine.from_defaults"
-            )
-        return {name: value for name, value in vars(self).items() if name != "_graph"}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        """Make the engine again."""
-        vars(self).update(state)
-        self._graph = state["_factory"]().compile(name="skr")
 
     @classmethod
     def from_defaults(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, Never
+from typing import Never
 
 from llama_index.core.base.base_retriever import BaseRetriever
 from llama_index.core.callbacks import CallbackManager
@@ -21,6 +21,7 @@ from llamaindex_skr.bundles import bundled
 from llamaindex_skr.events import tell
 from llamaindex_skr.graph_run import GraphRun
 from llamaindex_skr.nodes import to_node
+from llamaindex_skr.remaking import RemadeGraph
 from skr_core.budget import Budget
 from skr_core.errors import InputError, OptionError, retrieved
 from skr_core.flow import Flow, arun, call, run
@@ -41,7 +42,7 @@ KNOWN = "No document is needed for this question: answer it from what you know."
 """A `known_text`: the prompts of LlamaIndex's engines say to answer from documents alone."""
 
 
-class SKRRetriever(BaseRetriever):
+class SKRRetriever(RemadeGraph, BaseRetriever):
     """Wraps a retriever: ``[]`` when the model knows, what suffices when it does not.
 
     Without an `llm` the wrapped retriever is asked once and its nodes come back untouched. With
@@ -119,18 +120,8 @@ class SKRRetriever(BaseRetriever):
             # The text is not wanted, so no call is spent on a last answer.
             when_insufficient="refuse",
         )
-        self._graph = create_self_completion_graph().compile(name="skr")
-
-    def __getstate__(self) -> dict[str, Any]:
-        """What a pickle holds: all but the compiled graph, which is made again."""
-        return {name: value for name, value in vars(self).items() if name != "_graph"}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        """Make the retriever again."""
-        from skr_graphs import create_self_completion_graph
-
-        vars(self).update(state)
-        self._graph = create_self_completion_graph().compile(name="skr")
+        self._factory = create_self_completion_graph
+        self._graph = self._factory().compile(name="skr")
 
     def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
         return run(self._nodes(query_bundle))

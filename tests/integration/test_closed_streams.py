@@ -11,10 +11,11 @@ from typing import Any, Self
 import pytest
 from langchain_openai import ChatOpenAI
 
-from langchain_skr import create_skr_chain
+from langchain_skr import create_skr_chain, create_skr_graph
 from llamaindex_skr import SKRQueryEngine, openai_like
 from skr_core.routers import NeverRetrieve
 from skr_core.testing import MappingRetriever
+from skr_graphs import SKRContext
 
 pytestmark = pytest.mark.integration
 
@@ -94,6 +95,24 @@ def langchain_stream(server: SlowServer, **options: Any) -> Iterator[str]:
     yield from create_skr_chain(chat, search, **options).stream(QUESTION)
 
 
+def sources_stream(server: SlowServer, **options: Any) -> Iterator[Any]:
+    chat = ChatOpenAI(model="test", base_url=server.url, api_key="none", max_retries=0)
+    search = MappingRetriever({QUESTION: ["Paris is the capital of France."]})
+    pieces = create_skr_chain(chat, search, return_sources=True, **options).stream(QUESTION)
+    yield from (piece for piece in pieces if "answer" in piece)
+
+
+def graph_stream(server: SlowServer, **options: Any) -> Iterator[Any]:
+    chat = ChatOpenAI(model="test", base_url=server.url, api_key="none", max_retries=0)
+    search = MappingRetriever({QUESTION: ["Paris is the capital of France."]})
+    context = SKRContext(stream=True)
+    events: Any = create_skr_graph(chat, search, **options).stream(
+        {"question": QUESTION}, context=context, stream_mode="custom"
+    )
+    with context.reading(events):
+        yield from (event for event in events if event["type"] == "token")
+
+
 def llamaindex_stream(server: SlowServer, **options: Any) -> Iterator[str]:
     llm = openai_like("test", base_url=server.url, api_key="none", tries=1)
     search = MappingRetriever({QUESTION: ["Paris is the capital of France."]})
@@ -102,7 +121,9 @@ def llamaindex_stream(server: SlowServer, **options: Any) -> Iterator[str]:
     yield from response.response_gen
 
 
-@pytest.mark.parametrize("stream", [langchain_stream, llamaindex_stream])
+@pytest.mark.parametrize(
+    "stream", [langchain_stream, sources_stream, graph_stream, llamaindex_stream]
+)
 @pytest.mark.parametrize("known", [True, False])
 @pytest.mark.filterwarnings("ignore::ResourceWarning")  # clients that nobody closes
 def test_the_reply_ends_with_its_reader(stream: Any, known: bool) -> None:

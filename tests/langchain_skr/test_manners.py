@@ -27,6 +27,7 @@ from langchain_skr import (
     create_skr_tool,
 )
 from langchain_skr.chain import SKRChain
+from skr_core.errors import RetrieverError
 from skr_core.testing import ScriptedModel
 from skr_core.types import Decision
 from tests.langchain_skr.fakes import ANSWER, QUESTION, Agent, Library
@@ -120,6 +121,26 @@ class ScriptedModelOf(FakeListChatModel):
 
     def __init__(self, *replies: str, **kwargs: Any) -> None:
         super().__init__(**{"responses": list(replies), **kwargs})
+
+
+# Errors
+
+
+class IndexDown(Exception):
+    """As a vector store's client raises."""
+
+
+async def test_a_chain_raises_what_its_retriever_raises(invoke: Invoke) -> None:
+    def search(query: str) -> list[Document]:
+        raise IndexDown("the index is down")
+
+    chain = create_skr_chain(answering(), RunnableLambda(search))
+    with pytest.raises(IndexDown) as caught:
+        await invoke(chain, QUESTION)
+    assert isinstance(caught.value, RetrieverError)
+    other = RunnableLambda(lambda question: "from the other")
+    kept = chain.with_fallbacks([other], exceptions_to_handle=(IndexDown,))
+    assert await invoke(kept, QUESTION) == "from the other"
 
 
 # Models that are chosen run by run

@@ -18,7 +18,7 @@ from llama_index.core.response_synthesizers import get_response_synthesizer
 from llama_index.core.tools import QueryEngineTool
 from pydantic import Field
 
-from llamaindex_skr import SKRQueryEngine, SKRRetriever, SKRStartEvent
+from llamaindex_skr import SKRChatEngine, SKRQueryEngine, SKRRetriever, SKRStartEvent
 from llamaindex_skr.graph_run import GraphRun
 from skr_core.testing import MappingRetriever
 from skr_graphs import create_self_completion_graph
@@ -126,8 +126,16 @@ def test_prompts_that_were_replaced_stay_replaced_in_a_pickle() -> None:
 
 def test_an_engine_over_one_s_own_graph_says_why_it_is_in_no_pickle() -> None:
     engine = SKRQueryEngine(create_self_completion_graph().compile())
-    with pytest.raises(TypeError, match="cannot be pickled: make the engine"):
+    with pytest.raises(TypeError, match="cannot be pickled: make the SKRQueryEngine"):
         pickle.dumps(engine)
+
+
+def test_a_chat_comes_out_of_a_pickle_with_what_was_said() -> None:
+    chat = SKRChatEngine.from_defaults(MappingRetriever({QUESTION: [JAWS]}), llm="extractive")
+    before = str(chat.chat(QUESTION))
+    again = pickle.loads(pickle.dumps(chat))
+    assert [each.content for each in again.chat_history] == [QUESTION, before]
+    assert str(again.chat(QUESTION)) == before
 
 
 @pytest.mark.parametrize("llm", [None, "extractive"])
