@@ -343,9 +343,14 @@ def create_skr_chain(
 
 def _with_sources(asked: Asked, output: Any) -> AnswerWithSources:
     """The graph's output, with what it was asked with."""
-    told = {key: output[key] for key in ("answer", "citations", "stop_reason", "grounded")}
     context = [to_document(from_plain(Reference, each)) for each in output["references"]]
-    whole: Any = {**as_mapping(asked), "context": context, **told}
+    citations = [
+        {**each, "reference_id": context[each["marker"] - 1].id or each["reference_id"]}
+        for each in output["citations"]
+    ]
+    told = {key: output[key] for key in ("stop_reason", "grounded")}
+    answered = {"context": context, "answer": output["answer"], "citations": citations}
+    whole: Any = {**as_mapping(asked), **answered, **told}
     answer: AnswerWithSources = whole
     return answer
 

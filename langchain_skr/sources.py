@@ -21,7 +21,8 @@ class AnswerWithSources(TypedDict):
         context: What the answer was given; its [n] markers count these from 1. Empty where the
             model answered from what it knows.
         answer: The text.
-        citations: The markers, resolved: `skr_core.types.Citation` as plain values.
+        citations: The markers, resolved: `skr_core.types.Citation` as plain values, whose
+            ``reference_id`` is the document's id, where it has one.
         stop_reason: Why the loop ended.
         grounded: Whether the answer rests on its context, see `skr_core.types.Answer`.
     """

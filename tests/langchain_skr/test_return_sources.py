@@ -16,7 +16,6 @@ from skr_core.errors import InputError
 from skr_core.prompts.papers import RALLM_TEMPLATES
 from skr_core.prompts.templates import QUERY_LEAD, REFUSAL
 from skr_core.routers import NeverRetrieve
-from skr_core.types import content_id
 from tests.langchain_skr.fakes import ANSWER, FOUND, FURTHER, QUESTION, Library, stating_model
 
 Say = Callable[..., Awaitable[dict[str, Any]]]
@@ -67,8 +66,8 @@ async def test_every_way_gives_the_same_answer_with_its_sources(say: Say) -> Non
     assert sorted(each.page_content for each in answer["context"]) == sorted(CONTEXT)
     assert (answer["stop_reason"], answer["grounded"]) == ("sufficient", True)
     (citation,) = answer["citations"]
-    assert (citation["marker"], answer["context"][0].id) == (1, "own-0")
-    assert citation["reference_id"] == content_id(answer["context"][0].page_content)
+    assert (citation["marker"], citation["reference_id"]) == (1, "own-0")
+    assert answer["context"][0].id == "own-0"
 
 
 @pytest.mark.parametrize("key", ["question", "input"])
@@ -139,6 +138,15 @@ async def test_it_stands_in_a_pipe(say: Say) -> None:
     assert (await say(piped, QUESTION))["input"] == QUESTION
     counted: Any = chain | RunnableLambda(lambda answer: {"n": len(answer["context"])})
     assert await say(counted, QUESTION) == {"n": len(CONTEXT)}
+
+
+async def test_the_answer_alone_can_be_picked_also_as_it_comes() -> None:
+    def answers() -> Any:
+        return create_skr_chain(stating_model(), Library(), return_sources=True).pick("answer")
+
+    assert len(list(answers().stream(QUESTION))) > 5
+    assert "".join([piece async for piece in answers().astream(QUESTION)]) == ANSWER
+    assert await answers().ainvoke(QUESTION) == ANSWER
 
 
 def test_its_schema_names_what_it_gives() -> None:
