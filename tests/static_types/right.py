@@ -39,7 +39,13 @@ from llamaindex_skr import SKRQueryEngine, SKRSelector
 from skr_core import Answer, Question, Settings, calibrate
 from skr_core.budget import Budget
 from skr_core.reflectors import JudgeReflector
-from skr_core.routers import AlwaysRetrieve, NeverRetrieve
+from skr_core.routers import (
+    AlwaysRetrieve,
+    ConfidenceRouter,
+    NeverRetrieve,
+    PromptRouter,
+    UncertaintyRouter,
+)
 from skr_core.testing import MappingRetriever, ScriptedModel
 from skr_graphs import (
     GraphAnswerer,
@@ -118,6 +124,14 @@ agent = create_agent(
     tools=[tool],
     middleware=[SKRMiddleware(NeverRetrieve(), retriever=store, tools=["search"])],
 )
+SKRMiddleware(Path("router"), model=model, budget=Budget(max_references=3))
+create_skr_chain(model, store).as_tool(name="ask")
+
+PromptRouter(model).decide("Capital?")
+ConfidenceRouter(model.with_retry(), strategy="vanilla")
+UncertaintyRouter(llm, threshold=0.3)
+PromptRouter(scripted, template="can_answer")
+create_skr_chain(model, store, router=PromptRouter(model), reflector=JudgeReflector(llm))
 
 records = langchain_skr.collect([Question("1", "Capital?", ("Paris",))], model, store)
 langchain_skr.collect([], model, store, {"out": "records.jsonl"}, when_insufficient="refuse")

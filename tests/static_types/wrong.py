@@ -20,7 +20,8 @@ from langchain_skr import (
 from llamaindex_skr import SKRQueryEngine, SKRSelector
 from skr_core import Settings
 from skr_core.budget import Budget
-from skr_core.routers import AlwaysRetrieve
+from skr_core.reflectors import JudgeReflector
+from skr_core.routers import AlwaysRetrieve, PromptRouter
 from skr_core.testing import MappingRetriever, ScriptedModel
 from skr_graphs import (
     GraphAnswerer,
@@ -82,6 +83,11 @@ SKRRetriever(retriever=store, model=42)  # error
 SKRRetriever(retriever=store, top_k=2)  # error
 SKRMiddleware("never")  # error
 SKRMiddleware(retriever=42)  # error
+SKRMiddleware(store)  # error
+SKRMiddleware(budget=3)  # error
+PromptRouter("openai:gpt-4.1-mini")  # error
+PromptRouter(store)  # error
+JudgeReflector(42)  # error
 langchain_skr.LangChainModel(store)  # error
 langchain_skr.LangChainRetriever(model)  # error
 langchain_skr.as_language_model(42)  # error
