@@ -22,6 +22,7 @@ from skr_core.flow import Flow
 from skr_core.ports import LanguageModel
 from skr_core.prompts import templates as prompts
 from skr_core.prompts.templates import DEFAULT_TEMPLATES, PromptTemplates
+from skr_core.references.packing import fast_tokens
 from skr_core.replies.condensed import read_condensed
 from skr_core.types import NO_USAGE, Usage
 
@@ -45,7 +46,7 @@ class Condensed:
 def is_needed(question: str, turns: Sequence[str], budget: Budget) -> bool:
     """Whether a question is worth a call that rewrites it: it leans on turns that there are.
 
-    A budget of one call keeps that for the answer.
+    A budget that such a call would use up is kept for the answer.
 
     Example:
         >>> is_needed("And its river?", ["Capital of France?", "Paris."], Budget())
@@ -53,9 +54,11 @@ def is_needed(question: str, turns: Sequence[str], budget: Budget) -> bool:
         >>> is_needed("And its river?", [], Budget())
         False
     """
-    if not turns or budget.spent(Usage(calls=1), seconds=0.0):
+    if not turns or not leans_on_history(question):
         return False
-    return leans_on_history(question)
+    # The answer is shown the turns as well.
+    shown = 2 * sum(map(fast_tokens, turns))
+    return not budget.spent(Usage(shown, calls=1), seconds=0.0)
 
 
 def condense(

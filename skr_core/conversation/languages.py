@@ -84,7 +84,7 @@ FRENCH = _language(
     further="""et ou mais il elle on ne pas n se s ce cette y t je tu nous vous""",
     points=r"""il(?!_y_a) elle ils elles lui leurs? eux ça cela ceci cet cette ces celui celle ceux
         celles son sa ses là là-bas alors ensuite aussi autres? mêmes? tels? telles? précédente?
-        derniers? dernières? (?<!est-)(?<!est_)ce(?!_qu) c'est
+        derniers? dernières? (?<!est-)(?<!est_)ce(?!_qu) c'est qu'en
         (?<!y_)\w+-(?:t-)?(?:ils?|elles?)""",
     begins=r"""et mais ou donc alors aussi qu'en_est-il pourquoi(?:_pas)?\W*$ plus continue[zr]?
         explique[zr]?\W*$ par_exemple vraiment ok d'accord merci oui non encore""",

@@ -61,6 +61,8 @@ def _reply(prompt: Prompt) -> str:
             return _answer(prompt) or UNKNOWN
         case "self_complete":
             return _ask(prompt)
+        case "condense":
+            return prompt.question  # to rewrite it would take a language
         case "ask_certainty":
             return "uncertain"
         case "judge":

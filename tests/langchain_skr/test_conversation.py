@@ -113,6 +113,19 @@ async def test_unknown_keys_are_named(way: str, wrong: Any, match: str) -> None:
         await say(way, World().chain(), wrong)
 
 
+@pytest.mark.parametrize("asked", [[*HISTORY, ("user", LEANING)], {"input": LEANING}])
+async def test_with_sources_it_echoes_what_it_was_asked_with(asked: Any) -> None:
+    world = World()
+    chain = world.chain(return_sources=True)
+    given = {**asked, "chat_history": HISTORY} if isinstance(asked, dict) else asked
+    whole = await chain.ainvoke(given)
+    assert whole["answer"] == "The Seine [1]."
+    assert [each.page_content for each in whole["context"]] == [f"All about: {ALONE}"]
+    assert whole | (given if isinstance(given, dict) else {"messages": given}) == whole
+    pieces = await asyncio.to_thread(lambda: list(chain.stream(given)))
+    assert sum(pieces[1:], pieces[0]) == whole
+
+
 KEYS: list[dict[str, Any]] = [
     {"input_messages_key": "question", "history_messages_key": "history"},
     {"input_messages_key": "messages", "history_messages_key": "history"},

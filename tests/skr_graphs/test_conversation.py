@@ -11,6 +11,7 @@ from langgraph.graph import END, START, MessagesState, StateGraph
 
 from skr_core.budget import Budget
 from skr_core.errors import InputError, ModelError
+from skr_core.extractive import ExtractiveModel
 from skr_core.prompts import templates as prompts
 from skr_core.routers import AlwaysRetrieve, NeverRetrieve
 from skr_core.settings import Settings
@@ -380,11 +381,28 @@ async def test_a_failure_leaves_the_question_as_it_is(colour: str) -> None:
     assert "condense" not in output["usage"]
 
 
-async def test_no_call_is_spent_on_condensing_that_the_answer_needs(colour: str) -> None:
-    talk = Talk(budget=Budget(max_calls=1))
+@pytest.mark.parametrize("budget", [Budget(max_calls=1), Budget(max_tokens=10)])
+async def test_no_call_is_spent_on_condensing_that_the_answer_needs(
+    colour: str, budget: Budget
+) -> None:
+    talk = Talk(budget=budget)
     output = await invoke(colour, talk.graph.compile(), {"question": LEANING, "history": HISTORY})
     assert talk.tasks == ["answer_with_references"]
     assert output["answer"] == "Paris [1]."
+
+
+async def test_the_extractive_model_leaves_it_as_it_is_too(colour: str) -> None:
+    """It knows no language, which is no failure of it."""
+    talk = Talk()
+    context = SKRContext(model=ExtractiveModel())
+    graph: Any = talk.graph.compile()
+    given: Any = {"question": LEANING, "history": HISTORY}
+    if colour == "sync":
+        events = list(graph.stream(given, context=context, stream_mode="custom"))
+    else:
+        stream = graph.astream(given, context=context, stream_mode="custom")
+        events = [each async for each in stream]
+    assert events[1] == {"type": "condense", "question": LEANING, "error": ""}
 
 
 async def test_the_router_sees_the_question_alone(colour: str) -> None:

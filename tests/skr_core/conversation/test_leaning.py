@@ -23,6 +23,12 @@ LEANING = {
         Was there another one?
         Since 2010?
         Who is older, Brad Pitt or him?
+        Who won?
+        What are the alternatives?
+        Summarize the above
+        who is the ceo
+        Was Obama president at that time?
+        What happened next?
         """,
     "German": """
         Und in Österreich?
@@ -36,6 +42,9 @@ LEANING = {
         Für Kinder?
         Und was kostet das in Berlin?
         Wer hat ihn gebaut?
+        Und wer war der Vater von Karl?
+        Wie lange dauerte der Krieg?
+        Welche davon ist die größte?
         """,
     "French": """
         Et en Allemagne ?
@@ -47,6 +56,10 @@ LEANING = {
         Et celle de Lyon ?
         Dans quel pays ?
         Qui l'a construite ?
+        Qui l'a écrit ?
+        Qu'en pense Macron ?
+        Où se trouve le siège ?
+        Lequel est le plus grand ?
         """,
     "Spanish": """
         ¿Y en Alemania?
@@ -57,6 +70,9 @@ LEANING = {
         ¿Y su madre?
         ¿Quién es el director?
         En España?
+        ¿Quién lo escribió?
+        ¿Dónde está la sede?
+        ¿Tiene hijos?
         """,
     "Chinese": """
         它的人口是多少？
@@ -69,6 +85,9 @@ LEANING = {
         这部电影是什么时候上映的？
         什么时候上映的？
         還有其他的嗎？
+        谁写的？
+        总部在哪里？
+        请翻译成英文
         """,
     "Japanese": """
         その人口は？
@@ -80,6 +99,9 @@ LEANING = {
         いつ公開されましたか？
         監督は誰ですか？
         他には？
+        誰が書いたのですか？
+        本社はどこですか？
+        いくらですか？
         """,
 }
 ALONE = {
@@ -94,6 +116,9 @@ ALONE = {
         What does numpy.array return?
         Explain the difference between GPT-4 and GPT-3.
         Which river runs through the capital of France?
+        What is the GDP of Japan in 2020?
+        How do I reverse a list in Python?
+        What is the difference between TCP and UDP?
         """,
     "German": """
         Wie viele Einwohner hat Berlin?
@@ -101,28 +126,38 @@ ALONE = {
         Wer war der Regisseur von Jaws?
         Wie viele Seen gibt es in Finnland?
         Wann wurde Marie Curie geboren?
+        Wann endete der Zweite Weltkrieg?
+        Wie hoch ist der Mount Everest?
         """,
     "French": """
         Quelle est la capitale de la France ?
         Combien y a-t-il d'habitants à Lyon ?
         Qui a écrit Les Misérables ?
         Est-ce que Paris est la capitale de la France ?
+        Où est né Victor Hugo ?
+        Quelle est la hauteur de la tour Eiffel ?
         """,
     "Spanish": """
         ¿Cuál es la capital de Francia?
         ¿Cuándo nació Marie Curie?
         ¿Quién escribió Don Quijote?
+        ¿Cuándo terminó la Segunda Guerra Mundial?
+        ¿Qué altura tiene el Monte Everest?
         """,
     "Chinese": """
         法国的首都是什么？
         北京大学是什么时候成立的？
         《红楼梦》的作者是谁？
         谁是世界上第一个登上月球的宇航员？
+        美国的首都是哪里？
+        Python中如何反转列表？
         """,
     "Japanese": """
         フランスの首都はどこですか？
         スティーヴン・スピルバーグはいつ生まれましたか？
         東京都の人口はどのくらいですか？
+        エベレストの高さはどれくらいですか？
+        日本の首都はどこですか？
         """,
 }
 
