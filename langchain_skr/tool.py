@@ -134,8 +134,9 @@ def _check(question: str) -> None:
 
 
 def _content_and_artifact(output: Any, runtime: ToolRuntime | None) -> tuple[str, ToolArtifact]:
-    messages = [] if runtime is None else _messages(runtime.state)
-    known, highest = _taken(messages)
+    state = None if runtime is None else runtime.state
+    messages = _messages(state)
+    known, highest = _taken(messages, _numbered_by_middleware(state))
     place, of = _place(messages, None if runtime is None else runtime.tool_call_id)
     answer = answer_of(output)
     numbers = number_sources(answer, known, free_numbers(after=highest, place=place, of=of))
@@ -153,17 +154,22 @@ def _messages(state: Any) -> Sequence[BaseMessage]:
     return [each for each in messages if isinstance(each, BaseMessage)]
 
 
-def _taken(messages: Sequence[BaseMessage]) -> tuple[dict[str, int], int]:
+def _numbered_by_middleware(state: Any) -> dict[str, int]:
+    """The numbers that an `SKRMiddleware` of the same agent has given, by id."""
+    sources = state.get("skr_sources", ()) if isinstance(state, Mapping) else ()
+    return {source["id"]: number for number, source in enumerate(sources, start=1)}
+
+
+def _taken(messages: Sequence[BaseMessage], known: dict[str, int]) -> tuple[dict[str, int], int]:
     """The numbers of the sources told so far, by id, and the highest of all.
 
     Where a message has lost its artifact, its text still tells which numbers are taken.
     """
-    known: dict[str, int] = {}
-    highest = 0
+    highest = len(known)
     for message in messages:
         if isinstance(message, ToolMessage):
             told = message.artifact.get("numbers") if isinstance(message.artifact, dict) else None
-            known |= told if isinstance(told, dict) else {}
+            known = {**(told if isinstance(told, dict) else {}), **known}
             highest = max(highest, last_number(str(message.text)))
     return known, max(highest, *known.values()) if known else highest
 

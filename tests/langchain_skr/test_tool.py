@@ -13,7 +13,7 @@ from langchain_core.tools import BaseTool
 from langchain_core.utils.function_calling import convert_to_openai_tool
 from langgraph.checkpoint.memory import InMemorySaver
 
-from langchain_skr import create_skr_tool
+from langchain_skr import SKRMiddleware, create_skr_tool
 from skr_core.errors import InputError
 from skr_core.prompts.papers import SKR_TEMPLATES, W2R_TEMPLATES
 from skr_core.prompts.templates import REFUSAL
@@ -153,6 +153,26 @@ async def test_numbers_go_on_through_a_conversation(invoke: Any, artifacts: str)
     else:
         expected = ("Ada [4] of Elm [5].", [f'[4] "{FIRST}"', '[5] "The lighthouse is white."'])
     assert third == expected
+
+
+async def test_numbers_go_on_from_those_of_the_middleware(invoke: Any) -> None:
+    """What the middleware has put before the model is the same source in the tool's text."""
+    call = {**CALL, "args": {"question": FURTHER}}
+    chat = Agent(replies=[AIMessage("", tool_calls=[call]), AIMessage("So it is.")])
+    answers = FakeListChatModel(responses=["In Port Elm [1]. It is a town [2]."])
+    shared = RunnableLambda(
+        lambda query: [Document(text) for text in (*FOUND[FURTHER][:1], FOUND[QUESTION][0])]
+    )
+    agent = create_agent(
+        chat,
+        [create_skr_tool(answers, shared)],
+        middleware=[SKRMiddleware(retriever=Library())],
+    )
+    result = await invoke(agent, {"messages": [("user", QUESTION)]})
+    assert len(result["skr_sources"]) == 3
+    ((said, sources),) = numbered(result)
+    assert said == "In Port Elm [4]. It is a town [1]."
+    assert sources == [f'[1] "{FIRST}"', '[4] "Ada Quill was born in Port Elm."']
 
 
 async def test_a_source_is_told_on_one_line_whatever_its_document_says(invoke: Any) -> None:
