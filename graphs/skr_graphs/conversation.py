@@ -23,7 +23,7 @@ from skr_core.errors import InputError
 from skr_core.flow import Flow
 from skr_core.plain import to_plain
 from skr_core.prompts.templates import checked_question
-from skr_core.types import Decision
+from skr_core.types import NO_USAGE, Decision
 from skr_graphs import events
 from skr_graphs.node import StepContext
 from skr_graphs.state import Asked, Plain, SKRState
@@ -78,7 +78,7 @@ def condense(state: SKRState, step: StepContext) -> Flow[Plain]:
         "decision": to_plain(Decision(True)),
         "rounds": [],
         "stop_reason": "",
-        "usage": {"condense": to_plain(spent)} if spent.calls else {},
+        "usage": {"condense": to_plain(spent)} if spent != NO_USAGE else {},
         "removed_markers": 0,
         "logprob": None,
         "grounded": False,

@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from langchain_core.caches import InMemoryCache
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, ToolMessage
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import END, START, MessagesState, StateGraph
 
 from skr_core.budget import Budget
+from skr_core.caching import CachedModel
 from skr_core.errors import InputError, ModelError
 from skr_core.extractive import ExtractiveModel
 from skr_core.prompts import templates as prompts
@@ -379,6 +381,17 @@ async def test_a_failure_leaves_the_question_as_it_is(colour: str) -> None:
     assert output["answer"] == "The Seine [1]."
     assert talk.retriever.queries == [LEANING]
     assert "condense" not in output["usage"]
+
+
+async def test_a_cached_rewriting_is_counted_as_such(colour: str) -> None:
+    talk = Talk()
+    context = SKRContext(model=CachedModel(talk.model, InMemoryCache()))
+    given = {"question": LEANING, "history": HISTORY}
+    for calls in (1, 0):
+        output = await invoke(colour, talk.graph.compile(), given, context=context)
+        spent = output["usage"]["condense"]
+        assert (spent["calls"], spent["cached_calls"]) == (calls, 1 - calls)
+    assert talk.tasks.count("condense") == 1
 
 
 @pytest.mark.parametrize("budget", [Budget(max_calls=1), Budget(max_tokens=10)])
