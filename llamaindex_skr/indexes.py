@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from inspect import signature
 from typing import Any, Protocol, runtime_checkable
 
@@ -45,14 +46,21 @@ def retriever_of(index: Index, llm: object, options: Mapping[str, Any]) -> BaseR
         ...     print(error)
         SummaryIndex takes no similarity_top_k: give its own index.as_retriever(...)
     """
-    try:
-        retriever = index.as_retriever(**options, **({"llm": llm} if llm else {}))
-    except TypeError:  # an index with a model of its own takes no other
-        retriever = index.as_retriever(**options)
-    known = signature(type(retriever).__init__).parameters
+    retriever = _made(index, llm, options)
+    known = () if retriever is None else signature(type(retriever).__init__).parameters
     for name in options:
         if name not in known:
             raise OptionError(
                 f"{type(index).__name__} takes no {name}: give its own index.as_retriever(...)"
             )
-    return retriever
+    return index.as_retriever() if retriever is None else retriever
+
+
+def _made(index: Index, llm: object, options: Mapping[str, Any]) -> BaseRetriever | None:
+    """The index's retriever; None where it takes neither the model nor the options."""
+    if llm:
+        with suppress(TypeError):  # an index with a model of its own takes no other
+            return index.as_retriever(**options, llm=llm)
+    with suppress(TypeError):
+        return index.as_retriever(**options)
+    return None

@@ -155,6 +155,19 @@ def test_a_filter_that_would_not_be_applied_is_refused() -> None:
         )
 
 
+def test_an_index_that_takes_nothing_is_asked_for_nothing() -> None:
+    class Bare:
+        def as_retriever(self) -> Search:
+            return Search({"Who?": [JAWS, BORN]})
+
+    bare: Any = Bare()
+    assert len(SKRRetriever(bare, k=1).retrieve("Who?")) == 1
+    engine = SKRQueryEngine.from_defaults(bare, llm=Speaker(cites_all))
+    assert texts(engine.query("Who?")) == [JAWS, BORN]  # type: ignore[arg-type]
+    with pytest.raises(OptionError, match="Bare takes no similarity_top_k"):
+        SKRQueryEngine.from_defaults(bare, llm=Speaker(), similarity_top_k=1)
+
+
 class Embedding(MockEmbedding):
     """Notes which texts are embedded to search with."""
 
