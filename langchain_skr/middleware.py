@@ -42,6 +42,10 @@ with extra("langchain"):
     from langchain.agents.middleware.types import ModelRequest, ModelResponse, OmitFromInput
 
 
+_RETRIEVERS = (Runnable, VectorStore, Retriever, Mapping)
+"""What is a retriever, and may have been meant as one."""
+
+
 class SKRAgentState(AgentState[Any]):
     """What the middleware adds to an agent's state, and to its output.
 
@@ -115,7 +119,7 @@ class SKRMiddleware(AgentMiddleware[SKRAgentState, Any, Any]):
     ) -> None:
         super().__init__()
         first: object = router
-        if isinstance(first, Runnable | VectorStore | Retriever) and not isinstance(first, Router):
+        if isinstance(first, _RETRIEVERS) and not isinstance(first, Router):
             raise InputError(
                 "the first argument of SKRMiddleware is the router: write "
                 "SKRMiddleware(retriever=...)"

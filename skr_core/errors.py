@@ -34,6 +34,7 @@ from __future__ import annotations
 import builtins
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -189,13 +190,18 @@ def failure(kind: type[E], message: str, cause: BaseException | None) -> E:
     """
     if cause is None or type(cause).__module__ == builtins.__name__:
         return kind(message)
-    if isinstance(cause, kind):
-        bases: tuple[type, ...] = (type(cause),)
-    elif isinstance(cause, SKRError):
+    if isinstance(cause, SKRError) and not isinstance(cause, kind):
         return kind(message)
-    else:
-        bases = (kind, type(cause))
+    try:
+        error: E = _class_of_both(kind, type(cause))(message)  # type: ignore[arg-type]
+        vars(error).update({name: it for name, it in vars(cause).items() if name != "__notes__"})
+    except TypeError:  # a class that lets no other be derived from it
+        return kind(message)
+    return error
 
+
+@lru_cache(maxsize=128)
+def _class_of_both(kind: type[SKRError], cause: type[BaseException]) -> Any:
     def start(self: Any, *args: object) -> None:
         Exception.__init__(self, *args)
 
@@ -205,14 +211,9 @@ def failure(kind: type[E], message: str, cause: BaseException | None) -> E:
         "__doc__": kind.__doc__,
         "__init__": start,
         "__str__": Exception.__str__,
-        "__reduce__": lambda self: (kind, (message,)),
+        "__reduce__": lambda self: (kind, self.args),
     }
-    try:
-        made: E = type(kind.__name__, bases, body)(message)
-        vars(made).update(vars(cause))
-    except TypeError:  # a class that lets no other be derived from it
-        return kind(message)
-    return made
+    return type(kind.__name__, (cause,) if issubclass(cause, kind) else (kind, cause), body)
 
 
 def retrieved(answer: Answer) -> tuple[Reference, ...]:

@@ -68,7 +68,11 @@ class SKRContext:
 
     @contextmanager
     def reading(self, stream: Generator[Any, None, None]) -> Iterator[None]:
-        """Close the stream of a run with this context at the end, and before that its model's."""
+        """Close the stream of a run with this context at the end, and before that its model's.
+
+        A context that streams side by side share has to be made anew for each.
+        """
+        self.closed.clear()
         try:
             yield
         finally:

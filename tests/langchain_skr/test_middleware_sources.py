@@ -233,8 +233,12 @@ async def test_other_middleware_may_select_tools(ask: Run) -> None:
 
 @pytest.mark.parametrize(
     "retriever",
-    [RunnableLambda(lambda query: [Document("Paris.")]), MappingRetriever({})],
-    ids=["LangChain's", "ours"],
+    [
+        RunnableLambda(lambda query: [Document("Paris.")]),
+        MappingRetriever({}),
+        {"library": MappingRetriever({})},
+    ],
+    ids=["LangChain's", "ours", "several"],
 )
 def test_a_retriever_in_the_router_s_place_is_a_plain_mistake(retriever: Any) -> None:
     with pytest.raises(InputError, match=r"write SKRMiddleware\(retriever=\.\.\.\)"):
