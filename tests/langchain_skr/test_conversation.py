@@ -204,3 +204,38 @@ async def test_a_middleware_without_a_model_searches_what_was_said(way: str) -> 
     state = await _tell(way, agent, LEANING)
     assert world.queries == [FIRST, LEANING]
     assert state["skr_question"] == LEANING
+
+
+@pytest.mark.filterwarnings("ignore:.*History.*deprecated")
+@pytest.mark.parametrize("way", ["invoke", "ainvoke", "stream", "astream"])
+async def test_a_history_around_a_chain_with_sources(
+    way: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """With the keys that ``create_retrieval_chain`` is wrapped with."""
+    world, kept = World(), InMemoryChatMessageHistory()
+    chain: Any = RunnableWithMessageHistory(
+        world.chain(return_sources=True),
+        lambda session_id: kept,
+        input_messages_key="input",
+        history_messages_key="chat_history",
+        output_messages_key="answer",
+    )
+    with caplog.at_level(logging.WARNING):
+        for text in (FIRST, LEANING):
+            asked = ({"input": text}, CONFIG)
+            if way == "invoke":
+                pieces = [await asyncio.to_thread(chain.invoke, *asked)]
+            elif way == "ainvoke":
+                pieces = [await chain.ainvoke(*asked)]
+            elif way == "stream":
+                pieces = await asyncio.to_thread(lambda: list(chain.stream(*asked)))  # noqa: B023
+            else:
+                pieces = [each async for each in chain.astream(*asked)]
+            assert sum(pieces[1:], pieces[0])["answer"] == "The Seine [1]."
+    told = [record.getMessage() for record in caplog.records]
+    assert [each for each in told if "Error" in each] == []
+    assert [each.text for each in kept.messages] == [
+        *(FIRST, "The Seine [1]."),
+        *(LEANING, "The Seine [1]."),
+    ]
+    assert world.queries == [FIRST, ALONE]

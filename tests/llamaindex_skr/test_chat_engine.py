@@ -235,9 +235,8 @@ async def test_the_response_is_one_of_llamaindex(chat: Chat, way: str) -> None:
         assert source.raw_input == {"query": FIRST}
 
 
+@pytest.mark.parametrize("way", ["stream_chat", "astream_chat"])
 async def test_a_refusal_that_comes_late_is_not_in_the_memory(way: str) -> None:
-    if "stream" not in way:
-        pytest.skip("only a stream shows it")
     engine = engine_of(Speaker(late), Search(), templates=RALLM_TEMPLATES)
     if way == "stream_chat":
         response: Any = engine.stream_chat(QUESTION)
