@@ -6,7 +6,6 @@ from typing import Any
 
 from langchain_core.caches import BaseCache
 from langchain_core.language_models import BaseChatModel
-from langchain_core.language_models.llms import BaseLLM
 from langchain_core.outputs import Generation
 from langchain_core.runnables import Runnable
 from langchain_core.runnables.base import RunnableBindingBase
@@ -65,6 +64,8 @@ def settings_of(model: Runnable[Any, Any]) -> str:
         >>> settings_of(model) == settings_of(model.bind(stop=["."]))
         False
     """
+    from langchain_core.language_models import BaseLLM  # brings YAML, for completion models alone
+
     said: list[str] = []
     for layer in layers_of(model):
         if isinstance(layer, BaseChatModel):

@@ -22,7 +22,6 @@ from langchain_skr.documents import to_document
 from langchain_skr.graph import CHAIN_OPTIONS, ChainOptions, create_skr_graph
 from langchain_skr.inputs import Asked, as_mapping, graph_input
 from langchain_skr.sources import AnswerWithSources, SourcesChunk
-from langchain_skr.tool import DESCRIPTION, NAME, tool_of
 from skr_core.errors import InputError
 from skr_core.options import refuse_unknown
 from skr_core.plain import from_plain
@@ -94,6 +93,8 @@ class GraphChain(Runnable[Asked, Given]):
         """
         if args_schema is not None or "arg_types" in about:
             return super().as_tool(args_schema, name=name, **about)
+        from langchain_skr.tool import DESCRIPTION, NAME, tool_of
+
         return tool_of(self.graph, name or NAME, about.get("description") or DESCRIPTION)
 
     def get_graph(self, config: RunnableConfig | None = None) -> Graph:

@@ -41,6 +41,12 @@ def test_a_plug_in_brings_nothing_that_measures(package: str):
     assert loaded_by(package, UNASKED) == []
 
 
+def test_chains_and_retrievers_bring_nothing_that_only_tools_and_prompts_need():
+    unused = ["langgraph.prebuilt", "langchain_core.prompts", "yaml", *HEAVY]
+    used = "create_skr_chain, create_skr_graph, SKRRetriever"
+    assert loaded_by(f"langchain_skr; from langchain_skr import {used}", unused) == []
+
+
 def test_the_llamaindex_plug_in_loads_langgraph_when_an_engine_is_made():
     unused = ["langgraph", "langchain_core", "langsmith"]
     assert loaded_by("llamaindex_skr", unused) == []

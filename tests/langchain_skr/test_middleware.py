@@ -175,5 +175,5 @@ except ImportError as error:
 def test_public_names() -> None:
     for name in langchain_skr.__all__:
         assert getattr(langchain_skr, name).__name__ == name
-    with pytest.raises(AttributeError, match="no attribute 'Nothing'"):
+    with pytest.raises(AttributeError, match="Nothing"):
         _ = langchain_skr.Nothing

@@ -1,0 +1,17 @@
+from .adapters import LangChainModel as LangChainModel
+from .adapters import LangChainRetriever as LangChainRetriever
+from .adapters import as_language_model as as_language_model
+from .adapters import as_retriever as as_retriever
+from .chain import SKRChain as SKRChain
+from .chain import SKRSourcesChain as SKRSourcesChain
+from .chain import create_skr_chain as create_skr_chain
+from .collecting import acollect as acollect
+from .collecting import collect as collect
+from .documents import to_document as to_document
+from .graph import create_skr_graph as create_skr_graph
+from .middleware import SKRMiddleware as SKRMiddleware
+from .models import load_model as load_model
+from .prompt_templates import as_templates as as_templates
+from .retriever import SKRRetriever as SKRRetriever
+from .sources import AnswerWithSources as AnswerWithSources
+from .tool import create_skr_tool as create_skr_tool
