@@ -175,12 +175,11 @@ class Training:
         observed = [Observed.in_record(record) for record in records]
         kept = np.empty(len(records), dtype=object)
         kept[:] = records
-        words = [_words(record.question) for record in records]
         return cls(
             Signals.of(observed, embedder, drafts=drafts),
             ActionTable.of(records) if table is None else table,
             kept,
-            np.unique(words, return_inverse=True)[1],
+            groups_of(records),
             shared_stamp(records),
         )
 
@@ -246,5 +245,15 @@ def shared_stamp(records: Sequence[SelfKnowledge]) -> Stamp:
     return Stamp(**{name: min(found) for name, found in values.items() if len(found) == 1})
 
 
-def _words(question: str) -> str:
-    return " ".join(re.findall(r"\w+", question.lower()))
+def groups_of(records: Sequence[SelfKnowledge]) -> NDArray[np.int64]:
+    """Equal numbers for equal questions, shape (n,).
+
+    Example:
+        >>> who = {"direct": ("", 0), "single": ("", 0)}
+        >>> asked = [SelfKnowledge.of(text, **who) for text in ("Who?", "When?", "who")]
+        >>> groups_of(asked).tolist()
+        [1, 0, 1]
+    """
+    words = [" ".join(re.findall(r"\w+", record.question.lower())) for record in records]
+    groups: NDArray[np.int64] = np.unique(words, return_inverse=True)[1]
+    return groups

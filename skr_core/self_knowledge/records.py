@@ -15,6 +15,7 @@ from typing import Any
 
 from skr_core.errors import StampMismatch
 from skr_core.files import json_line
+from skr_core.self_knowledge.standing import Standing
 from skr_core.texts import encodable
 from skr_core.types import ACTIONS, NO_USAGE, Action, Effect, Stamp, Usage
 
@@ -33,6 +34,8 @@ class Outcome:
         reasoning: The chain of thought before the answer, where there is one.
         logprob: Mean natural-log probability of the answer's tokens, where it is known.
         certain: What the model said of its certainty; None where it was not asked or said neither.
+        grounded: Whether the answer rests on references; None where that is not known.
+        standing: How the direct answer and this one stand in its references; None as above.
     """
 
     answer: str
@@ -44,6 +47,8 @@ class Outcome:
     reasoning: str = ""
     logprob: float | None = None
     certain: bool | None = None
+    grounded: bool | None = None
+    standing: Standing | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,229 @@
+"""Arbiter: which of the answers at hand to serve."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skr_core.arbiters.answers import Seen, SeenAnswer, agree
+from skr_core.arbiters.estimate import Estimate
+from skr_core.arbiters.views import Views, texts_seen
+from skr_core.errors import InputError
+from skr_core.flow import Flow, arun, call, run
+from skr_core.learning.outcomes import actions_of
+from skr_core.learning.ridge import ExactRidge
+from skr_core.learning.rows import Floats, aembed_texts, embed_texts
+from skr_core.learning.signals import groups_of
+from skr_core.models.embedders import HashingEmbedder
+from skr_core.self_knowledge.records import SelfKnowledge
+from skr_core.types import Action
+
+if TYPE_CHECKING:
+    from skr_core.ports import Embedder
+
+NAMES: dict[Action, str] = {
+    "direct": "the direct answer",
+    "single": "the answer after one round of retrieval",
+    "loop": "the answer of the loop",
+}
+MARGIN = 1.64
+"""Standard errors by which serving the likeliest answer has to be better than serving those of
+always the same action (one-sided 95 %)."""
+FEWEST = 50
+"""Records on which an arbiter may rest at all."""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """Which answer is served, and why.
+
+    Attributes:
+        served: The action whose answer it is.
+        chances: The estimated chance of each answer to be right, by action.
+        reason: One sentence.
+    """
+
+    served: Action
+    chances: Mapping[Action, float]
+    reason: str
+
+
+@dataclass(frozen=True)
+class HeldOut:
+    """What an arbiter would have served of the records it was fitted on, each without itself.
+
+    Attributes:
+        chances: Of each answer, shape (n, a).
+        scores: Measured, shape (n, a).
+    """
+
+    chances: Floats
+    scores: Floats
+
+    @property
+    def served(self) -> Floats:
+        """Scores of the answers that were likeliest to be right, shape (n,)."""
+        found: Floats = self.scores[np.arange(len(self.scores)), served_of(self.chances)]
+        return found
+
+    @property
+    def gain(self) -> Floats:
+        """The same minus the scores of the best action for all, shape (n,)."""
+        gain: Floats = self.served - self.scores[:, int(np.argmax(self.scores.mean(axis=0)))]
+        return gain
+
+    @property
+    def pays(self) -> bool:
+        """Whether serving the likeliest answer is better by more than chance explains."""
+        gain = self.gain
+        if len(gain) < FEWEST:
+            return False
+        return bool(gain.mean() > MARGIN * gain.std() / np.sqrt(len(gain)))
+
+
+class Arbiter:
+    """Estimates of each answer at hand how likely it is right, and serves the likeliest.
+
+    It is learnt from records of self-knowledge, whose outcomes say which answers were right; it
+    calls no model. In W2R's words it undoes "corruption", in SKR's it keeps the answers that
+    retrieval "hurts". Make one with `fit`.
+
+    Attributes:
+        actions: Whose answers it weighs, from the cheapest to the dearest.
+        embedder: For questions and answers.
+
+    Example:
+        >>> records = [
+        ...     SelfKnowledge.of(f"What is {n} plus 1?", direct=(f"{n + 1}", 1), single=("Adam", 0))
+        ...     for n in range(40)
+        ... ] + [
+        ...     SelfKnowledge.of(f"Who led team {n}?", direct=("7", 0), single=(f"Ada {n}", 1))
+        ...     for n in range(40)
+        ... ]
+        >>> arbiter = Arbiter.fit(records)
+        >>> answers = {"direct": SeenAnswer("42"), "single": SeenAnswer("Adam")}
+        >>> arbiter.judge("What is 41 plus 1?", answers).served
+        'direct'
+    """
+
+    def __init__(self, estimate: Estimate, actions: Sequence[Action], embedder: Embedder) -> None:
+        self._estimate, self.actions, self.embedder = estimate, tuple(actions), embedder
+
+    @classmethod
+    def fit(
+        cls,
+        records: Sequence[SelfKnowledge],
+        *,
+        actions: Sequence[Action] | None = None,
+        embedder: Embedder | None = None,
+    ) -> Self:
+        """Learn from records.
+
+        Args:
+            records: Of self-knowledge.
+            actions: Whose answers to weigh; by default those that every record holds.
+            embedder: For questions and answers; a `HashingEmbedder` by default.
+
+        Raises:
+            InputError: There is no record, or one lacks an action.
+        """
+        return cls.with_held_out(records, actions=actions, embedder=embedder)[0]
+
+    @classmethod
+    def with_held_out(
+        cls,
+        records: Sequence[SelfKnowledge],
+        *,
+        actions: Sequence[Action] | None = None,
+        embedder: Embedder | None = None,
+    ) -> tuple[Self, HeldOut]:
+        """The same, with what it would have served of each record without having seen it."""
+        if not records:
+            raise InputError("an arbiter is fitted on records of self-knowledge; none were given")
+        embedder = embedder or HashingEmbedder()
+        chosen = actions_of(records, actions)
+        views = Views.of([Seen.in_record(each, chosen) for each in records], chosen, embedder)
+        scores = np.array([[each.outcomes[action].score for action in chosen] for each in records])
+        estimate = Estimate.fit(views, scores)
+        chances = estimate.held_out(views, scores, groups_of(records))
+        return cls(estimate, chosen, embedder), HeldOut(chances, scores)
+
+    def judge(self, question: str, answers: Mapping[Action, SeenAnswer]) -> Verdict:
+        """Which of the answers to serve.
+
+        Args:
+            question: What was asked.
+            answers: Of every one of `actions`.
+
+        Raises:
+            InputError: An answer is missing.
+        """
+        return run(self._verdict(question, answers))
+
+    async def ajudge(self, question: str, answers: Mapping[Action, SeenAnswer]) -> Verdict:
+        """The same, awaited."""
+        return await arun(self._verdict(question, answers))
+
+    def chances(self, seen: Sequence[Seen]) -> Floats:
+        """The estimated chances of many questions' answers at once, shape (n, a)."""
+        return self._estimate.chances(Views.of(seen, self.actions, self.embedder))
+
+    def arrays(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        """Parameters and arrays for a file."""
+        exact = isinstance(self._estimate.ridge, ExactRidge)
+        return {"actions": list(self.actions), "exact": exact}, self._estimate.arrays()
+
+    @classmethod
+    def from_arrays(
+        cls,
+        parameters: Mapping[str, Any],
+        arrays: Mapping[str, NDArray[Any]],
+        embedder: Embedder,
+    ) -> Self:
+        """An arbiter from what `arrays` returned."""
+        estimate = Estimate.from_arrays(arrays, exact=bool(parameters["exact"]))
+        return cls(estimate, tuple(parameters["actions"]), embedder)
+
+    def _verdict(self, question: str, answers: Mapping[Action, SeenAnswer]) -> Flow[Verdict]:
+        if missing := [action for action in self.actions if action not in answers]:
+            raise InputError(f"an answer is missing: {', '.join(missing)}")
+        seen = Seen(question, {action: answers[action] for action in self.actions})
+        texts = texts_seen([seen], self.actions)
+        vectors = yield from call(embed_texts, aembed_texts, self.embedder, texts)
+        views = Views.of_vectors([seen], self.actions, vectors)
+        chances: Floats = yield from call(self._estimate.chances, self._achances, views)
+        return self._served(seen, chances)
+
+    async def _achances(self, views: Views) -> Floats:
+        # Work for the processor, which must not hold up an event loop.
+        return await asyncio.to_thread(self._estimate.chances, views)
+
+    def _served(self, seen: Seen, chances: Floats) -> Verdict:
+        likeliest = self.actions[int(served_of(chances)[0])]
+        said = seen.answers[likeliest].text
+        agreeing = [each for each in self.actions if agree(seen.answers[each].text, said)]
+        # Of answers that say the same, the one that rests on references.
+        grounded = [each for each in agreeing if seen.answers[each].grounded]
+        served = grounded[-1] if grounded else likeliest
+        by_action = {
+            action: float(chance) for action, chance in zip(self.actions, chances[0], strict=True)
+        }
+        return Verdict(served, by_action, _reason(served, by_action, len(agreeing)))
+
+
+def served_of(chances: Floats) -> NDArray[np.int64]:
+    """Index of the likeliest answer of each question; of equals the dearest, which cites."""
+    last = chances.shape[1] - 1
+    return last - np.argmax(chances[:, ::-1], axis=1)
+
+
+def _reason(served: Action, chances: Mapping[Action, float], agreeing: int) -> str:
+    if agreeing == len(chances):
+        return "all answers agree"
+    others = [f"{NAMES[action]} {chance:.0%}" for action, chance in chances.items()]
+    return f"{NAMES[served]} is the likeliest to be right: {', '.join(others)}"

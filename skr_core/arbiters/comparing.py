@@ -1,0 +1,115 @@
+"""What an answer shows by itself and beside another one, as numbers.
+
+Nothing here is fitted, and nothing needs a model or looks at a right answer.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+
+from skr_core.arbiters.answers import SeenAnswer, agree, stated
+from skr_core.learning.answer_features import draft_features
+from skr_core.learning.question_features import YEAR
+from skr_core.metrics.match import normalise
+
+LONGEST = 200
+"""Words of an answer that are compared; a longer one is an essay."""
+
+_NUMBER = re.compile(
+    r"\d|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|dozen|hundred"
+    r"|thousand|million|billion)\b",
+    re.IGNORECASE,
+)
+_ASKS_NUMBER = re.compile(
+    r"\bhow (?:many|much|long|old|far|tall|high|big|large)\b"
+    r"|\bwhat (?:number|percent\w*|age)\b|\bpopulation\b"
+)
+_ASKS_TIME = re.compile(
+    r"\bwhen\b|\b(?:what|which) (?:year|date|day|month|decade|century)\b|\bin what year\b"
+)
+_ASKS_CHOICE = re.compile(
+    r"(?:is|are|was|were|do|does|did|can|could|has|have|had|will|would|should)\b"
+)
+_ASKS_NAME = re.compile(
+    r"\bwho(?:m|se)?\b|\bwhere\b"
+    r"|\b(?:what|which) (?:city|country|state|county|place|location|town)\b"
+)
+
+
+def fits(question: str, answer: str) -> float:
+    """Whether an answer is of the kind that is asked for: 1, -1, or 0 where that is open.
+
+    Example:
+        >>> fits("How many are there?", "Twelve"), fits("Who was it?", "In 1912")
+        (1.0, -0.5)
+    """
+    asked, said = question.lower(), answer.lower().strip()
+    if not said:
+        return 0.0
+    yes_or_no = said.startswith(("yes", "no"))
+    if _ASKS_NUMBER.search(asked) or _ASKS_TIME.search(asked):
+        return 1.0 if _NUMBER.search(answer) else -1.0
+    if _ASKS_CHOICE.match(asked):
+        return 1.0 if yes_or_no else (0.5 if " or " in asked else -0.5)
+    if yes_or_no:
+        return -1.0
+    if _ASKS_NAME.search(asked):
+        named = any(word[:1].isupper() for word in re.findall(r"\w+", answer))
+        return 1.0 if named and not _NUMBER.search(answer) else -0.5
+    return 0.0
+
+
+def own_features(question: str, answer: SeenAnswer, reasoning: str) -> list[float]:
+    """What one answer shows, 38 numbers: its form, its kind, and how it stands in the references.
+
+    Args:
+        question: What was asked.
+        answer: To it.
+        reasoning: Before the direct answer; what it says speaks for an answer.
+    """
+    said = normalise(answer.text)
+    thought = normalise(reasoning)
+    held = set(thought.split())
+    parts = set(said.split())
+    standing = answer.standing
+    return [
+        *draft_features(question, answer.text, answer.reasoning),
+        fits(question, answer.text),
+        float(bool(said) and f" {said} " in f" {thought} "),
+        len(parts & held) / max(1, len(parts)),
+        stated(answer.grounded),
+        stated(standing and standing.direct),
+        stated(standing and standing.direct_cited),
+        stated(standing and standing.own),
+        stated(answer.confidence),
+        float(answer.confidence is None),
+        float(standing is None),
+    ]
+
+
+def pair_features(these: str, those: str) -> list[float]:
+    """How two answers agree, 9 numbers; the second and third change places with the answers.
+
+    Example:
+        >>> pair_features("in 1815", "1815")[:4]
+        [0.0, 0.0, 1.0, 0.6666666666666666]
+    """
+    first, second = (normalise(text).split()[:LONGEST] for text in (these, those))
+    if not first or not second:
+        return [0.0] * 9
+    said, other = " ".join(first), " ".join(second)
+    shared = sum((Counter(first) & Counter(second)).values())
+    years = {*YEAR.findall(said)}, {*YEAR.findall(other)}
+    numbers = [{word for word in each if word.isdigit()} for each in (first, second)]
+    return [
+        float(agree(these, those)),
+        float(f" {said} " in f" {other} "),
+        float(f" {other} " in f" {said} "),
+        2 * shared / (len(first) + len(second)),
+        float(bool(numbers[0] & numbers[1])),
+        float(len(first) - len(second)),
+        float(first[0] == second[0]),
+        float(first[-1] == second[-1]),
+        float(bool(years[0] & years[1])),
+    ]

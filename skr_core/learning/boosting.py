@@ -1,0 +1,120 @@
+"""BoostedTrees: gradient boosting that is fitted by scikit-learn and kept as plain arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skr_core.errors import extra
+from skr_core.learning.rows import Floats
+
+TREES = 300
+DEPTH = 4
+RATE = 0.04
+"""Many small steps, each on a random half of the rows and a tenth of the features."""
+LEAF = 20
+"""Rows in a leaf at least."""
+BAGS = 4
+"""Sums that are averaged, each of other random halves: one alone changes with its seed."""
+
+
+@dataclass(frozen=True)
+class BoostedTrees:
+    """The mean of a few sums of regression trees, each tree stored as the arrays of its nodes.
+
+    Attributes:
+        start: What the sum begins with.
+        features: Index of the feature that a node reads, shape (trees, nodes); negative at leaves.
+        thresholds: What it is compared with, shape as above.
+        left: The node for values up to the threshold, shape as above.
+        right: The node for values above it, shape as above.
+        values: What a leaf adds, shape as above.
+
+    Example:
+        >>> rows = np.arange(200.0)[:, None]
+        >>> trees = BoostedTrees.fit(rows, (rows[:, 0] >= 100).astype(float))
+        >>> trees.predict(np.array([[10.0], [190.0]])).round(1).tolist()
+        [0.0, 1.0]
+    """
+
+    start: float
+    features: NDArray[np.int32]
+    thresholds: Floats
+    left: NDArray[np.int32]
+    right: NDArray[np.int32]
+    values: Floats
+
+    @classmethod
+    def fit(cls, rows: Floats, targets: Floats) -> Self:
+        """Fit the trees; the same ones on the same rows.
+
+        Args:
+            rows: Shape (n, f), without NaN.
+            targets: Shape (n,).
+        """
+        with extra("learning"):
+            from sklearn.ensemble import GradientBoostingRegressor
+        trees = []
+        for seed in range(BAGS):
+            fitted = GradientBoostingRegressor(
+                n_estimators=TREES,
+                learning_rate=RATE,
+                max_depth=DEPTH,
+                min_samples_leaf=LEAF,
+                subsample=0.5,
+                max_features=0.1,
+                random_state=seed,
+            ).fit(rows, targets)
+            trees += [stage.tree_ for stage in fitted.estimators_[:, 0]]
+        size = max(tree.node_count for tree in trees)
+
+        def padded(name: str, dtype: Any) -> NDArray[Any]:
+            found = np.zeros((len(trees), size), dtype=dtype)
+            for place, tree in enumerate(trees):
+                values = np.asarray(getattr(tree, name)).reshape(tree.node_count)
+                found[place, : tree.node_count] = values
+            return found
+
+        return cls(
+            float(np.mean(targets)),
+            padded("feature", np.int32),
+            padded("threshold", np.float64),
+            padded("children_left", np.int32),
+            padded("children_right", np.int32),
+            RATE / BAGS * padded("value", np.float64),
+        )
+
+    def predict(self, rows: Floats) -> Floats:
+        """What is expected of rows of shape (n, f), shape (n,)."""
+        read = rows.astype(np.float32)  # as scikit-learn compares them
+        trees = np.arange(len(self.features))[:, None]
+        places = np.arange(len(read))[None, :]
+        nodes = np.zeros((len(self.features), len(read)), dtype=np.int32)
+        for _ in range(DEPTH):
+            features = self.features[trees, nodes]
+            lower = read[places, np.maximum(features, 0)] <= self.thresholds[trees, nodes]
+            further = np.where(lower, self.left[trees, nodes], self.right[trees, nodes])
+            nodes = np.where(features < 0, nodes, further)
+        total: Floats = self.start + self.values[trees, nodes].sum(axis=0)
+        return total
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """The trees as plain arrays, for a file."""
+        return {
+            "start": np.array(self.start),
+            "features": self.features,
+            "thresholds": self.thresholds,
+            "left": self.left,
+            "right": self.right,
+            "values": self.values,
+        }
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> Self:
+        """Trees from what `arrays` returned."""
+        given = {name: arrays[name] for name in arrays if name != "start"}
+        return cls(float(arrays["start"]), **given)
