@@ -13,6 +13,7 @@ from skr_core.references.citations import without_markers
 from skr_core.self_knowledge.importers import plain_text
 from skr_core.self_knowledge.records import Outcome, SelfKnowledge
 from skr_core.self_knowledge.standing import Standing, standing_of
+from skr_core.texts import normalise
 from skr_core.types import Action, Answer
 
 _JOINED = re.compile(r"[\W_]+")
@@ -100,8 +101,6 @@ def agree(these: str, those: str) -> bool:
         >>> agree("The Eiffel Tower.", "eiffel tower"), agree("", "")
         (True, False)
     """
-    from skr_core.metrics.match import normalise
-
     first = _JOINED.sub(" ", normalise(these)).strip()
     return bool(first) and first == _JOINED.sub(" ", normalise(those)).strip()
 

@@ -219,7 +219,8 @@ class Arbiter:
 def served_of(chances: Floats) -> NDArray[np.int64]:
     """Index of the likeliest answer of each question; of equals the dearest, which cites."""
     last = chances.shape[1] - 1
-    return last - np.argmax(chances[:, ::-1], axis=1)
+    found: NDArray[np.int64] = last - np.argmax(chances[:, ::-1], axis=1)
+    return found
 
 
 def _reason(served: Action, chances: Mapping[Action, float], agreeing: int) -> str:

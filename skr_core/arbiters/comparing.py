@@ -11,7 +11,7 @@ from collections import Counter
 from skr_core.arbiters.answers import SeenAnswer, agree, stated
 from skr_core.learning.answer_features import draft_features
 from skr_core.learning.question_features import YEAR
-from skr_core.metrics.match import normalise
+from skr_core.texts import normalise
 
 LONGEST = 200
 """Words of an answer that are compared; a longer one is an essay."""

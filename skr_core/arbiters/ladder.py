@@ -158,10 +158,10 @@ class Ladder:
             served.append(served_of(estimate.held_out(views[count - 1], known, groups)))
         worth = np.column_stack([scores[rows, chosen] for chosen in served])
         rungs, expected = [], []
-        for place, estimate in enumerate(estimates):
+        for place, fitted in enumerate(estimates):
             signals, targets = views[place].signals, worth[:, place:]
             ridge, _ = fit_ridge(signals, targets, learn_kernel(signals, targets))
-            rungs.append(Rung(estimate, ridge))
+            rungs.append(Rung(fitted, ridge))
             expected.append(
                 ridge.held_out(groups)
                 if isinstance(ridge, ExactRidge)
