@@ -10,6 +10,7 @@ import numpy as np
 
 from skr_core.arbiters.answers import Seen, stated
 from skr_core.arbiters.comparing import own_features, pair_features
+from skr_core.errors import extra
 from skr_core.learning.question_features import question_features
 from skr_core.learning.rows import Floats, Rows, embed_texts
 from skr_core.learning.signals import NO_DRAFT, Signals
@@ -127,7 +128,7 @@ def _stacked(matrices: Sequence[Matrix]) -> Matrix:
     scale = np.float32(1 / np.sqrt(len(matrices)))
     if isinstance(matrices[0], np.ndarray):
         return np.hstack([np.asarray(each) for each in matrices]) * scale
-    from scipy import sparse
-
+    with extra("learning"):
+        from scipy import sparse
     side_by_side: Any = list(matrices)
     return sparse.csr_matrix(sparse.hstack(side_by_side) * scale)
