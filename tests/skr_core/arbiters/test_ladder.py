@@ -1,0 +1,83 @@
+"""How far a ladder climbs, at which price."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from skr_core.arbiters.ladder import Climb, Ladder, views_of_rungs
+from skr_core.errors import InputError
+from skr_core.learning.outcomes import ActionTable
+from skr_core.models.embedders import HashingEmbedder
+from skr_core.self_knowledge.records import SelfKnowledge
+
+RECORDS = [
+    SelfKnowledge.of(f"What is {n} plus 1?", direct=(f"{n + 1}", 1), single=("?", 0), loop=("?", 0))
+    for n in range(40)
+] + [
+    SelfKnowledge.of(
+        f"Who led team {n}?", direct=("I do not know", 0), single=("Ada", 1), loop=("Ada", 1)
+    )
+    for n in range(40)
+]
+
+
+@pytest.fixture(scope="module")
+def ladder() -> Ladder:
+    return Ladder.fit(RECORDS)
+
+
+def ends(ladder: Ladder, price: float) -> NDArray[np.int64]:
+    views = views_of_rungs(RECORDS, ladder.actions, HashingEmbedder())
+    return ladder.climb(views).ends(price)
+
+
+def test_it_climbs_where_the_next_answer_is_worth_its_price(ladder: Ladder):
+    found = ends(ladder, 0.05)
+    assert (found[:40] == 0).all()
+    assert (found[40:] == 1).all()
+
+
+def test_the_price_decides_at_its_ends(ladder: Ladder):
+    assert (ends(ladder, 5.0) == 0).all()
+    assert (ends(ladder, -5.0) == 2).all()
+
+
+@pytest.mark.parametrize("budget", [0.0, 0.3, 0.5, 1.0, 3.0])
+def test_a_budget_is_kept_and_used(budget: float):
+    rng = np.random.default_rng(0)
+    expected = [rng.random((200, 3)), rng.random((200, 2)), rng.random((200, 1))]
+    climb = Climb(expected, [np.zeros(200, dtype=np.int64)] * 3, np.array([0.0, 1.0, 3.0]))
+    spent = climb.costs[climb.ends(climb.price_within(budget))].mean()
+    assert min(budget, 2.9) - 0.1 <= spent <= budget
+
+
+def test_served_answers_are_those_of_the_rung():
+    served = [np.array([0, 0]), np.array([1, 0]), np.array([2, 1])]
+    climb = Climb([np.zeros((2, 3))] * 3, served, np.zeros(3))
+    assert climb.answers(np.array([1, 2])).tolist() == [1, 1]
+
+
+def test_a_rung_sees_its_own_answers_alone():
+    actions = ("direct", "single", "loop")
+    views = views_of_rungs(RECORDS, actions, HashingEmbedder())
+    assert [each.rows.shape[0] for each in views] == [1, 2, 3]
+    changed = [
+        SelfKnowledge.of(
+            each.question, direct=(each.direct.answer, 0), single=("other", 0), loop=("other", 0)
+        )
+        for each in RECORDS
+    ]
+    other = views_of_rungs(changed, actions, HashingEmbedder())
+    assert np.array_equal(views[0].rows, other[0].rows)
+    assert not np.array_equal(views[1].rows, other[1].rows)
+
+
+def test_nothing_to_learn_from_is_named():
+    with pytest.raises(InputError, match="none were given"):
+        Ladder.fit([])
+
+
+def test_its_costs_are_those_on_record(ladder: Ladder):
+    assert ladder.costs.tolist() == ActionTable.of(RECORDS).costs.mean(axis=0).tolist()
