@@ -412,6 +412,21 @@ class Round:
 
 
 @dataclass(frozen=True, slots=True)
+class Verdict:
+    """Which of the answers at hand is served, and why.
+
+    Attributes:
+        served: The action whose answer it is.
+        chances: The estimated chance of each answer to be right, by action.
+        reason: One sentence.
+    """
+
+    served: Action
+    chances: Mapping[Action, float]
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
 class Answer:
     """What the user gets.
 

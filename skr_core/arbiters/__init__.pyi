@@ -1,4 +1,3 @@
 from .answers import Seen as Seen
 from .answers import SeenAnswer as SeenAnswer
 from .arbiter import Arbiter as Arbiter
-from .arbiter import Verdict as Verdict

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -13,18 +14,25 @@ from numpy.typing import NDArray
 from skr_core.arbiters.answers import Seen, SeenAnswer, agree
 from skr_core.arbiters.estimate import Estimate
 from skr_core.arbiters.views import Views, texts_seen
-from skr_core.errors import InputError
+from skr_core.errors import DataError, InputError
 from skr_core.flow import Flow, arun, call, run
 from skr_core.learning.outcomes import actions_of
 from skr_core.learning.ridge import ExactRidge
 from skr_core.learning.rows import Floats, aembed_texts, embed_texts
-from skr_core.learning.signals import groups_of
+from skr_core.learning.signals import groups_of, shared_stamp
 from skr_core.models.embedders import HashingEmbedder
+from skr_core.routers.saving import (
+    ARBITER,
+    ARBITER_FILE,
+    SavedRouter,
+    embedder_stamp,
+    read_arbiter,
+)
 from skr_core.self_knowledge.records import SelfKnowledge
-from skr_core.types import Action
+from skr_core.types import Action, Stamp, Verdict
 
 if TYPE_CHECKING:
-    from skr_core.ports import Embedder
+    from skr_core.ports import Embedder, LanguageModel, Retriever
 
 NAMES: dict[Action, str] = {
     "direct": "the direct answer",
@@ -36,21 +44,6 @@ MARGIN = 1.64
 always the same action (one-sided 95 %)."""
 FEWEST = 50
 """Records on which an arbiter may rest at all."""
-
-
-@dataclass(frozen=True, slots=True)
-class Verdict:
-    """Which answer is served, and why.
-
-    Attributes:
-        served: The action whose answer it is.
-        chances: The estimated chance of each answer to be right, by action.
-        reason: One sentence.
-    """
-
-    served: Action
-    chances: Mapping[Action, float]
-    reason: str
 
 
 @dataclass(frozen=True)
@@ -96,6 +89,7 @@ class Arbiter:
     Attributes:
         actions: Whose answers it weighs, from the cheapest to the dearest.
         embedder: For questions and answers.
+        stamp: What the records were made with.
 
     Example:
         >>> records = [
@@ -111,8 +105,15 @@ class Arbiter:
         'direct'
     """
 
-    def __init__(self, estimate: Estimate, actions: Sequence[Action], embedder: Embedder) -> None:
+    def __init__(
+        self,
+        estimate: Estimate,
+        actions: Sequence[Action],
+        embedder: Embedder,
+        stamp: Stamp = Stamp(),
+    ) -> None:
         self._estimate, self.actions, self.embedder = estimate, tuple(actions), embedder
+        self.stamp = stamp
 
     @classmethod
     def fit(
@@ -151,7 +152,8 @@ class Arbiter:
         scores = np.array([[each.outcomes[action].score for action in chosen] for each in records])
         estimate = Estimate.fit(views, scores)
         chances = estimate.held_out(views, scores, groups_of(records))
-        return cls(estimate, chosen, embedder), HeldOut(chances, scores)
+        fitted = cls(estimate, chosen, embedder, shared_stamp(records))
+        return fitted, HeldOut(chances, scores)
 
     def judge(self, question: str, answers: Mapping[Action, SeenAnswer]) -> Verdict:
         """Which of the answers to serve.
@@ -184,10 +186,61 @@ class Arbiter:
         parameters: Mapping[str, Any],
         arrays: Mapping[str, NDArray[Any]],
         embedder: Embedder,
+        stamp: Stamp = Stamp(),
     ) -> Self:
         """An arbiter from what `arrays` returned."""
         estimate = Estimate.from_arrays(arrays, exact=bool(parameters["exact"]))
-        return cls(estimate, tuple(parameters["actions"]), embedder)
+        return cls(estimate, tuple(parameters["actions"]), embedder, stamp)
+
+    def save(self, path: str | Path) -> None:
+        """Write the arbiter to a folder, which may be that of a router.
+
+        Example:
+            >>> import tempfile
+            >>> records = [SelfKnowledge.of(f"{n}?", direct=("a", 1), single=("b", 0))
+            ...            for n in range(9)]
+            >>> folder = tempfile.mkdtemp()
+            >>> Arbiter.fit(records).save(folder)
+            >>> Arbiter.load(folder).actions
+            ('direct', 'single')
+        """
+        stamp = {**asdict(self.stamp), **embedder_stamp(self.embedder)}
+        SavedRouter(ARBITER, stamp, *self.arrays()).write(path)
+
+    @classmethod
+    def load(
+        cls,
+        path: str | Path,
+        *,
+        model: LanguageModel | None = None,
+        retriever: Retriever | None = None,
+        embedder: Embedder | None = None,
+        force: bool = False,
+    ) -> Self:
+        """Read an arbiter that `save` wrote.
+
+        Args:
+            path: The folder.
+            model: The one that will answer; compared with that of the records.
+            retriever: The one that will search; compared with that of the records.
+            embedder: Needed where the arbiter was fitted with one of the user's own.
+            force: Take it although it was made with another model, retriever or embedder.
+
+        Raises:
+            InputError: There is no such arbiter, or it needs an embedder.
+            DataError: Its files are broken.
+            StampMismatch: It was made with another model, retriever or embedder.
+        """
+        saved = read_arbiter(path)
+        current = {"model": model.name} if model is not None else {}
+        current |= {"retriever": retriever.name} if retriever is not None else {}
+        saved.check(force=force, **current)
+        made_with = saved.embedder(embedder, force=force)
+        stamp = Stamp(**{key: saved.stamp.get(key, "") for key in asdict(Stamp())})
+        try:
+            return cls.from_arrays(saved.parameters, saved.arrays, made_with, stamp)
+        except (KeyError, TypeError, ValueError) as error:
+            raise DataError(Path(path) / ARBITER_FILE, None, f"it lacks {error}") from error
 
     def _verdict(self, question: str, answers: Mapping[Action, SeenAnswer]) -> Flow[Verdict]:
         if missing := [action for action in self.actions if action not in answers]:

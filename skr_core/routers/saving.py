@@ -1,4 +1,8 @@
-"""A router on disk: a folder with ``router.json`` and, for fitted ones, ``arrays.npz``."""
+"""A router on disk: a folder with ``router.json`` and, for fitted ones, ``arrays.npz``.
+
+An arbiter is saved in the same form, as ``arbiter.json`` and ``arbiter.npz``, so that one folder
+holds both.
+"""
 
 from __future__ import annotations
 
@@ -28,14 +32,18 @@ if TYPE_CHECKING:
 ROUTER_FILE = "router.json"
 ARRAYS_FILE = "arrays.npz"
 FORMAT = 2
+ARBITER = "arbiter"
+"""The kind of what is saved beside a router, not in its place."""
+ARBITER_FILE = "arbiter.json"
+ARBITER_ARRAYS_FILE = "arbiter.npz"
 
 
 @dataclass(frozen=True)
 class SavedRouter:
-    """What a router's folder holds.
+    """What a folder holds of a router, or of an arbiter.
 
     Attributes:
-        kind: Which router, a key of `KINDS`.
+        kind: Which router, a key of `KINDS`; or `ARBITER`.
         stamp: Names of what the router was made with: model, retriever, embedder, wording;
             for the embedder also its source and the version of its sparse form.
         parameters: Plain values.
@@ -47,13 +55,19 @@ class SavedRouter:
     parameters: Mapping[str, Any]
     arrays: Mapping[str, NDArray[Any]] = field(default_factory=dict)
 
+    @property
+    def what(self) -> str:
+        """What it is, for an error."""
+        return self.kind if self.kind == ARBITER else f"{self.kind} router"
+
     def write(self, path: str | Path) -> None:
-        """Write the folder; ``router.json`` last and all at once, so that half a save is none."""
+        """Write the folder; the JSON file last and all at once, so that half a save is none."""
         folder = Path(path)
         folder.mkdir(parents=True, exist_ok=True)
+        file, arrays = _files_of(self.kind)
         packed = _pack(self.arrays) if self.arrays else b""
         if packed:
-            _replace(folder / ARRAYS_FILE, packed)
+            _replace(folder / arrays, packed)
         row = {
             "kind": self.kind,
             "version": FORMAT,
@@ -62,7 +76,7 @@ class SavedRouter:
             "arrays": _digest(packed) if packed else "",
         }
         _replace(
-            folder / ROUTER_FILE,
+            folder / file,
             orjson.dumps(row, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE),
         )
 
@@ -85,7 +99,7 @@ class SavedRouter:
         if given is None:
             if not source and name != HASHING_NAME:
                 raise InputError(
-                    f"this {self.kind} router compares questions by {name!r}, which cannot be "
+                    f"this {self.what} compares questions by {name!r}, which cannot be "
                     "made here: give embedder="
                 )
             given = make_embedder(source or name)
@@ -113,7 +127,7 @@ not 'minilm': make it anew, or load it with force=True
             made = self.stamp.get(name, "")
             if made and made != now and not force:
                 raise StampMismatch(
-                    f"this {self.kind} router was made with the {name} {made!r}, not {now!r}: "
+                    f"this {self.what} was made with the {name} {made!r}, not {now!r}: "
                     "make it anew, or load it with force=True"
                 )
 
@@ -132,28 +146,59 @@ def read_router(path: str | Path) -> SavedRouter:
         >>> read_router(folder).arrays["vectors"].shape
         (2, 2)
     """
-    file = Path(path) / ROUTER_FILE
+    return _read(Path(path), "router")
+
+
+def read_arbiter(path: str | Path) -> SavedRouter:
+    """Read what a folder holds of an arbiter.
+
+    Raises:
+        InputError: There is no arbiter.
+        DataError: Its files are broken, or of another format.
+    """
+    return _read(Path(path), ARBITER)
+
+
+def holds_arbiter(path: str | Path) -> bool:
+    """Whether a folder holds an arbiter, beside a router or alone."""
+    return (Path(path) / ARBITER_FILE).is_file()
+
+
+def remove_arbiter(path: str | Path) -> None:
+    """Take a folder's arbiter away, if it holds one; its router stays."""
+    for name in (ARBITER_FILE, ARBITER_ARRAYS_FILE):
+        (Path(path) / name).unlink(missing_ok=True)
+
+
+def _files_of(kind: str) -> tuple[str, str]:
+    """Of the text and of the arrays."""
+    return (ARBITER_FILE, ARBITER_ARRAYS_FILE) if kind == ARBITER else (ROUTER_FILE, ARRAYS_FILE)
+
+
+def _read(folder: Path, what: str) -> SavedRouter:
+    text, packed = _files_of(what)
+    file = folder / text
     if not file.is_file():
-        raise InputError(f"there is no saved router at {path}")
+        raise InputError(f"there is no saved {what} at {folder}")
     try:
         row = orjson.loads(file.read_bytes())
         if row["version"] != FORMAT:
             raise DataError(
                 file,
                 None,
-                f"this router has format {row['version']} and only {FORMAT} can be read: "
+                f"this {what} has format {row['version']} and only {FORMAT} can be read: "
                 "make it anew with skr calibrate",
             )
         return SavedRouter(
             kind=str(row["kind"]),
             stamp={str(key): str(value) for key, value in row["stamp"].items()},
             parameters=dict(row["parameters"]),
-            arrays=_read_arrays(file.parent / ARRAYS_FILE, row["arrays"]) if row["arrays"] else {},
+            arrays=_read_arrays(folder / packed, row["arrays"]) if row["arrays"] else {},
         )
     except DataError:
         raise
     except (orjson.JSONDecodeError, KeyError, TypeError, AttributeError, ValueError) as error:
-        raise DataError(file, None, f"this is not a saved router ({error})") from error
+        raise DataError(file, None, f"this is not a saved {what} ({error})") from error
 
 
 def load_router(
@@ -225,13 +270,13 @@ def _read_arrays(path: Path, digest: str) -> dict[str, NDArray[Any]]:
     try:
         packed = path.read_bytes()
         if _digest(packed) != digest:
-            raise DataError(path, None, f"this file does not belong to the {ROUTER_FILE} beside it")
+            raise DataError(path, None, "this file does not belong to the JSON file beside it")
         with np.load(BytesIO(packed), allow_pickle=False) as arrays:
             return {name: arrays[name] for name in arrays.files}
     except DataError:
         raise
     except (OSError, EOFError, ValueError, zipfile.BadZipFile) as error:
-        raise DataError(path, None, f"these are not the arrays of a router ({error})") from error
+        raise DataError(path, None, f"these are not arrays that were saved ({error})") from error
 
 
 def _pack(arrays: Mapping[str, NDArray[Any]]) -> bytes:

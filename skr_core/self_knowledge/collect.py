@@ -28,6 +28,7 @@ from skr_core.self_knowledge.records import (
     row_of,
 )
 from skr_core.self_knowledge.scoring import Judge, Metric, TextMetric
+from skr_core.self_knowledge.standing import standing_of
 from skr_core.types import NO_USAGE, Action, Answer, Stamp
 
 log = logging.getLogger(__name__)
@@ -206,7 +207,7 @@ class _Collection:
             if answer.text not in scores:  # two actions often answer the same
                 scores[answer.text], spent = yield from self.scorer.score(answer.text, question)
                 judging += spent
-            outcomes[action] = _outcome(answer, scores[answer.text])
+            outcomes[action] = _outcome(answer, scores[answer.text], answers["direct"].text)
         # The first round of the loop is paid for once, whatever it stands for.
         tally.spend(sum((answers[each].total_usage for each in ("direct", "loop")), judging))
         tally.spend(answers["single"].usage.get("answer_anyway", NO_USAGE))
@@ -243,7 +244,8 @@ class _Collection:
         return replace(record, statements=said)
 
 
-def _outcome(answer: Answer, score: float) -> Outcome:
+def _outcome(answer: Answer, score: float, direct: str) -> Outcome:
+    retrieved = answer.decision.retrieve
     return Outcome(
         answer=answer.text,
         score=score,
@@ -252,4 +254,6 @@ def _outcome(answer: Answer, score: float) -> Outcome:
         rounds=len(answer.rounds),
         stop_reason=answer.stop_reason,
         logprob=answer.logprob,
+        grounded=answer.grounded if retrieved else None,
+        standing=standing_of(answer, direct) if retrieved else None,
     )

@@ -28,6 +28,7 @@ from skr_core.self_knowledge.records import (
     Statement,
     check_same_stamp,
 )
+from skr_core.self_knowledge.standing import Standing, standing_in
 from skr_core.types import ACTIONS, Action, Stamp, Usage
 
 REASONING_FIELDS = ("direct_chain_of_thought", "chain_of_thought_direct", "generation_direct")
@@ -198,9 +199,12 @@ class _Row:
         extra |= {name: row[name] for name in KEPT_OF_PAIR if name in row}
         gave_up = number_of(extra.get(UNCERTAIN_FIELD))
         reasoning = next((extra[each] for each in REASONING_FIELDS if extra.get(each)), "")
+        direct, retrieved = (
+            plain_text(row.get(name)) for name in ("answer_direct", "answer_retrieved")
+        )
         outcomes: dict[Action, Outcome] = {
             "direct": Outcome(
-                plain_text(row.get("answer_direct")),
+                direct,
                 self._score("correct_direct"),
                 retrievals=0.0,
                 reasoning=plain_text(reasoning),
@@ -208,10 +212,11 @@ class _Row:
                 certain=None if gave_up is None else not gave_up,
             ),
             "single": Outcome(
-                plain_text(row.get("answer_retrieved")),
+                retrieved,
                 self._score("correct_retrieved"),
                 retrievals=1.0,
                 rounds=1,
+                standing=_standing_in(row.get("passages"), direct, retrieved),
             ),
         }
         if (several := number_of(extra.get("correct_multistep"))) is not None:
@@ -282,6 +287,15 @@ class _Row:
 
     def _wrong(self, name: str, what: str) -> DataError:
         return DataError(self._path, self._number, f'the field "{name}" must be {what}')
+
+
+def _standing_in(passages: Any, direct: str, retrieved: str) -> Standing | None:
+    """How both answers stand in the passages that a recording keeps; None where it keeps none."""
+    if not isinstance(passages, list):
+        return None
+    rows = (each for each in passages if isinstance(each, Mapping))
+    texts = [each["text"] for each in rows if isinstance(each.get("text"), str)]
+    return standing_in(direct, retrieved, texts) if texts else None
 
 
 def _first_number(extra: Mapping[str, Any], names: tuple[str, ...]) -> float | None:

@@ -22,7 +22,9 @@ from skr_core.prompts.templates import REFUSAL, answer_directly, answer_with_ref
 from skr_core.questions import Question
 from skr_core.routers.registry import asking_routers
 from skr_core.self_knowledge import Judge, Progress, SelfKnowledge, acollect, collect
-from skr_core.self_knowledge.importers import read_self_knowledge
+from skr_core.self_knowledge.importers import read_self_knowledge, record_of
+from skr_core.self_knowledge.records import row_of
+from skr_core.self_knowledge.standing import Standing
 from skr_core.settings import Settings
 from skr_core.testing import MappingRetriever, ScriptedModel
 from skr_core.types import ACTIONS, Demonstration, Generation, Prompt, Reference, Reflection
@@ -93,6 +95,20 @@ def test_compares_the_answers_without_and_with_references(gather: Collect):
     assert first.extra["id"] == "0"
     assert [first.outcomes[action].retrievals for action in ACTIONS] == [0, 1, 1]
     assert first.outcomes["single"] == first.outcomes["loop"]
+
+
+@both
+def test_records_how_the_answers_stand_in_the_references(gather: Collect):
+    found = {"Question 1?": ["It is something else in short.", "Not gold1 here, says the text."]}
+    (record,) = gather(QUESTIONS[1:2], model=Student(), retriever=MappingRetriever(found))
+    assert record.direct.answer == "It is something else."
+    assert (record.direct.grounded, record.direct.standing) == (None, None)
+    for action in ("single", "loop"):
+        outcome = record.outcomes[action]
+        assert outcome.grounded is True
+        # "something else" stands in the first reference, which is cited; "gold1" in the second.
+        assert outcome.standing == Standing(direct=1.0, direct_cited=1.0, own=1.0)
+    assert record_of(row_of(record), "records.jsonl", 1).outcomes == record.outcomes
 
 
 @both

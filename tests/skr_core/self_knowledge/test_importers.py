@@ -14,6 +14,7 @@ from skr_core.errors import DataError, InputError, StampMismatch
 from skr_core.files import json_line
 from skr_core.self_knowledge.importers import number_of, plain_text, read_self_knowledge, record_of
 from skr_core.self_knowledge.records import SelfKnowledge, row_of
+from skr_core.self_knowledge.standing import Standing
 from skr_core.types import Stamp, Usage
 
 STAMP = Stamp("m", "r", "c", "s", "accuracy")
@@ -74,6 +75,23 @@ def test_a_recorded_pair_is_read(tmp_path: Path):
     assert record.extra["id"] == "7"
     assert record.extra["confidence_raw"] == "Ada (certain)"
     assert record.extra["passages"][0]["title"] == "T"
+
+
+def test_recorded_passages_say_how_the_answers_stand_in_them():
+    passages = [{"title": "T", "text": "Ada wrote it."}, {"title": "no text"}, "nothing"]
+    pair = {**PAIR, "answer_retrieved": "Bob Lee", "passages": passages}
+    record = record_of(pair, "p", 1)
+    assert record.outcomes["single"].standing == Standing(direct=1.0, direct_cited=0.0, own=0.0)
+    assert record.direct.standing is None
+    for none in (None, [], [{"title": "no text"}]):
+        assert record_of({**pair, "passages": none}, "p", 1).outcomes["single"].standing is None
+
+
+def test_a_record_from_before_grounded_and_standing_is_read():
+    outcome = {"answer": "Ada", "score": 1.0}
+    row = {"question": "Who?", "outcomes": {"direct": outcome, "single": outcome}}
+    single = record_of(row, "r.jsonl", 1).outcomes["single"]
+    assert (single.grounded, single.standing) == (None, None)
 
 
 def test_a_third_answer_of_several_steps_is_the_loop():
