@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 
 @pytest.fixture(scope="session")
@@ -16,3 +17,8 @@ def data_dir() -> Path:
     if not folder.is_dir():
         pytest.skip(f"no recorded data in {folder}; set SKR_DATA to their folder")
     return folder
+
+
+# On a shared machine the time that an example takes says nothing.
+settings.register_profile("shared", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("shared")

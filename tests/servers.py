@@ -24,6 +24,7 @@ import struct
 import threading
 from asyncio import StreamReader, StreamWriter
 from collections.abc import Callable, Iterator, Sequence
+from itertools import count
 from typing import Any, Literal, Self
 
 Messages = list[dict[str, Any]]
@@ -32,6 +33,7 @@ Fault = Literal["rate_limit", "server_error", "broken_json", "no_choices", "trun
 middle of the reply; a reply without text."""
 
 DIMENSIONS = 64
+_NUMBERS = count()
 REASONS = {200: "OK", 404: "Not Found", 429: "Too Many Requests", 500: "Internal Server Error"}
 
 
@@ -74,14 +76,18 @@ class OpenAIServer:
         self.requests: list[dict[str, Any]] = []
         self.peak = 0
         self._in_flight = 0
-        self._port = 0
+        self._port, self._number = 0, next(_NUMBERS)
         self._ready = threading.Event()
         self._thread = threading.Thread(target=lambda: asyncio.run(self._serve()), daemon=True)
 
     @property
     def url(self) -> str:
-        """The base URL for clients."""
-        return f"http://127.0.0.1:{self._port}/v1"
+        """The base URL for clients.
+
+        It is of this server alone: langchain-openai keeps a client for each URL, and a server on
+        the port of an earlier one would be given that one's, which may be closed.
+        """
+        return f"http://127.0.0.1:{self._port}/{self._number}/v1"
 
     @property
     def calls(self) -> int:
@@ -128,7 +134,7 @@ class OpenAIServer:
         head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
         length = re.search(r"(?i)^content-length: *(\d+)", head, re.MULTILINE)
         body = await reader.readexactly(int(length[1])) if length else b""
-        path = head.split(" ", 2)[1]
+        path = head.split(" ", 2)[1].removeprefix(f"/{self._number}")
         if path == "/v1/models":
             _send(writer, {"object": "list", "data": [{"id": "test", "object": "model"}]})
         elif path == "/v1/embeddings":
