@@ -15,8 +15,9 @@ from dataclasses import replace
 from skr_core.errors import ModelError
 from skr_core.flow import Flow, call
 from skr_core.ports import LanguageModel, OnToken
-from skr_core.prompts import templates as prompts
+from skr_core.prompts import asking as prompts
 from skr_core.prompts.templates import DEFAULT_TEMPLATES, PromptTemplates
+from skr_core.prompts.words import MAX_QUERIES
 from skr_core.replies.queries import not_asked, parse_queries
 from skr_core.types import Demonstration, Generation, Prompt, Reference, Usage
 
@@ -132,7 +133,7 @@ def self_complete(
     question: str,
     references: Sequence[Reference],
     asked: Sequence[str],
-    limit: int = prompts.MAX_QUERIES,
+    limit: int = MAX_QUERIES,
     *,
     missing: str = "",
     partial: str = "",
@@ -172,7 +173,7 @@ def self_complete(
 def decompose(
     model: LanguageModel,
     question: str,
-    limit: int = prompts.MAX_QUERIES,
+    limit: int = MAX_QUERIES,
     *,
     templates: PromptTemplates = DEFAULT_TEMPLATES,
 ) -> Flow[tuple[tuple[str, ...], Usage]]:

@@ -2,7 +2,7 @@
 
 Example:
     >>> model = ScriptedModel(["INSUFFICIENT\\nSearch: Jaws director", "SUFFICIENT\\nShe [1]."])
-    >>> from skr_core.prompts.templates import answer_with_references
+    >>> from skr_core.prompts.asking import answer_with_references
     >>> model.generate(answer_with_references("Who?", [])).text
     'INSUFFICIENT\\nSearch: Jaws director'
 """

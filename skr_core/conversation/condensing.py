@@ -20,7 +20,7 @@ from skr_core.conversation.leaning import leans_on_history
 from skr_core.errors import ModelError
 from skr_core.flow import Flow
 from skr_core.ports import LanguageModel
-from skr_core.prompts import templates as prompts
+from skr_core.prompts import asking as prompts
 from skr_core.prompts.templates import DEFAULT_TEMPLATES, PromptTemplates
 from skr_core.references.packing import fast_tokens
 from skr_core.replies.condensed import read_condensed

@@ -31,7 +31,7 @@ class ExtractiveModel:
     beat. It reads the parts of a prompt, not its text; demonstrations and history are ignored.
 
     Example:
-        >>> from skr_core.prompts.templates import answer_with_references
+        >>> from skr_core.prompts.asking import answer_with_references
         >>> capital = Reference.of("Paris is the capital of France.", "Paris")
         >>> prompt = answer_with_references("What is the capital of France?", [capital])
         >>> ExtractiveModel().generate(prompt).text

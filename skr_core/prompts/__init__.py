@@ -1,7 +1,8 @@
 """Every word that is sent to a language model: one module for each occasion.
 
 =============  ====================================================================
-`templates`    answers, and the next queries: the words that a run may replace
+`templates`    answers, and the next queries: sets of words that a run may replace
+`asking`       prompts for these, rendered from a set
 `words`        these words as they are by default
 `papers`       the three papers' own words for the same
 `routing`      what does the model know? (SKR, W2R)

@@ -5,7 +5,7 @@ once, from what is at hand, and ask for no refusal. References keep their number
 cite.
 
 Example:
-    >>> from skr_core.prompts.templates import answer_with_references
+    >>> from skr_core.prompts.asking import answer_with_references
     >>> from skr_core.types import Reference
     >>> france = Reference.of("Paris is the capital of France.")
     >>> asked = answer_with_references("Capital?", [france], templates=SKR_TEMPLATES)

@@ -19,7 +19,7 @@ from typing_extensions import TypedDict
 from langchain_skr import LangChainModel, create_skr_chain
 from langchain_skr.caching import settings_of
 from skr_core.caching import CachedModel
-from skr_core.prompts.templates import answer_directly
+from skr_core.prompts.asking import answer_directly
 from skr_core.routers import PromptRouter
 from skr_core.testing import MappingRetriever, ScriptedModel
 from skr_graphs.building_blocks import create_route_node

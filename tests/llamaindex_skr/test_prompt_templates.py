@@ -12,7 +12,7 @@ from pydantic import Field
 from llamaindex_skr import SKRQueryEngine
 from llamaindex_skr.prompt_templates import as_prompts, replaced
 from skr_core.errors import InputError
-from skr_core.prompts import templates as prompts
+from skr_core.prompts import asking
 from skr_core.prompts.chat import ChatTemplate
 from skr_core.prompts.papers import SKR_TEMPLATES, W2R_TEMPLATES
 from skr_core.prompts.templates import DEFAULT_TEMPLATES, PromptTemplates
@@ -29,7 +29,7 @@ def test_there_and_back(templates: PromptTemplates) -> None:
 def test_as_llamaindex_would_fill_them() -> None:
     filled = as_prompts(BRACES)["answer_directly"].format(question="Who?")
     assert filled == 'Reply as {"answer": ...}: Who?'
-    assert prompts.answer_directly("Who?", templates=BRACES).text == filled
+    assert asking.answer_directly("Who?", templates=BRACES).text == filled
 
 
 def test_llamaindex_templates_arrive_with_all_they_can() -> None:
@@ -65,7 +65,7 @@ def test_what_a_chat_template_says_as_the_system_stays_so() -> None:
     expected = ChatTemplate("{question} from {references}", 'Be brief, as in {{"a": 1}}. Dry.')
     assert new.answer_anyway == expected
     assert replaced(DEFAULT_TEMPLATES, as_prompts(new)) == new
-    prompt = prompts.answer_anyway("Who?", [], templates=new)
+    prompt = asking.answer_anyway("Who?", [], templates=new)
     assert (prompt.system, prompt.text) == ('Be brief, as in {"a": 1}. Dry.', "Who? from (none)")
 
 

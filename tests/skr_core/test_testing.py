@@ -9,8 +9,8 @@ import pytest
 
 from skr_core.errors import ModelError, RetrieverError
 from skr_core.ports import LanguageModel, Retriever
+from skr_core.prompts.asking import answer_directly
 from skr_core.prompts.judging import ask_is_sufficient
-from skr_core.prompts.templates import answer_directly
 from skr_core.testing import BrokenModel, MappingRetriever, ScriptedModel
 
 ASK = answer_directly("Who?")

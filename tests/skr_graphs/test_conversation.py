@@ -14,7 +14,7 @@ from skr_core.budget import Budget
 from skr_core.caching import CachedModel
 from skr_core.errors import InputError, ModelError
 from skr_core.extractive import ExtractiveModel
-from skr_core.prompts import templates as prompts
+from skr_core.prompts import asking
 from skr_core.routers import AlwaysRetrieve, NeverRetrieve
 from skr_core.settings import Settings
 from skr_core.testing import BrokenModel, MappingRetriever, ScriptedModel
@@ -93,10 +93,10 @@ async def test_the_answer_sees_the_turns_as_a_chat_and_nothing_else_changes(colo
     assert first.history == ()
     assert second.history == TURNS, "earlier markers name no reference of this question"
     references = [Reference.of(SEINE)]
-    shown = prompts.answer_with_references(LEANING, references, queries=[ALONE])
+    shown = asking.answer_with_references(LEANING, references, queries=[ALONE])
     assert second.text == shown.text
     (asked,) = talk.asked_for("condense")
-    assert asked.text == prompts.condense(LEANING, TURNS).text
+    assert asked.text == asking.condense(LEANING, TURNS).text
     assert asked.history == ()
 
 
@@ -465,7 +465,7 @@ async def test_a_question_alone_is_asked_as_ever(colour: str) -> None:
         talk = Talk()
         output = await invoke(colour, talk.graph.compile(), given)
         (prompt,) = talk.model.prompts
-        assert prompt == prompts.answer_with_references(
+        assert prompt == asking.answer_with_references(
             LEANING, [Reference.of("Of what?")], queries=[LEANING]
         )
         assert list(output["usage"]) == ["answer_with_references"]
@@ -481,7 +481,7 @@ async def test_what_is_collected_and_evaluated_has_no_conversation(colour: str) 
             await answerer.aanswer_each(question)
     assert talk.tasks == ["answer_directly", "answer_with_references"] * 2
     assert all(prompt.history == () for prompt in talk.model.prompts)
-    assert talk.model.prompts[0] == prompts.answer_directly(FIRST)
-    assert talk.model.prompts[1] == prompts.answer_with_references(
+    assert talk.model.prompts[0] == asking.answer_directly(FIRST)
+    assert talk.model.prompts[1] == asking.answer_with_references(
         FIRST, [Reference.of(PARIS)], queries=[FIRST]
     )

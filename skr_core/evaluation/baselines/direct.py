@@ -8,7 +8,7 @@ from skr_core.answering import generate
 from skr_core.evaluation.baselines.parts import concluded, spend
 from skr_core.flow import Flow
 from skr_core.ports import LanguageModel
-from skr_core.prompts import templates as prompts
+from skr_core.prompts import asking as prompts
 from skr_core.prompts.baselines import (
     ANSWER_LEAD,
     STEP_BY_STEP,

@@ -9,7 +9,7 @@ from skr_core.answering import generate
 from skr_core.evaluation.baselines.parts import concluded, round_of, spend
 from skr_core.flow import Flow, call
 from skr_core.ports import LanguageModel, Retriever
-from skr_core.prompts import templates as prompts
+from skr_core.prompts import asking as prompts
 from skr_core.prompts.baselines import (
     FINAL,
     FOLLOW_UP,

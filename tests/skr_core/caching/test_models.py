@@ -11,7 +11,7 @@ import pytest
 from skr_core.budget import Budget
 from skr_core.caching import CachedModel, as_cache
 from skr_core.errors import InputError, ModelError
-from skr_core.prompts.templates import answer_directly, answer_with_references
+from skr_core.prompts.asking import answer_directly, answer_with_references
 from skr_core.routers import UncertaintyRouter
 from skr_core.testing import BrokenModel, ScriptedModel
 from skr_core.types import Generation, Prompt, Reference, Usage

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from skr_core.extractive import ExtractiveModel
 from skr_core.ports import LanguageModel
+from skr_core.prompts import asking
 from skr_core.prompts import templates as prompts
 from skr_core.prompts.judging import ask_is_sufficient
 from skr_core.prompts.papers import RALLM_TEMPLATES
@@ -36,28 +37,28 @@ def test_fits_the_port() -> None:
 
 
 def test_says_in_one_reply_what_is_supported_and_what_is_missing() -> None:
-    prompt = prompts.answer_with_references(QUESTION, [FILM])
+    prompt = asking.answer_with_references(QUESTION, [FILM])
     assert MODEL.generate(prompt).text == (
         "INSUFFICIENT\nJaws is a film directed by Steven Spielberg. [1]\n"
         "Search: Steven Spielberg director born"
     )
-    asked = prompts.answer_with_references(QUESTION, [FILM], queries=["Steven Spielberg director"])
+    asked = asking.answer_with_references(QUESTION, [FILM], queries=["Steven Spielberg director"])
     assert "Steven Spielberg director born" not in MODEL.generate(asked).text
-    nothing = MODEL.generate(prompts.answer_with_references(QUESTION, [])).text
+    nothing = MODEL.generate(asking.answer_with_references(QUESTION, [])).text
     assert nothing.startswith("INSUFFICIENT\nSearch: ")
 
 
 def test_its_replies_are_read_as_it_means_them() -> None:
-    short = read_reply(MODEL.generate(prompts.answer_with_references(QUESTION, [FILM])).text, 1)
+    short = read_reply(MODEL.generate(asking.answer_with_references(QUESTION, [FILM])).text, 1)
     assert (short.sufficient, short.queries) == (False, ("Steven Spielberg director born",))
     assert short.text == "Jaws is a film directed by Steven Spielberg. [1]"
-    enough = prompts.answer_with_references(QUESTION, [FILM, BORN])
+    enough = asking.answer_with_references(QUESTION, [FILM, BORN])
     assert read_reply(MODEL.generate(enough).text, 2).sufficient
 
 
 def test_speaks_as_the_words_of_the_paper_ask() -> None:
     def ask(references: list[Reference]) -> str:
-        prompt = prompts.answer_with_references(QUESTION, references, templates=RALLM_TEMPLATES)
+        prompt = asking.answer_with_references(QUESTION, references, templates=RALLM_TEMPLATES)
         return MODEL.generate(prompt).text
 
     assert ask([FILM]) == ask([]) == prompts.REFUSAL
@@ -65,13 +66,13 @@ def test_speaks_as_the_words_of_the_paper_ask() -> None:
 
 
 def test_answers_anyway_when_told_to() -> None:
-    reply = MODEL.generate(prompts.answer_anyway(QUESTION, [FILM])).text
+    reply = MODEL.generate(asking.answer_anyway(QUESTION, [FILM])).text
     assert reply == "Jaws is a film directed by Steven Spielberg. [1]"
-    assert MODEL.generate(prompts.answer_anyway(QUESTION, [])).text == "I don't know."
+    assert MODEL.generate(asking.answer_anyway(QUESTION, [])).text == "I don't know."
 
 
 def test_quotes_with_markers_and_says_what_a_pronoun_stands_for() -> None:
-    reply = MODEL.generate(prompts.answer_with_references(QUESTION, [FILM, BORN])).text
+    reply = MODEL.generate(asking.answer_with_references(QUESTION, [FILM, BORN])).text
     assert reply == (
         "SUFFICIENT\nJaws is a film directed by Steven Spielberg. [1] "
         "Steven Spielberg: He was born in Cincinnati. [2]"
@@ -79,7 +80,7 @@ def test_quotes_with_markers_and_says_what_a_pronoun_stands_for() -> None:
 
 
 def test_asks_in_the_words_that_the_loop_reads() -> None:
-    prompt = prompts.self_complete(QUESTION, [FILM], [QUESTION])
+    prompt = asking.self_complete(QUESTION, [FILM], [QUESTION])
     assert parse_queries(MODEL.generate(prompt).text) == ("Steven Spielberg director born",)
 
 
@@ -98,7 +99,7 @@ def test_judges_like_it_answers() -> None:
 
 
 async def test_both_colours_say_the_same_and_tokens_add_up() -> None:
-    prompt = prompts.answer_with_references(QUESTION, [FILM, BORN])
+    prompt = asking.answer_with_references(QUESTION, [FILM, BORN])
     tokens: list[str] = []
     reply = await MODEL.agenerate(prompt, on_token=tokens.append)
     assert reply == MODEL.generate(prompt)
@@ -111,7 +112,7 @@ def test_markers_inside_a_passage_cannot_pose_as_citations() -> None:
     hostile = Reference.of(
         "Jaws is a film [7] directed &#91;0&#93; in [-1] Texas 【9】.", "[8] Jaws"
     )
-    reply = MODEL.generate(prompts.answer_anyway("Is Jaws a film?", [hostile])).text
+    reply = MODEL.generate(asking.answer_anyway("Is Jaws a film?", [hostile])).text
     assert re.findall(r"\[.*?\]", reply) == ["[1]"]
     assert "【" not in reply
 
@@ -121,7 +122,7 @@ def test_markers_inside_a_passage_cannot_pose_as_citations() -> None:
 )
 def test_a_hostile_passage_costs_no_time(text: str) -> None:
     references = [Reference.of(text, f"{text[:50]} {number}") for number in range(10)]
-    prompt = prompts.answer_with_references(QUESTION, references)
+    prompt = asking.answer_with_references(QUESTION, references)
     started = time.perf_counter()
     for task in TASKS:
         MODEL.generate(Prompt(task, prompt.text[:100], QUESTION, prompt.references))

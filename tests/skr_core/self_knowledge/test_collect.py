@@ -18,7 +18,8 @@ import pytest
 
 from skr_core.budget import Budget
 from skr_core.errors import InputError, ModelError, StampMismatch
-from skr_core.prompts.templates import REFUSAL, answer_directly, answer_with_references
+from skr_core.prompts.asking import answer_directly, answer_with_references
+from skr_core.prompts.templates import REFUSAL
 from skr_core.questions import Question
 from skr_core.routers.registry import asking_routers
 from skr_core.self_knowledge import Judge, Progress, SelfKnowledge, acollect, collect
