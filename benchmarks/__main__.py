@@ -26,6 +26,7 @@ def main() -> int:
         "ingestion": ([str(data / CORPUS)], [data / CORPUS]),
         "memory": ([str(data / QUESTIONS), str(data / CORPUS)], [data / QUESTIONS, data / CORPUS]),
         "concurrency": ([], []),
+        "cost": ([], []),
         "routing": ([str(data), "--seeds", "2"], [data / ROUTED]),
     }
     failed = False

@@ -28,6 +28,7 @@ from itertools import count
 from typing import Any, Literal, Self
 
 Messages = list[dict[str, Any]]
+Reply = str | dict[str, Any]
 Fault = Literal["rate_limit", "server_error", "broken_json", "no_choices", "truncated", "empty"]
 """429 with Retry-After; 500; half a JSON body; JSON of another shape; a connection closed in the
 middle of the reply; a reply without text."""
@@ -44,7 +45,8 @@ class OpenAIServer:
     with ``logprobs`` get -0.1 for each token.
 
     Args:
-        reply: From the messages of a request to the reply's text; must return at once.
+        reply: From the messages of a request to the reply's text, or to the whole message, such as
+            one that calls tools, where the reply is not streamed; must return at once.
         fault: What goes wrong.
         times: With how many of the first chat requests it goes wrong; None is all.
         retry_after: Header of a 429. The OpenAI client takes 0 for no header and waits longer.
@@ -61,7 +63,7 @@ class OpenAIServer:
 
     def __init__(
         self,
-        reply: Callable[[Messages], str] = lambda messages: "Paris is the capital of France.",
+        reply: Callable[[Messages], Reply] = lambda messages: "Paris is the capital of France.",
         *,
         fault: Fault | None = None,
         times: int | None = None,
@@ -167,14 +169,14 @@ class OpenAIServer:
             _send(writer, {"id": "chatcmpl-1", "object": "chat.completion"})
         else:
             try:
-                text = "" if fault == "empty" else self.reply(request["messages"])
+                said = "" if fault == "empty" else self.reply(request["messages"])
             except Exception as error:
                 _send(writer, _error(f"the test's reply function failed: {error!r}"), 500)
                 return True
-            if request.get("stream"):
-                return _send_stream(writer, request, text, cut=fault == "truncated")
+            if request.get("stream") and isinstance(said, str):
+                return _send_stream(writer, request, said, cut=fault == "truncated")
             headers = "" if self.keep_alive else "Connection: close\r\n"
-            _send(writer, _completion(request, text), headers=headers, cut=fault == "truncated")
+            _send(writer, _completion(request, said), headers=headers, cut=fault == "truncated")
         return self.keep_alive and fault != "truncated"
 
 
@@ -221,12 +223,11 @@ def _events(request: dict[str, Any], text: str) -> Iterator[str]:
     yield "[DONE]"
 
 
-def _completion(request: dict[str, Any], text: str) -> dict[str, Any]:
-    choice = {
-        "index": 0,
-        "message": {"role": "assistant", "content": text},
-        "finish_reason": "stop",
-    }
+def _completion(request: dict[str, Any], said: Reply) -> dict[str, Any]:
+    message = {"role": "assistant", "content": said} if isinstance(said, str) else said
+    text = str(message.get("content") or "")
+    reason = "tool_calls" if "tool_calls" in message else "stop"
+    choice = {"index": 0, "message": message, "finish_reason": reason}
     return {
         "id": "chatcmpl-1",
         "object": "chat.completion",

@@ -1,0 +1,63 @@
+"""What the table of costs says of ours, beside the frameworks' own ways, over a socket."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from benchmarks import library
+from benchmarks.cost import Cost, measure, table, ways
+from tests.servers import OpenAIServer
+
+pytestmark = pytest.mark.integration
+OURS = ("create_skr_chain", "SKRQueryEngine")
+ROUTED = tuple(f"{name} with a router" for name in OURS)
+
+
+@pytest.fixture(scope="module")
+def costs() -> dict[str, list[Cost]]:
+    def measured(url: str) -> dict[str, list[Cost]]:
+        return {name: measure(ask, server) for name, ask in ways(url)}
+
+    # In a thread LlamaIndex's synthesizers close the event loop that they make.
+    with OpenAIServer(library.reply) as server, ThreadPoolExecutor(1) as thread:
+        return thread.submit(measured, server.url).result()
+
+
+def test_the_second_hop_is_not_found_by_the_first_search() -> None:
+    found = " ".join(library.search(library.TWO_HOPS))
+    assert library.DESIGNED in found
+    assert library.BORN not in found
+    assert library.BORN in " ".join(library.search(library.SECOND_HOP))
+
+
+def test_one_call_for_an_easy_question_and_two_for_two_hops(costs: dict[str, list[Cost]]) -> None:
+    for name in (*OURS, *ROUTED):
+        assert [(cost.right, cost.calls) for cost in costs[name]] == [(True, n) for n in (1, 1, 2)]
+
+
+def test_a_router_spares_the_references_of_what_the_model_knows(
+    costs: dict[str, list[Cost]],
+) -> None:
+    for with_router, without in zip(ROUTED, OURS, strict=True):
+        (known, *others), (retrieved, *same) = costs[with_router], costs[without]
+        assert known.tokens < retrieved.tokens / 10
+        assert others == same
+
+
+def test_of_those_that_answer_all_none_needs_fewer_calls(costs: dict[str, list[Cost]]) -> None:
+    right = {name: each for name, each in costs.items() if all(cost.right for cost in each)}
+    assert {"create_agent with a search tool", "MultiStepQueryEngine"} < set(right)
+    assert "RetrieverQueryEngine" not in right
+    least = min(sum(cost.calls for cost in each) for each in right.values())
+    for name in OURS:
+        assert sum(cost.calls for cost in costs[name]) == least
+        two_hops = [each[-1].tokens for key, each in right.items() if key not in ROUTED]
+        assert costs[name][-1].tokens == min(two_hops)
+
+
+def test_what_was_answered_wrongly_is_struck() -> None:
+    assert table({"one": [Cost(True, 1, 10), Cost(False, 1, 1_000)]}).splitlines()[-1] == (
+        "| one | 1 · 10 | ~~1 · 1,000~~ |"
+    )
