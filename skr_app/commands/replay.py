@@ -1,4 +1,4 @@
-"""``skr replay``: what routers would have done on recorded answers, without calling any model."""
+"""``skr replay``: what routers and arbiters would have done on recorded answers."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ Routers = Annotated[
     str,
     typer.Option(
         "--router",
-        help=f"With commas between: always, never, recommended, {titles()}, signal:FIELD; of three "
-        "actions also multistep.",
+        help=f"With commas between: always, never, recommended, {titles()}, arbiter, ladder, "
+        "signal:FIELD; of three actions also multistep.",
     ),
 ]
 Signal = Annotated[
@@ -61,7 +61,7 @@ def replay(
     skip_bad: SkipBadOption = False,
     json: JsonOption = False,
 ) -> None:
-    """Fit routers on recorded answers and judge them on others."""
+    """Fit routers and arbiters on recorded answers and judge them on others."""
     from skr_core.calibration import replay as judge
     from skr_core.calibration.replay import THREE, TWO
 

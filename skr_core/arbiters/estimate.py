@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skr_core.arbiters.views import Views
-from skr_core.calibration.folds import folds
 from skr_core.learning.boosting import BoostedTrees
+from skr_core.learning.folds import folds
 from skr_core.learning.landmarks import LandmarkRidge
 from skr_core.learning.likelihood import learn_kernel
 from skr_core.learning.novelty import Novelty

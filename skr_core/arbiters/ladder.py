@@ -12,13 +12,13 @@ from numpy.typing import NDArray
 from skr_core.arbiters.answers import Seen
 from skr_core.arbiters.arbiter import served_of
 from skr_core.arbiters.estimate import Estimate
-from skr_core.arbiters.views import Views
+from skr_core.arbiters.views import Views, texts_seen
 from skr_core.errors import InputError
 from skr_core.learning.landmarks import LandmarkRidge
 from skr_core.learning.likelihood import learn_kernel
 from skr_core.learning.outcomes import ActionTable
 from skr_core.learning.ridge import ExactRidge
-from skr_core.learning.rows import Floats
+from skr_core.learning.rows import Floats, embed_texts
 from skr_core.learning.signals import groups_of
 from skr_core.routers.combined import fit_ridge
 from skr_core.self_knowledge.records import SelfKnowledge
@@ -91,11 +91,16 @@ class Climb:
         return np.array(self.served)[ends, np.arange(len(ends))]
 
     def price_within(self, budget: float) -> float:
-        """The lowest price at which the mean cost keeps within a budget."""
+        """The lowest price at which the mean cost keeps within a budget, with caution.
+
+        The mean is known to a standard error, which is kept free: on new questions it may be as
+        much higher.
+        """
         low, high = -DEAREST, DEAREST
         for _ in range(STEPS):
             middle = (low + high) / 2
-            if self.costs[self.ends(middle)].mean() <= budget:
+            paid = self.costs[self.ends(middle)]
+            if paid.mean() + paid.std() / np.sqrt(len(paid)) <= budget:
                 high = middle
             else:
                 low = middle
@@ -215,10 +220,10 @@ class Ladder:
 def views_of_rungs(
     records: Sequence[SelfKnowledge], actions: Sequence[Action], embedder: Embedder
 ) -> list[Views]:
-    """What is seen of records at each rung."""
+    """What is seen of records at each rung; every text is embedded once."""
+    seen, n = [Seen.in_record(each, actions) for each in records], len(records)
+    vectors = embed_texts(embedder, texts_seen(seen, actions))
     return [
-        Views.of(
-            [Seen.in_record(each, actions[:count]) for each in records], actions[:count], embedder
-        )
+        Views.of_vectors(seen, actions[:count], vectors[: (1 + count) * n])
         for count in range(1, len(actions) + 1)
     ]

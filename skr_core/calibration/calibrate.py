@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 from skr_core.calibration.candidates import candidates_of, statements_of
 from skr_core.calibration.choice import Choice, choose
 from skr_core.calibration.curve import Policy, RoutingCurve, best_constant
-from skr_core.calibration.folds import FOLDS, folds
 from skr_core.calibration.intervals import interval
 from skr_core.calibration.kinds import weakest_kind
 from skr_core.errors import InputError
+from skr_core.learning.folds import FOLDS, folds
 from skr_core.learning.outcomes import ASSUMED_STEPS, ActionTable, CostUnit, actions_of
 from skr_core.learning.pricing import best_actions
 from skr_core.learning.rule import Aim, Expected

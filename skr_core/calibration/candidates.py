@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from skr_core.calibration.folds import folds
 from skr_core.errors import InputError
+from skr_core.learning.folds import folds
 from skr_core.learning.outcomes import cost_of_usage
 from skr_core.learning.rule import Expected
 from skr_core.learning.signals import Training

@@ -1,9 +1,9 @@
-"""What the decisions of routers were worth on recorded answers."""
+"""What the decisions of routers and arbiters were worth on recorded answers."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -20,49 +20,65 @@ _NAMES = {"direct": "direct", "single": "single", "loop": "multistep"}
 
 @dataclass(frozen=True)
 class Replayed:
-    """What one router decided.
+    """What one router or arbiter decided.
 
     Attributes:
         scores: The expected benefit of one round of retrieval, shape (runs, n).
-        taken: Indices of the actions, shape (runs, n).
-        drafts: Whether it asks for the direct answer first.
+        served: Indices of the actions whose answers were served, shape (runs, n).
+        paid: Indices of the dearest actions that were taken, shape (runs, n). A router serves what
+            it takes; an arbiter may take the loop and serve the direct answer.
+        drafts: Whether the direct answer is asked for first.
+        weighs: Whether several answers are weighed against one another.
     """
 
     scores: Floats
-    taken: NDArray[np.int64]
-    drafts: bool
+    served: NDArray[np.int64]
+    paid: NDArray[np.int64]
+    drafts: bool = False
+    weighs: bool = False
 
     @classmethod
-    def empty(cls, runs: int, n: int, drafts: bool) -> Replayed:
-        """Room for what a router will decide."""
-        return cls(np.zeros((runs, n)), np.zeros((runs, n), dtype=np.int64), drafts)
+    def empty(cls, runs: int, n: int, *, drafts: bool = False, weighs: bool = False) -> Replayed:
+        """Room for what will be decided."""
+        served, paid = np.zeros((2, runs, n), dtype=np.int64)
+        return cls(np.zeros((runs, n)), served, paid, drafts, weighs)
 
     def __getitem__(self, chosen: Any) -> Replayed:
-        return Replayed(self.scores[:, chosen], self.taken[:, chosen], self.drafts)
+        return replace(
+            self,
+            scores=self.scores[:, chosen],
+            served=self.served[:, chosen],
+            paid=self.paid[:, chosen],
+        )
 
 
 @dataclass(frozen=True)
 class RouterResult:
-    """One router on one group of recorded questions.
+    """One router or arbiter on one group of recorded questions.
 
     Attributes:
-        accuracy: Of the answers it chose.
-        retrieval_rate: Share of the questions it retrieved for.
+        accuracy: Of the answers that were served.
+        retrieval_rate: Share of the questions that were retrieved for.
         random_line: Accuracy of drawing among the constant policies at as many retrievals.
-        gain: Accuracy minus the random line.
+        gain: Accuracy minus the random line; of an arbiter too, whose direct answer beside the
+            retrieving one costs a call and no retrieval.
+        gain_over_always: Accuracy minus that of one round of retrieval for every question.
         regret: The best constant policy minus accuracy.
-        area_gain: Mean over all rates of accuracy minus the random line, of one round or none.
+        area_gain: Mean over all rates of accuracy minus the random line, of one round or none; 0
+            of an arbiter, which retrieves for all questions alike.
         saved_at_parity: See `skr_core.metrics.routing.saved_at_parity`.
         retrievals: A question.
         model_calls: A question, the router's own included.
-        shares: How often each action was taken.
+        shares: How often the answer of each action was served.
         accuracies: The accuracy with its interval.
+        weighs: Whether several answers were weighed against one another.
     """
 
     accuracy: float
     retrieval_rate: float
     random_line: float
     gain: Interval
+    gain_over_always: Interval
     regret: Interval
     area_gain: Interval
     saved_at_parity: float
@@ -70,10 +86,15 @@ class RouterResult:
     model_calls: float
     shares: Mapping[str, float]
     accuracies: Interval
+    weighs: bool = False
 
     def row(self) -> dict[str, Any]:
-        """The result as plain values; cost and shares where there are more than two actions."""
-        found = {
+        """The result as plain values.
+
+        With cost and shares where there are more than two actions, or where answers are weighed;
+        there with the gain over always retrieving too.
+        """
+        found: dict[str, Any] = {
             "accuracy": self.accuracy,
             "retrieval_rate": self.retrieval_rate,
             "random_line": self.random_line,
@@ -83,19 +104,25 @@ class RouterResult:
             "area_gain": self.area_gain.mean,
             "saved_at_parity": self.saved_at_parity,
         }
-        if len(self.shares) == 2:
-            return found
-        return found | {
-            "accuracy_ci": [self.accuracies.low, self.accuracies.high],
-            "retrievals": self.retrievals,
-            "model_calls": self.model_calls,
-            "shares": dict(self.shares),
-        }
+        if len(self.shares) > 2 or self.weighs:
+            found |= {
+                "accuracy_ci": [self.accuracies.low, self.accuracies.high],
+                "retrievals": self.retrievals,
+                "model_calls": self.model_calls,
+                "shares": dict(self.shares),
+            }
+        if self.weighs:
+            ahead = self.gain_over_always
+            found |= {
+                "gain_over_always": ahead.mean,
+                "gain_over_always_ci": [ahead.low, ahead.high],
+            }
+        return found
 
 
 @dataclass(frozen=True)
 class GroupResult:
-    """All routers on one group of recorded questions.
+    """All routers and arbiters on one group of recorded questions.
 
     Attributes:
         n: Questions.
@@ -130,7 +157,8 @@ def judge_group(table: ActionTable, routers: Mapping[str, Replayed]) -> GroupRes
 
     Example:
         >>> table = ActionTable(("direct", "single"), np.eye(2), np.tile([0.0, 1.0], (2, 1)))
-        >>> always = Replayed(np.zeros((1, 2)), np.ones((1, 2), dtype=np.int64), False)
+        >>> single = np.ones((1, 2), dtype=np.int64)
+        >>> always = Replayed(np.zeros((1, 2)), served=single, paid=single)
         >>> judge_group(table, {"always": always}).routers["always"].regret.mean
         0.0
     """
@@ -149,15 +177,15 @@ def _judged(router: Replayed, table: ActionTable) -> RouterResult:
     """One router's result, the mean over runs."""
     scores, costs, rows = table.scores, table.costs, np.arange(len(table))
     direct, single = scores[:, 0], scores[:, 1]
-    retrieved = router.taken > 0
-    achieved = scores[rows, router.taken].mean(axis=0)
-    retrievals = float(costs[rows, router.taken].mean())
+    retrieved = router.paid > 0
+    achieved = scores[rows, router.served].mean(axis=0)
+    retrievals = float(costs[rows, router.paid].mean())
     means = scores.mean(axis=0)
     # Of equally good constant policies the dearest: the one that a router has to beat.
     better = scores[:, len(means) - 1 - int(np.argmax(means[::-1]))]
     line = _random_line(retrievals, means, costs.mean(axis=0))
     calls = costs + 1.0 if router.drafts else np.maximum(costs, 1.0)
-    if scores.shape[1] == 2:
+    if scores.shape[1] == 2 and not router.weighs:
         runs = [guidance(each, single - direct) for each in retrieved]
         gain = interval(np.mean(runs, axis=0))
     else:
@@ -167,6 +195,7 @@ def _judged(router: Replayed, table: ActionTable) -> RouterResult:
         retrieval_rate=float(retrieved.mean()),
         random_line=line,
         gain=gain,
+        gain_over_always=interval(achieved - single),
         regret=interval(better - achieved),
         area_gain=interval(
             np.mean([area_contributions(each, direct, single) for each in router.scores], axis=0)
@@ -175,12 +204,13 @@ def _judged(router: Replayed, table: ActionTable) -> RouterResult:
             np.mean([saved_at_parity(each, direct, single) for each in router.scores])
         ),
         retrievals=retrievals,
-        model_calls=float(calls[rows, router.taken].mean()),
+        model_calls=float(calls[rows, router.paid].mean()),
         shares={
-            _NAMES[action]: float((router.taken == column).mean())
+            _NAMES[action]: float((router.served == column).mean())
             for column, action in enumerate(table.actions)
         },
         accuracies=interval(achieved),
+        weighs=router.weighs,
     )
 
 

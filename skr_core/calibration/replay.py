@@ -1,23 +1,23 @@
-"""Replay: judging routers on recorded answers, without any call of a model."""
+"""Replay: judging routers and arbiters on recorded answers, without any call of a model."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from skr_core.calibration.candidates import Candidate, candidates_of, statements_of
 from skr_core.calibration.choice import choose
-from skr_core.calibration.folds import FOLDS, Indices, folds
 from skr_core.calibration.judging import GroupResult, Replayed, judge_group
 from skr_core.calibration.recorded_signal import PREFIX, RecordedSignal, value_of
+from skr_core.calibration.weighing import WEIGHING, Decided, Known, arbitrated, climbed
 from skr_core.errors import InputError
+from skr_core.learning.folds import FOLDS, Indices, folds
 from skr_core.learning.outcomes import ASSUMED_STEPS, ActionTable
 from skr_core.learning.pricing import best_actions
-from skr_core.learning.rows import Floats
 from skr_core.learning.rule import Aim, Expected, Rule
 from skr_core.learning.signals import Training
 from skr_core.models.embedders import HashingEmbedder
@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 CONSTANTS: dict[str, Action] = {"never": "direct", "always": "single", "multistep": "loop"}
 LEARNT = (*FITTED, "recommended")
 ROUTERS = ("always", "never", *LEARNT)
-"""Names that replay always knows, beside ``multistep`` where the loop is among the actions,
-``encoder``, the names of the records' statements and ``signal:`` with a field."""
+"""Names that replay always knows, beside ``arbiter``, ``ladder``, ``encoder``, ``multistep`` where
+the loop is among the actions, the names of the records' statements and ``signal:`` with a field."""
 TWO: tuple[Action, ...] = ("direct", "single")
 THREE: tuple[Action, ...] = ("direct", "single", "loop")
 
@@ -76,23 +76,31 @@ def replay(
     assumed_steps: float = ASSUMED_STEPS,
     on_progress: OnProgress | None = None,
 ) -> Replay:
-    """Fit routers on recorded answers and judge them on others.
+    """Fit routers and arbiters on recorded answers and judge them on others.
 
     Without `test` the records are split into five folds, equal questions together, and each is
     judged by routers fitted on the other four. The group of a question does not matter to that:
     one router serves all.
 
+    Two names weigh answers. ``arbiter`` has every action taken and serves the answer that is
+    likeliest to be right; the answer of one round is read off the loop's first, so that the direct
+    answer is all it adds to the cost of the dearest. ``ladder`` asks for the direct answer, then
+    for one round, then for the loop, while the next is expected to be worth its cost, and serves
+    the likeliest of those it has.
+
     Args:
         train: To fit on.
         test: To judge on.
-        routers: Names out of `ROUTERS`, or ``signal:`` with a field of the records. ``recommended``
-            is what `calibrate` would choose on the records a router is fitted on.
+        routers: Names out of `ROUTERS`, ``arbiter``, ``ladder``, or ``signal:`` with a field of
+            the records. ``recommended`` is what `calibrate` would choose on the records a router is
+            fitted on.
         by: Field whose values make the groups, such as ``extra.dataset``.
         embedder: For questions and answers; a `HashingEmbedder` by default.
         seeds: Times the folds are drawn anew; results are means over them.
         actions: Which to choose among; cost is counted in retrievals.
         budget: Choose for the best accuracy at so many retrievals a question; by default for as
-            few as cost hardly any accuracy.
+            few as cost hardly any accuracy. A ladder without it stops where more is not expected
+            to be better.
         assumed_steps: Retrievals of a loop that nobody counted.
         on_progress: Told after each fit.
 
@@ -119,44 +127,52 @@ def replay(
     makers = {name: _maker(name, train, asked, embedder, aim, tuple(actions)) for name in routers}
     drafts = any(maker.drafts for maker in makers.values())
 
-    def training_of(records: Sequence[SelfKnowledge]) -> Training:
+    weighs = any(maker.weighs for maker in makers.values())
+
+    def known(records: Sequence[SelfKnowledge]) -> Known:
         table = ActionTable.of(
             records, actions=actions, unit="retrievals", assumed_steps=assumed_steps
         )
-        return Training.of(records, embedder, drafts=drafts, table=table)
+        training = Training.of(records, embedder, drafts=drafts, table=table)
+        return Known.of(training, embedder) if weighs else Known(training)
 
-    fitting = training_of(train)
-    judging = fitting if test is None else training_of(test)
+    fitting = known(train)
+    judging = fitting if test is None else known(test)
     runs = seeds if test is None else 1
     n, done, steps = len(asked), 0, len(routers) * runs * (FOLDS if test is None else 1)
-    found = {name: Replayed.empty(runs, n, maker.drafts) for name, maker in makers.items()}
+    found = {
+        name: Replayed.empty(runs, n, drafts=maker.drafts or maker.weighs, weighs=maker.weighs)
+        for name, maker in makers.items()
+    }
     for run in range(runs):
         for fit, judge in split(fitting, judging, run):
             for name, maker in makers.items():
-                scores, taken = maker.decide(fitting[fit], judging[judge])
-                if fitting is judging and name in LEARNT:
+                decided, into = maker.decide(fitting[fit], judging[judge]), found[name]
+                scores = decided.benefit
+                if fitting is judging and (name in LEARNT or maker.weighs):
                     scores = scores - scores.mean()  # folds differ in their mean benefit by chance
-                found[name].scores[run, judge], found[name].taken[run, judge] = scores, taken
+                into.scores[run, judge] = scores
+                into.served[run, judge], into.paid[run, judge] = decided.served, decided.paid
                 done += 1
                 if on_progress is not None:
                     on_progress(done, steps)
 
     def group(chosen: Indices) -> GroupResult:
         parts = {name: each[chosen] for name, each in found.items()}
-        return judge_group(judging.table[chosen], parts)
+        return judge_group(judging.training.table[chosen], parts)
 
     return Replay(
         group(np.arange(n)),
         {name: group(chosen) for name, chosen in grouped(asked, by)},
         budget,
-        judging.table.assumed_steps,
+        judging.training.table.assumed_steps,
     )
 
 
-def split(fitting: Training, judging: Training, seed: int) -> Iterator[tuple[Indices, Indices]]:
+def split(fitting: Known, judging: Known, seed: int) -> Iterator[tuple[Indices, Indices]]:
     """Indices to fit on and to judge: folds of one set of records, or all of two."""
     if fitting is judging:
-        yield from folds(fitting.groups, seed=seed)
+        yield from folds(fitting.training.groups, seed=seed)
     else:
         yield np.arange(len(fitting)), np.arange(len(judging))
 
@@ -174,10 +190,11 @@ def grouped(records: Sequence[SelfKnowledge], by: str | None) -> list[tuple[str,
 
 @dataclass(frozen=True)
 class _Maker:
-    """Fits one router on some records and decides on others: benefits and actions, shape (n,)."""
+    """Fits one router or arbiter on some records and decides on others."""
 
-    decide: Callable[[Training, Training], tuple[Floats, NDArray[np.int64]]]
+    decide: Callable[[Known, Known], Decided]
     drafts: bool = False
+    weighs: bool = False
 
 
 def _maker(
@@ -191,8 +208,12 @@ def _maker(
     if CONSTANTS.get(name) in actions:
         column = actions.index(CONSTANTS[name])
         return _Maker(
-            lambda _, judged: (np.zeros(len(judged)), np.full(len(judged), column, dtype=np.int64))
+            lambda _, judged: Decided.by_router(np.zeros(len(judged)), np.full(len(judged), column))
         )
+    if name in WEIGHING:
+        if name == "arbiter":
+            return _Maker(arbitrated, weighs=True)
+        return _Maker(partial(climbed, embedder=embedder, budget=aim.budget), weighs=True)
     if name.startswith(PREFIX):
         if len(actions) > 2:
             raise InputError("a signal orders two actions, not three: leave it out")
@@ -212,43 +233,43 @@ def _maker(
 
 def _candidates_maker(
     candidates: Sequence[Candidate], embedder: Embedder, aim: Aim, *, recommended: bool
-) -> Callable[[Training, Training], tuple[Floats, NDArray[np.int64]]]:
-    def decide(fitted_on: Training, judged: Training) -> tuple[Floats, NDArray[np.int64]]:
-        candidate = candidates[0]
+) -> Callable[[Known, Known], Decided]:
+    def decide(fitted_on: Known, judged: Known) -> Decided:
+        candidate, training = candidates[0], fitted_on.training
         if recommended:
-            choice = choose(fitted_on, embedder, candidates, aim=aim)
+            choice = choose(training, embedder, candidates, aim=aim)
             candidate, router, rule = choice.candidate, choice.fitted, choice.rule
         else:
-            router = candidate.fit(fitted_on, embedder)
+            router = candidate.fit(training, embedder)
             if candidate.own_rule:
                 rule = Rule(candidate.own_price)
             else:
-                rule = aim.rule(candidate.held_out(fitted_on, embedder, router))
-        return _decided(candidate.expected(router, judged), rule, judged.table)
+                rule = aim.rule(candidate.held_out(training, embedder, router))
+        return _decided(candidate.expected(router, judged.training), rule, judged.training.table)
 
     return decide
 
 
 def _signal_maker(
     signal: RecordedSignal, asked: Sequence[SelfKnowledge]
-) -> Callable[[Training, Training], tuple[Floats, NDArray[np.int64]]]:
-    def decide(fitted_on: Training, judged: Training) -> tuple[Floats, NDArray[np.int64]]:
+) -> Callable[[Known, Known], Decided]:
+    def decide(fitted_on: Known, judged: Known) -> Decided:
         threshold = signal.half
         if not signal.is_truth_value(asked):
-            threshold = signal.threshold(fitted_on.records.tolist(), fitted_on.table)
-        scores = signal.scores(judged.records.tolist())
-        return scores, (scores > threshold).astype(np.int64)
+            threshold = signal.threshold(
+                fitted_on.training.records.tolist(), fitted_on.training.table
+            )
+        scores = signal.scores(judged.training.records.tolist())
+        return Decided.by_router(scores, (scores > threshold).astype(np.int64))
 
     return decide
 
 
-def _decided(
-    expected: Expected, rule: Rule, table: ActionTable
-) -> tuple[Floats, NDArray[np.int64]]:
-    """The expected benefit of one round of retrieval, and the indices of the actions."""
-    benefit: Floats = expected.scores[:, 1] - expected.scores[:, 0]
+def _decided(expected: Expected, rule: Rule, table: ActionTable) -> Decided:
+    benefit = expected.scores[:, 1] - expected.scores[:, 0]
     columns = np.array([table.actions.index(each) for each in expected.table.actions])
     if rule.constant is not None:
         only = table.actions.index(rule.constant)
-        return benefit, np.full(len(benefit), only, dtype=np.int64)
-    return benefit, columns[best_actions(expected.scores, expected.costs, rule.price)]
+        return Decided.by_router(benefit, np.full(len(benefit), only))
+    taken = columns[best_actions(expected.scores, expected.costs, rule.price)]
+    return Decided.by_router(benefit, taken)

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from skr_core import RoutingCurve, calibrate
-from skr_core.calibration.folds import folds
 from skr_core.errors import InputError, StampMismatch
+from skr_core.learning.folds import folds
 from skr_core.models.embedders import HashingEmbedder
 from skr_core.routers import AlwaysRetrieve, KNNRouter, NeverRetrieve, load_router
 from skr_core.self_knowledge import SelfKnowledge

@@ -1,0 +1,88 @@
+"""Weighing several recorded answers of a question: what an arbiter and a ladder would serve."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skr_core.arbiters.arbiter import served_of
+from skr_core.arbiters.estimate import Estimate
+from skr_core.arbiters.ladder import Ladder, views_of_rungs
+from skr_core.arbiters.views import Views
+from skr_core.learning.rows import Floats
+from skr_core.learning.signals import Training
+
+if TYPE_CHECKING:
+    from skr_core.ports import Embedder
+
+WEIGHING = ("arbiter", "ladder")
+"""Names that replay knows them by."""
+
+
+@dataclass(frozen=True)
+class Known:
+    """Records as arrays: what routers see of them, and what those see that weigh answers.
+
+    Attributes:
+        training: What was known before retrieval, and what was measured.
+        views: What is seen with the answers of the first action, of the first two, and so on;
+            empty where no answers are weighed.
+    """
+
+    training: Training
+    views: tuple[Views, ...] = ()
+
+    @classmethod
+    def of(cls, training: Training, embedder: Embedder) -> Self:
+        """Embed and measure what the answers show."""
+        rungs = views_of_rungs(training.records.tolist(), training.table.actions, embedder)
+        return cls(training, tuple(rungs))
+
+    def __len__(self) -> int:
+        return len(self.training)
+
+    def __getitem__(self, chosen: Any) -> Known:
+        return Known(self.training[chosen], tuple(each[chosen] for each in self.views))
+
+
+@dataclass(frozen=True)
+class Decided:
+    """What was decided of n questions.
+
+    Attributes:
+        benefit: Expected of one round of retrieval, shape (n,).
+        served: Indices of the actions whose answers are served, shape (n,).
+        paid: Indices of the dearest actions that are taken, shape (n,).
+    """
+
+    benefit: Floats
+    served: NDArray[np.int64]
+    paid: NDArray[np.int64]
+
+    @classmethod
+    def by_router(cls, benefit: Floats, taken: NDArray[np.int64]) -> Self:
+        """Of a router, which serves the answer of the action that it takes."""
+        return cls(benefit, taken, taken)
+
+
+def arbitrated(fitted_on: Known, judged: Known) -> Decided:
+    """What an arbiter serves that has every action taken."""
+    estimate = Estimate.fit(fitted_on.views[-1], fitted_on.training.table.scores)
+    chances = estimate.chances(judged.views[-1])
+    dearest = np.full(len(judged), chances.shape[1] - 1)
+    return Decided(np.zeros(len(judged)), served_of(chances), dearest)
+
+
+def climbed(
+    fitted_on: Known, judged: Known, *, embedder: Embedder, budget: float | None
+) -> Decided:
+    """What a ladder serves within a budget, whose price the records it is fitted on set."""
+    training = fitted_on.training
+    ladder, held_out = Ladder.of_views(fitted_on.views, training.table, training.groups, embedder)
+    climb = ladder.climb(judged.views)
+    ends = climb.ends(0.0 if budget is None else held_out.price_within(budget))
+    benefit = climb.expected[0][:, 1] - climb.expected[0][:, 0]
+    return Decided(benefit, climb.answers(ends), ends)
