@@ -91,19 +91,22 @@ class Climb:
         return np.array(self.served)[ends, np.arange(len(ends))]
 
     def price_within(self, budget: float) -> float:
-        """The lowest price at which the mean cost keeps within a budget, with caution.
+        """The lowest price from 0 at which the mean cost keeps within a budget, with caution.
 
         The mean is known to a standard error, which is kept free: on new questions it may be as
         much higher.
         """
-        low, high = -DEAREST, DEAREST
+
+        def exceeded(price: float) -> bool:
+            paid = self.costs[self.ends(price)]
+            return bool(paid.mean() + paid.std() / np.sqrt(len(paid)) > budget)
+
+        if not exceeded(0.0):
+            return 0.0
+        low, high = 0.0, DEAREST
         for _ in range(STEPS):
             middle = (low + high) / 2
-            paid = self.costs[self.ends(middle)]
-            if paid.mean() + paid.std() / np.sqrt(len(paid)) <= budget:
-                high = middle
-            else:
-                low = middle
+            low, high = (middle, high) if exceeded(middle) else (low, middle)
         return high
 
 
