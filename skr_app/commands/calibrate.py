@@ -77,6 +77,12 @@ Price = Annotated[
 Budget = Annotated[
     float | None, typer.Option("--budget", min=0, help="Best accuracy at this cost a question.")
 ]
+ArbiterOption = Annotated[
+    bool,
+    typer.Option(
+        help="Look whether it pays to weigh the direct answer against the retrieving ones."
+    ),
+]
 Steps = Annotated[
     float,
     typer.Option("--multistep-steps", min=1, help="Retrievals of a loop that nobody counted."),
@@ -96,6 +102,7 @@ def calibrate(
     retrieval_rate: Rate = None,
     price: Price = None,
     budget: Budget = None,
+    arbiter: ArbiterOption = True,
     multistep_steps: Steps = 3.35,
     embedder: EmbedderOption = "hashing",
     plot: Plot = None,
@@ -118,6 +125,7 @@ def calibrate(
             retrieval_rate=retrieval_rate,
             price=price,
             budget=budget,
+            arbiter=arbiter,
             assumed_steps=multistep_steps,
             on_progress=advance,
         )
@@ -125,10 +133,18 @@ def calibrate(
     if plot is not None:
         found.curve.plot(plot)
     if json:
-        print_json({"out": str(out), **_row(found.curve)})
+        row = {"out": str(out), **_row(found.curve)}
+        if found.arbitration is not None:
+            row["arbiter"] = {
+                "sentence": found.arbitration.sentence,
+                **to_plain(found.arbitration),
+            }
+        print_json(row)
         return
     _print(found.curve)
     console.print(f"\n{escape(found.curve.sentence)}")
+    if found.arbitration is not None:
+        console.print(escape(found.arbitration.sentence))
     console.print(f"The router is in {escape(str(out))}:  skr route QUESTION --router {out}")
 
 

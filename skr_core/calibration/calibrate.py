@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from skr_core.calibration.arbitration import Arbitration, arbitrate
 from skr_core.calibration.candidates import candidates_of, statements_of
 from skr_core.calibration.choice import Choice, choose
 from skr_core.calibration.curve import Policy, RoutingCurve, best_constant
@@ -25,10 +26,12 @@ from skr_core.metrics.cost import Price, price_of
 from skr_core.models.embedders import HashingEmbedder
 from skr_core.ports import OnProgress
 from skr_core.routers.fitted import FittedRouter
+from skr_core.routers.saving import remove_arbiter
 from skr_core.self_knowledge.records import SelfKnowledge, check_same_stamp
 from skr_core.types import Action
 
 if TYPE_CHECKING:
+    from skr_core.arbiters.arbiter import Arbiter
     from skr_core.ports import Embedder, LanguageModel
 
 COMPARED = 10_000
@@ -45,14 +48,22 @@ class Calibration:
     Attributes:
         router: The one to use; `AlwaysRetrieve` or `NeverRetrieve` where routing does not pay.
         curve: Why.
+        arbiter: Which of several answers to serve; None where it does not pay.
+        arbitration: Why; None where it was not asked for, or the records are too few to tell.
     """
 
     router: Any
     curve: RoutingCurve
+    arbiter: Arbiter | None = None
+    arbitration: Arbitration | None = None
 
     def save(self, path: str | Path) -> None:
-        """Write the router to a folder."""
+        """Write the router to a folder, and the arbiter beside it where it pays."""
         self.router.save(path)
+        if self.arbiter is None:
+            remove_arbiter(path)  # that of an earlier calibration
+        else:
+            self.arbiter.save(path)
 
 
 def calibrate(
@@ -67,6 +78,7 @@ def calibrate(
     retrieval_rate: float | None = None,
     price: float | None = None,
     budget: float | None = None,
+    arbiter: bool = True,
     assumed_steps: float = ASSUMED_STEPS,
     on_progress: OnProgress | None = None,
 ) -> Calibration:
@@ -92,6 +104,8 @@ def calibrate(
         price: Choose for the best accuracy less this much for each unit of cost instead: for each
             retrieval, call, thousand tokens or dollar.
         budget: Choose for the best accuracy at this mean cost a question instead.
+        arbiter: Look whether an arbiter pays too, which serves of a question's answers the one
+            that is likeliest to be right.
         assumed_steps: Retrievals of a loop that nobody counted.
         on_progress: Told after each step.
 
@@ -126,7 +140,7 @@ def calibrate(
         assumed_steps=assumed_steps,
     )
     embedder = embedder or HashingEmbedder()
-    done, steps = 0, 1 + len(candidates) + FOLDS + 1
+    done, steps = 0, 1 + len(candidates) + FOLDS + 1 + arbiter
 
     def advance() -> None:
         nonlocal done
@@ -152,6 +166,9 @@ def calibrate(
             router.use_model(model)
         elif model is not None and hasattr(router, "_model"):
             router._model = model
+    weighed = None
+    if arbiter:
+        weighed = arbitrate(some.records.tolist(), embedder, table.actions)
     while done < steps:
         advance()
     lost = expected.table.scores[np.arange(len(some)), taken]
@@ -166,7 +183,10 @@ def calibrate(
         own_calls=bool((expected.table.costs != expected.constants.costs).any()),
         weakest=weakest_kind(some, change) if recommended == "router" else None,
     )
-    return Calibration(router, curve)
+    if weighed is None:
+        return Calibration(router, curve)
+    fitted, arbitration = weighed
+    return Calibration(router, curve, fitted if arbitration.pays else None, arbitration)
 
 
 def cross_fitted(

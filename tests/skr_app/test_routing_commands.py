@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from skr_core.arbiters import Arbiter
 from skr_core.routers import NeverRetrieve
+from skr_core.routers.saving import holds_arbiter
 from skr_core.self_knowledge import write_self_knowledge
 from tests.skr_app.conftest import Skr
 from tests.skr_core.routers.facts import firm, records, river
@@ -50,6 +52,26 @@ def test_for_people_calibrate_prints_a_table_and_a_sentence(
     assert result.code == 0, result.err
     assert "at random" in result.out
     assert "Routing pays" in result.out
+
+
+def test_calibrate_says_whether_an_arbiter_pays_and_saves_it(skr: Skr, tmp_path: Path):
+    path, out = tmp_path / "records.jsonl.gz", tmp_path / "router"
+    write_self_knowledge(path, records(30))
+    options = ("--out", out, "--router", "combined-question")
+    found = skr("calibrate", path, *options, "--json").json["arbiter"]
+    assert found["pays"]
+    assert found["sentence"].startswith("An arbiter pays on these 60 records")
+    assert Arbiter.load(out).actions == ("direct", "single")
+    without = skr("calibrate", path, *options, "--no-arbiter")
+    assert "rbiter" not in without.out
+    assert not holds_arbiter(out)
+
+
+def test_replay_of_an_arbiter_says_what_it_gains_and_costs(skr: Skr, recorded: Path):
+    found = skr("replay", "--train", recorded, "--router", "arbiter", "--json").json
+    arbiter = found["overall"]["routers"]["arbiter"]
+    assert arbiter["gain_over_always"] == pytest.approx(0.5, abs=0.05)
+    assert (arbiter["retrievals"], arbiter["model_calls"]) == (1.0, 2.0)
 
 
 def test_replay(skr: Skr, recorded: Path):
