@@ -8,7 +8,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
-from skr_core.learning.observed import Observed
 from skr_core.references.citations import without_markers
 from skr_core.self_knowledge.importers import plain_text
 from skr_core.self_knowledge.records import Outcome, SelfKnowledge
@@ -88,10 +87,9 @@ class Seen:
         return cls(record.question, answers)
 
     @property
-    def observed(self) -> Observed:
-        """The question with its direct answer alone."""
-        direct = self.answers["direct"]
-        return Observed(self.question, direct.text, direct.reasoning, direct.confidence)
+    def first(self) -> SeenAnswer:
+        """The cheapest answer, whose reasoning and confidence are known where any are."""
+        return next(iter(self.answers.values()))
 
 
 def agree(these: str, those: str) -> bool:

@@ -56,7 +56,7 @@ class Views:
         n, count = len(seen), len(actions)
         matrices = [vectors[part * n : (part + 1) * n] for part in range(count + 1)]
         asked = np.array([question_features(each.question) for each in seen])
-        reasons = [each.answers[actions[0]].reasoning for each in seen]
+        reasons = [each.first.reasoning for each in seen]
         own = [
             np.column_stack(
                 [
@@ -104,7 +104,7 @@ class Views:
             Rows(matrices[0]),
             np.nan_to_num(np.column_stack(features)),
             Rows(_stacked(matrices[1:])),
-            np.array([stated(each.observed.confidence) for each in seen]),
+            np.array([stated(each.first.confidence) for each in seen]),
         )
         return cls(signals, np.nan_to_num(np.array(rows), nan=-1.0))
 

@@ -1,7 +1,6 @@
 """Reflectors: do the references suffice for this draft? One strategy a file."""
 
-from skr_core.reflectors.entailment import EntailmentReflector
-from skr_core.reflectors.judge import JudgeReflector
-from skr_core.reflectors.refusal import RefusalReflector
+import lazy_loader
 
-__all__ = ["EntailmentReflector", "JudgeReflector", "RefusalReflector"]
+# What stands in the stub beside this file is imported when it is asked for.
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
