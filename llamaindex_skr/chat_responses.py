@@ -11,6 +11,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
 from contextlib import aclosing, closing
 from dataclasses import dataclass, field
 from typing import Any
+from weakref import ref
 
 from llama_index.core.base.llms.types import ChatMessage, ChatResponse, MessageRole
 from llama_index.core.chat_engine.types import StreamingAgentChatResponse
@@ -35,6 +36,8 @@ class SKRStreamingChatResponse(StreamingAgentChatResponse):
     """
 
     streamed: Streamed | None = field(default=None, repr=False)
+    _tokens: Generator[str, None, None] | None = field(default=None, init=False, repr=False)
+    _atokens: AsyncGenerator[str, None] | None = field(default=None, init=False, repr=False)
 
     @property
     def metadata(self) -> dict[str, Any]:
@@ -43,17 +46,16 @@ class SKRStreamingChatResponse(StreamingAgentChatResponse):
 
     @property
     def response_gen(self) -> Generator[str, None, None]:
-        """The final answer's tokens."""
-        for chat in self.chat_stream or ():
-            yield chat.delta or ""
-        self._finish()
+        """The final answer's tokens; closing it ends the model's reply, leaving it does not."""
+        if self._tokens is None:
+            self._tokens = _tokens(self.chat_stream, ref(self))
+        return self._tokens
 
-    async def async_response_gen(self) -> AsyncGenerator[str, None]:
+    def async_response_gen(self) -> AsyncGenerator[str, None]:
         """The same, awaited."""
-        if self.achat_stream is not None:
-            async for chat in self.achat_stream:
-                yield chat.delta or ""
-        self._finish()
+        if self._atokens is None:
+            self._atokens = _atokens(self.achat_stream, ref(self))
+        return self._atokens
 
     def __str__(self) -> str:
         """The answer, once it is read."""
@@ -92,6 +94,32 @@ async def astream_chat_response(
         is_writing_to_memory=False,
         streamed=streamed,
     )
+
+
+# They know the response weakly, as those of a query's do, so that one that is dropped is closed.
+
+
+def _tokens(chats: Any, response: ref[SKRStreamingChatResponse]) -> Generator[str, None, None]:
+    if chats is not None:
+        with closing(chats):
+            for chat in chats:
+                yield chat.delta or ""
+    _finish(response())
+
+
+async def _atokens(
+    chats: Any, response: ref[SKRStreamingChatResponse]
+) -> AsyncGenerator[str, None]:
+    if chats is not None:
+        async with aclosing(chats):
+            async for chat in chats:
+                yield chat.delta or ""
+    _finish(response())
+
+
+def _finish(response: SKRStreamingChatResponse | None) -> None:
+    if response is not None:
+        response._finish()
 
 
 def _chats(

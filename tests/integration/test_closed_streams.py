@@ -6,13 +6,14 @@ import json
 import socket
 import threading
 from collections.abc import Iterator
+from contextlib import closing
 from typing import Any, Self
 
 import pytest
 from langchain_openai import ChatOpenAI
 
 from langchain_skr import create_skr_chain, create_skr_graph
-from llamaindex_skr import SKRQueryEngine, openai_like
+from llamaindex_skr import SKRChatEngine, SKRQueryEngine, openai_like
 from skr_core.routers import NeverRetrieve
 from skr_core.testing import MappingRetriever
 from skr_graphs import SKRContext
@@ -121,8 +122,17 @@ def llamaindex_stream(server: SlowServer, **options: Any) -> Iterator[str]:
     yield from response.response_gen
 
 
+def chat_stream(server: SlowServer, **options: Any) -> Iterator[str]:
+    llm = openai_like("test", base_url=server.url, api_key="none", tries=1)
+    search = MappingRetriever({QUESTION: ["Paris is the capital of France."]})
+    engine = SKRChatEngine.from_defaults(search, llm=llm, **options)
+    response = engine.stream_chat(QUESTION)  # stays alive while its tokens are closed
+    with closing(response.response_gen) as tokens:
+        yield from tokens
+
+
 @pytest.mark.parametrize(
-    "stream", [langchain_stream, sources_stream, graph_stream, llamaindex_stream]
+    "stream", [langchain_stream, sources_stream, graph_stream, llamaindex_stream, chat_stream]
 )
 @pytest.mark.parametrize("known", [True, False])
 @pytest.mark.filterwarnings("ignore::ResourceWarning")  # clients that nobody closes

@@ -261,6 +261,33 @@ def test_a_stream_gives_its_tokens_as_they_come(capsys: pytest.CaptureFixture[st
     assert [node.text for node in response.source_nodes], "known from the first token on"
 
 
+async def test_a_stream_that_was_left_is_read_on_and_remembered() -> None:
+    engine = engine_of(Speaker(), Search())
+    response: Any = engine.stream_chat(QUESTION)
+    for first in response.response_gen:
+        break
+    assert first + "".join(response.response_gen) == ANSWER
+    awaited: Any = await engine.astream_chat(QUESTION)
+    async for first in awaited.async_response_gen():
+        break
+    rest = [token async for token in awaited.async_response_gen()]
+    assert first + "".join(rest) == ANSWER
+    assert said(engine)[1::2] == [("assistant", ANSWER)] * 2
+
+
+async def test_a_closed_stream_is_at_its_end() -> None:
+    engine = engine_of(Speaker(), Search())
+    response: Any = engine.stream_chat(QUESTION)
+    assert next(response.response_gen) == "Steven"
+    response.response_gen.close()
+    assert list(response.chat_stream) == []
+    awaited: Any = await engine.astream_chat(QUESTION)
+    assert await anext(awaited.async_response_gen()) == "Steven"
+    await awaited.async_response_gen().aclose()
+    assert [each async for each in awaited.achat_stream] == []
+    assert engine.chat_history == []
+
+
 async def test_a_stream_that_is_dropped_is_no_turn() -> None:
     troubles: list[dict[str, Any]] = []
     asyncio.get_running_loop().set_exception_handler(lambda loop, about: troubles.append(about))
