@@ -22,7 +22,7 @@ from langchain_core.prompts import BasePromptTemplate, aformat_document, format_
 from langgraph.errors import GraphBubbleUp
 
 from langchain_skr.documents import to_document
-from skr_core.errors import InputError, RetrieverError, translated
+from skr_core.errors import InputError, NoReferencesError, translated
 from skr_core.ports import Retriever
 from skr_core.references.found import FoundReferences, errors_of
 from skr_core.types import Reference
@@ -40,7 +40,8 @@ class PromptedRetriever:
 
     Raises:
         InputError: The template is none.
-        RetrieverError: While retrieving: a document lacks metadata that the template names.
+        NoReferencesError: While retrieving: a document lacks metadata that the template names. It
+            ends the question: searching on would not fill the template.
     """
 
     def __init__(self, retriever: Retriever, document_prompt: object) -> None:
@@ -54,14 +55,14 @@ class PromptedRetriever:
     def retrieve(self, query: str) -> Sequence[Reference]:
         """Find references, best first."""
         found = self.retriever.retrieve(query)
-        with translated(RetrieverError, self.name, GraphBubbleUp):
+        with translated(NoReferencesError, self.name, GraphBubbleUp):
             shown = [format_document(to_document(each), self.document_prompt) for each in found]
         return _with(found, shown)
 
     async def aretrieve(self, query: str) -> Sequence[Reference]:
         """Like `retrieve`, awaited."""
         found = await self.retriever.aretrieve(query)
-        with translated(RetrieverError, self.name, GraphBubbleUp):
+        with translated(NoReferencesError, self.name, GraphBubbleUp):
             shown = [
                 await aformat_document(to_document(each), self.document_prompt) for each in found
             ]

@@ -79,7 +79,7 @@ class SKRMiddleware(AgentMiddleware[SKRAgentState, Any, Any]):
         router: Decides whether to retrieve; always, by default. A saved router's folder is loaded.
         retriever: As for `create_skr_graph`; asked once a run, before the model. Its failure ends
             the run with `RetrieverError`.
-        tools: Names of retrieval tools, withheld when the model knows.
+        tools: Retrieval tools, or their names, withheld when the model knows.
         model: As for `create_skr_graph`; asked by a saved router that asks a model, and by one that
             looks at the direct answer. It also rewrites a message that leans on the conversation,
             with one call, before it is routed and searched; without it messages are searched as
@@ -113,7 +113,7 @@ class SKRMiddleware(AgentMiddleware[SKRAgentState, Any, Any]):
         router: RouterLike | None = None,
         *,
         retriever: RetrieverLike | None = None,
-        tools: Iterable[str] = (),
+        tools: Iterable[str | BaseTool] = (),
         model: ModelLike | None = None,
         budget: Budget | None = None,
     ) -> None:
@@ -128,7 +128,9 @@ class SKRMiddleware(AgentMiddleware[SKRAgentState, Any, Any]):
         self.model = None if model is None else as_language_model(model)
         self.router = as_router(router, self.model, self.retriever)
         self.budget = budget or Budget()
-        self.withheld = frozenset([tools] if isinstance(tools, str) else tools)
+        self.withheld = frozenset(
+            map(_name, [tools] if isinstance(tools, str | BaseTool) else tools)
+        )
         self._unseen = self.withheld
 
     def before_agent(self, state: SKRAgentState, runtime: Runtime[Any]) -> dict[str, Any]:

@@ -1,4 +1,12 @@
-"""The LlamaIndex plug-in: retrieves when needed, and until the references suffice."""
+"""The LlamaIndex plug-in: retrieves when needed, and until the references suffice.
+
+Needs the extra ``llamaindex``.
+"""
+
+from skr_core.errors import extra
+
+with extra("llamaindex"):
+    import llama_index.core  # noqa: F401 - all of the package stands on it
 
 from llamaindex_skr.adapters import (
     LlamaIndexModel,

@@ -67,7 +67,14 @@ class SKRStreamingResponse(StreamingResponse):
 
 
 class SKRAsyncStreamingResponse(AsyncStreamingResponse):
-    """An awaited stream that is safe to turn into a string."""
+    """An awaited stream that ends with its reader, and is safe to turn into a string."""
+
+    async def async_response_gen(self) -> AsyncGenerator[str, None]:
+        """The final answer's tokens; closing it ends the model's reply."""
+        tokens: Any = self.response_gen
+        async with aclosing(tokens), aclosing(super()._yield_response()) as pieces:
+            async for piece in pieces:
+                yield piece
 
     def __str__(self) -> str:
         """What was read so far; it is awaiting that reads on.

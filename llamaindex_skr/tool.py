@@ -24,6 +24,11 @@ DESCRIPTION = (
     "The answer cites its sources as [n] and ends with a list of them; it says so when the "
     "references do not suffice. A number names the same source in every answer."
 )
+NO_QUESTION = (
+    "There was no question. Call the tool again with the argument `input`: a complete question "
+    "that stands on its own."
+)
+"""What an agent's model is told that called the tool with nothing, or with something else."""
 NUMBERS = "skr_source_numbers"
 """Under which a context's store keeps the numbers given so far, by reference id."""
 
@@ -36,15 +41,21 @@ class SKRTool(FunctionTool):
         # By these LlamaIndex's agents know that a tool wants their context, and as what.
         self.requires_context, self.ctx_param_name = True, "ctx"
 
-    def call(self, input: str, ctx: Context | None = None) -> ToolOutput:
+    def call(self, input: str = "", ctx: Context | None = None, **other: object) -> ToolOutput:
         """Ask with blocking calls. A context's store can only be awaited: numbers begin at 1."""
+        if not _is_question(input):
+            return self._no_question(input, other)
         response = self.fn(input)
         if isinstance(response, StreamingResponse):
             response = response.get_response()
         return self._output(input, response, {})
 
-    async def acall(self, input: str, ctx: Context | None = None) -> ToolOutput:
+    async def acall(
+        self, input: str = "", ctx: Context | None = None, **other: object
+    ) -> ToolOutput:
         """Ask with awaited calls."""
+        if not _is_question(input):
+            return self._no_question(input, other)
         response = await self.async_fn(input)
         if isinstance(response, AsyncStreamingResponse):
             response = await response.get_response()
@@ -68,6 +79,20 @@ class SKRTool(FunctionTool):
             raw_output=response,
         )
 
+    def _no_question(self, given: object, other: dict[str, object]) -> ToolOutput:
+        """An error that the agent's model can mend."""
+        return ToolOutput(
+            content=NO_QUESTION,
+            tool_name=self.metadata.get_name(),
+            raw_input={**({"input": given} if given else {}), **other},
+            raw_output=NO_QUESTION,
+            is_error=True,
+        )
+
+
+def _is_question(given: object) -> bool:
+    return isinstance(given, str) and bool(given.strip())
+
 
 def create_skr_tool(
     engine: SKRQueryEngine,
@@ -88,6 +113,8 @@ def create_skr_tool(
         A tool whose content is the answer's text with its numbered sources, and whose
         ``raw_output`` is the engine's response, whose own markers count its ``source_nodes`` from
         1. Where references were searched for and the answer rests on none, the content says so.
+        Called without a question it says what is wanted, so that the agent's model can call it
+        again.
 
     Raises:
         InputError: The engine is no `SKRQueryEngine`.

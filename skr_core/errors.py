@@ -10,7 +10,7 @@ SKRError
 │   └── StoreLocked       another process has the store open
 ├── ModelError            the language model did not give a usable reply
 ├── RetrieverError        the retriever failed
-│   └── NoReferencesError what it returned is no references
+│   └── NoReferencesError what it returned is no references, or cannot be shown
 ├── StampMismatch         records or a router belong to another model, retriever or embedder
 └── MissingDependency     an extra is not installed; the message is the pip line
 ```
@@ -95,7 +95,7 @@ class RetrieverError(SKRError):
 
 
 class NoReferencesError(RetrieverError):
-    """What a retriever returned is no references: a mistake in its code, which no search mends."""
+    """What was found cannot be shown to a model: a mistake in the code, which no search mends."""
 
 
 class StampMismatch(SKRError):

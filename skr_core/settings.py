@@ -142,6 +142,10 @@ class Settings:
             raise InputError("metadata_keys is one text: give a list of names")
         if "metadata_keys" in given:
             given["metadata_keys"] = tuple(given["metadata_keys"])
+        for name, (port, methods) in _PORTS.items():
+            if name in given and not isinstance(given[name], port):
+                what = type(given[name]).__name__
+                raise InputError(f"a {name} has {methods}, which {what} lacks")
         for name, choices in _CHOICES.items():
             if name in given and given[name] not in choices:
                 raise InputError(f"{name} is {given[name]!r}: give one of {', '.join(choices)}")
@@ -186,6 +190,10 @@ class Settings:
         return Stamp(self.model.name, retriever, corpus, self.version, metric)
 
 
+_PORTS = {
+    "reflector": (Reflector, "reflect and areflect"),
+    "store": (ReferenceStore, "name, retrieve, aretrieve, add and aadd"),
+}
 _CHOICES = {
     "when_insufficient": get_args(WhenInsufficient),
     "on_retriever_error": get_args(OnRetrieverError),

@@ -76,6 +76,8 @@ FIRST_USES = {
         "openai",
         "from langchain_skr import load_model; load_model('openai:a', api_key='b')",
     ),
+    "llama_index.core": ("llamaindex", "import llamaindex_skr"),
+    "llama_index": ("llamaindex", "from llamaindex_skr.query_engine import SKRQueryEngine"),
     "llama_index.llms.openai_like": (
         "llamaindex-openai",
         "from llamaindex_skr import load_model; load_model('openai:a', api_key='b')",

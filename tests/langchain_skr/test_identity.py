@@ -21,7 +21,7 @@ from langgraph.types import Command
 
 from langchain_skr import SKRRetriever, create_skr_graph, create_skr_tool, to_document
 from langchain_skr.documents import to_reference
-from skr_core.errors import InputError, RetrieverError
+from skr_core.errors import InputError, NoReferencesError
 from skr_core.prompts.templates import QUERY_LEAD, REFUSAL
 from skr_core.store.chroma_store import ChromaStore
 from skr_core.testing import MappingRetriever, ScriptedModel
@@ -188,11 +188,15 @@ async def test_references_of_our_own_go_through_the_document_prompt_too(ask: Col
     assert "It rains., says " in model.prompts[-1].text
 
 
-async def test_a_document_prompt_that_cannot_be_filled_raises(ask: Colour) -> None:
+@pytest.mark.parametrize("on_error", ["raise", "continue"])
+async def test_a_document_prompt_that_cannot_be_filled_raises(ask: Colour, on_error: Any) -> None:
     graph = create_skr_graph(
-        ScriptedModel([ANSWER]), search({QUESTION: [Document("x")]}), document_prompt=PROMPT
+        ScriptedModel([ANSWER]),
+        search({QUESTION: [Document("x")]}),
+        document_prompt=PROMPT,
+        on_retriever_error=on_error,
     )
-    with pytest.raises(RetrieverError, match="page"):
+    with pytest.raises(NoReferencesError, match="page"):
         await ask(graph, {"question": QUESTION})
     with pytest.raises(InputError, match="a document_prompt is wanted, not str"):
         create_skr_graph(ScriptedModel(), search({}), document_prompt="{page}")  # type: ignore[arg-type]

@@ -59,8 +59,9 @@ def agent_of(*middleware: AgentMiddleware[Any, Any, Any], **options: Any) -> tup
     return create_agent(chat, [search, clock], middleware=middleware, **options), chat
 
 
-async def test_a_known_question_withholds_the_retrieval_tool_alone(ask: Any) -> None:
-    agent, chat = agent_of(SKRMiddleware(RouteByWord(), tools=["search"]))
+@pytest.mark.parametrize("tools", [["search"], "search", [search], search])
+async def test_a_known_question_withholds_the_retrieval_tool_alone(ask: Any, tools: Any) -> None:
+    agent, chat = agent_of(SKRMiddleware(RouteByWord(), tools=tools))
     known = await ask(agent, KNOWN)
     await ask(agent, QUESTION)
     assert chat.tools == ["clock", "clock,search"]

@@ -19,6 +19,9 @@ from tests.langchain_skr.fakes import Library, model
         ("llm", "the model comes first"),
         ("memory", "a checkpointer remembers"),
         ("reranker", "compressor is meant"),
+        ("temperature", "it is the model's"),
+        ("filter", "it is the retriever's"),
+        ("callbacks", "in a run's config"),
         ("return_source_documents", "return_sources=True"),
         ("max_references", r"budget=Budget\(max_references=...\) is meant"),
         ("budgett", "budget is meant, perhaps"),
@@ -33,7 +36,8 @@ def test_factories(make: Any, wrong: str, right: str) -> None:
 @pytest.mark.parametrize(
     ("wrong", "right"),
     [
-        ("search_kwargs", "k is meant"),
+        ("top_k", "k is meant"),
+        ("search_kwargs", r"store.as_retriever\(...\)"),
         ("compressor", r"as_retriever\(retriever, compressor=...\)"),
         ("llm", "model is meant"),
         ("routr", "router is meant, perhaps"),

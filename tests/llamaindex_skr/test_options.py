@@ -22,7 +22,7 @@ from llama_index.core.tools import QueryEngineTool, RetrieverTool
 from llama_index.core.vector_stores import MetadataFilter, MetadataFilters
 from pydantic import Field
 
-from llamaindex_skr import SKRQueryEngine, SKRRetriever, SKRSelector
+from llamaindex_skr import SKRChatEngine, SKRQueryEngine, SKRRetriever, SKRSelector
 from skr_core.errors import InputError, OptionError, RetrieverError
 from skr_core.routers import AlwaysRetrieve, NeverRetrieve
 from skr_core.testing import MappingRetriever
@@ -153,6 +153,26 @@ def test_a_filter_that_would_not_be_applied_is_refused() -> None:
         SKRQueryEngine.from_defaults(
             llm=llm, router=NeverRetrieve(), node_postprocessors=[Reranker()]
         )
+
+
+@pytest.mark.parametrize(
+    ("wrong", "of_the_engine", "of_the_chat"),
+    [
+        ("system_prompt", "it is the model's", r"templates=PromptTemplates\(...\)"),
+        ("temperature", "it is the model's", "it is the model's"),
+        ("chat_mode", r"SKRChatEngine.from_defaults\(index\) converses", "there is one"),
+        ("similarity_cutoff", r"\[SimilarityPostprocessor\(", r"\[SimilarityPostprocessor\("),
+        ("top_k", "similarity_top_k is meant", "similarity_top_k is meant"),
+    ],
+)
+def test_what_is_not_taken_names_the_right_way(
+    wrong: str, of_the_engine: str, of_the_chat: str
+) -> None:
+    options: Any = {wrong: 1}
+    with pytest.raises(TypeError, match=f"SKRQueryEngine takes no {wrong}: .*{of_the_engine}"):
+        SKRQueryEngine.from_defaults(index(), llm=Speaker(), **options)
+    with pytest.raises(TypeError, match=f"SKRChatEngine takes no {wrong}: .*{of_the_chat}"):
+        SKRChatEngine.from_defaults(index(), llm=Speaker(), **options)
 
 
 def test_an_index_that_takes_nothing_is_asked_for_nothing() -> None:

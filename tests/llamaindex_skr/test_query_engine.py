@@ -235,6 +235,11 @@ async def test_a_stream_may_be_left_or_read_in_another_task() -> None:
     left.response_gen.close()
     aleft: Any = await engine.aquery(QUESTION)
     await aleft.response_gen.aclose()
+    closed: Any = await engine.aquery(QUESTION)
+    tokens = closed.async_response_gen()
+    assert await anext(tokens) == "Steven"
+    await tokens.aclose()
+    assert [token async for token in closed.response_gen] == [], "the reply ended with its reader"
     moved: Any = await engine.aquery(QUESTION)
     response = await asyncio.create_task(moved.get_response())
     assert response.response == ANSWER

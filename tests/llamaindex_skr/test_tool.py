@@ -17,6 +17,7 @@ from llama_index.core.tools import ToolOutput
 from llama_index.core.workflow import Context
 
 from llamaindex_skr import SKRQueryEngine, SKRTool, create_skr_tool
+from llamaindex_skr.tool import NO_QUESTION
 from skr_core.errors import InputError
 from skr_core.prompts.papers import SKR_TEMPLATES
 from skr_core.references.numbered import UNCITED, UNSUPPORTED
@@ -144,3 +145,14 @@ def test_other_engines_have_their_own_tool() -> None:
     other: Any = RetrieverQueryEngine.from_args(Search(), llm=MockLLM())
     with pytest.raises(InputError, match="an SKRQueryEngine is wanted, not RetrieverQueryEngine"):
         create_skr_tool(other)
+
+
+@pytest.mark.parametrize(
+    "arguments", [{}, {"input": " "}, {"input": None}, {"question": QUESTION}, {"input": {"a": 1}}]
+)
+async def test_a_call_without_a_question_is_told_what_is_wanted(arguments: Any) -> None:
+    films = tool()
+    for output in (films.call(**arguments), await films.acall(**arguments)):
+        assert output.is_error
+        assert output.content == NO_QUESTION
+        assert output.raw_input == {name: it for name, it in arguments.items() if it}

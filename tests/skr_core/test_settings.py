@@ -50,6 +50,9 @@ def test_plain_values_of_a_server_become_typed():
         ({"budget": 3}, "Budget is made from an object"),
         ({"when_insufficient": "guess"}, "give one of best_draft"),
         ({"router": 42}, "a router has decide"),
+        ({"store": "a/folder"}, "a store has name, retrieve, .* and aadd, which str lacks"),
+        ({"store": RETRIEVER}, "a store has .*, which MappingRetriever lacks"),
+        ({"reflector": "judge"}, "a reflector has reflect and areflect, which str lacks"),
         ({"router": "no/such/folder"}, "no saved router"),
     ],
 )
