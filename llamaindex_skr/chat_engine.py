@@ -10,6 +10,7 @@ from llama_index.core.base.llms.types import ChatMessage, MessageRole
 from llama_index.core.callbacks import CallbackManager, trace_method
 from llama_index.core.chat_engine.types import AgentChatResponse, BaseChatEngine
 from llama_index.core.memory import BaseMemory, ChatMemoryBuffer
+from llama_index.core.schema import QueryType
 from llama_index.core.tools import ToolOutput
 from typing_extensions import Unpack
 
@@ -152,7 +153,7 @@ class SKRChatEngine(RemadeGraph, BaseChatEngine):
 
     @trace_method("chat")
     def chat(
-        self, message: str, chat_history: list[ChatMessage] | None = None
+        self, message: QueryType, chat_history: list[ChatMessage] | None = None
     ) -> AgentChatResponse:
         """Answer a message; a history that is given takes the place of the memory's."""
         graph_run = run(self._run(message, chat_history, stream=False))
@@ -162,7 +163,7 @@ class SKRChatEngine(RemadeGraph, BaseChatEngine):
 
     @trace_method("chat")
     async def achat(
-        self, message: str, chat_history: list[ChatMessage] | None = None
+        self, message: QueryType, chat_history: list[ChatMessage] | None = None
     ) -> AgentChatResponse:
         """The same, awaited."""
         graph_run = await arun(self._run(message, chat_history, stream=False))
@@ -172,7 +173,7 @@ class SKRChatEngine(RemadeGraph, BaseChatEngine):
 
     @trace_method("chat")
     def stream_chat(
-        self, message: str, chat_history: list[ChatMessage] | None = None
+        self, message: QueryType, chat_history: list[ChatMessage] | None = None
     ) -> SKRStreamingChatResponse:
         """Answer a message with the final answer's tokens; the memory has it when they are read."""
         graph_run = run(self._run(message, chat_history, stream=True))
@@ -183,7 +184,7 @@ class SKRChatEngine(RemadeGraph, BaseChatEngine):
 
     @trace_method("chat")
     async def astream_chat(
-        self, message: str, chat_history: list[ChatMessage] | None = None
+        self, message: QueryType, chat_history: list[ChatMessage] | None = None
     ) -> SKRStreamingChatResponse:
         """The same, awaited."""
         graph_run = await arun(self._run(message, chat_history, stream=True))
@@ -193,18 +194,18 @@ class SKRChatEngine(RemadeGraph, BaseChatEngine):
         )
 
     def _run(
-        self, message: str, chat_history: list[ChatMessage] | None, *, stream: bool
+        self, message: QueryType, chat_history: list[ChatMessage] | None, *, stream: bool
     ) -> Flow[GraphRun]:
-        memory = self._memory
+        memory, asked = self._memory, str(message)  # of a bundle, its words
         if chat_history is not None:
             yield from call(memory.set, memory.aset, chat_history)
-        before = yield from call(memory.get, memory.aget, input=message)
+        before = yield from call(memory.get, memory.aget, input=asked)
         history = [
             {"role": each.role.value, "content": each.content}
             for each in before
             if each.role in _ROLES and each.content
         ]
-        return GraphRun(self._graph, message, self._context, history=history, stream=stream)
+        return GraphRun(self._graph, asked, self._context, history=history, stream=stream)
 
 
 def _memory(history: Sequence[ChatMessage]) -> ChatMemoryBuffer:
@@ -212,19 +213,19 @@ def _memory(history: Sequence[ChatMessage]) -> ChatMemoryBuffer:
     return ChatMemoryBuffer.from_defaults(chat_history=list(history), token_limit=sys.maxsize)
 
 
-def _exchange(message: str, answer: str) -> list[ChatMessage]:
+def _exchange(message: QueryType, answer: str) -> list[ChatMessage]:
     return [
-        ChatMessage(message, role=MessageRole.USER),
+        ChatMessage(str(message), role=MessageRole.USER),
         ChatMessage(answer, role=MessageRole.ASSISTANT),
     ]
 
 
-def _response(message: str, answer: Answer) -> AgentChatResponse:
+def _response(message: QueryType, answer: Answer) -> AgentChatResponse:
     response = to_response(answer)
     source: Any = ToolOutput(
         content=answer.text,
         tool_name="query_engine",
-        raw_input={"query": message},
+        raw_input={"query": str(message)},
         raw_output=response,
     )
     return AgentChatResponse(

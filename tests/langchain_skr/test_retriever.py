@@ -15,7 +15,7 @@ from langchain_core.vectorstores import InMemoryVectorStore
 from langchain_tests.integration_tests import RetrieversIntegrationTests
 from langgraph.graph import END, START, StateGraph
 
-from langchain_skr import SKRRetriever
+from langchain_skr import SKRRetriever, as_retriever
 from skr_core.budget import Budget
 from skr_core.errors import InputError, RetrieverError
 from skr_core.prompts.templates import REFUSAL
@@ -65,6 +65,12 @@ class TestStandardWithSelfCompletion(TestStandardOverVectorStore):
     @property
     def retriever_constructor_params(self) -> dict[str, Any]:
         return {"retriever": Library(), "router": AlwaysRetrieve(), "model": model()}
+
+
+class TestStandardOverSeveralSources(TestStandardOverVectorStore):
+    @property
+    def retriever_constructor_params(self) -> dict[str, Any]:
+        return {"retriever": as_retriever({"store": vector_store(), "library": Library()})}
 
 
 async def test_documents_come_back_untouched(find: Find) -> None:

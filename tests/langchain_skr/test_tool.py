@@ -11,9 +11,11 @@ from langchain_core.messages import AIMessage, ToolMessage
 from langchain_core.runnables import RunnableLambda
 from langchain_core.tools import BaseTool
 from langchain_core.utils.function_calling import convert_to_openai_tool
+from langchain_tests.integration_tests import ToolsIntegrationTests
+from langchain_tests.unit_tests import ToolsUnitTests
 from langgraph.checkpoint.memory import InMemorySaver
 
-from langchain_skr import SKRMiddleware, create_skr_tool
+from langchain_skr import SKRMiddleware, create_skr_chain, create_skr_tool
 from skr_core.errors import InputError
 from skr_core.prompts.papers import SKR_TEMPLATES, W2R_TEMPLATES
 from skr_core.prompts.templates import REFUSAL
@@ -35,6 +37,43 @@ def invoke(request: pytest.FixtureRequest) -> Any:
         return await runnable.ainvoke(given, *args)
 
     return invoke
+
+
+class OfATool:
+    @property
+    def tool_constructor(self) -> BaseTool:
+        return create_skr_tool(model(), Library())
+
+    @property
+    def tool_invoke_params_example(self) -> dict[str, Any]:
+        return {"question": QUESTION}
+
+
+class OfAChain(OfATool):
+    @property
+    def tool_constructor(self) -> BaseTool:
+        return create_skr_chain(model(), Library()).as_tool()
+
+
+class OfAToolThatKnows(OfATool):
+    @property
+    def tool_constructor(self) -> BaseTool:
+        return create_skr_tool(model(), Library(), router=NeverRetrieve())
+
+
+class TestUnitStandardOfATool(OfATool, ToolsUnitTests): ...
+
+
+class TestStandardOfATool(OfATool, ToolsIntegrationTests): ...
+
+
+class TestUnitStandardOfAChain(OfAChain, ToolsUnitTests): ...
+
+
+class TestStandardOfAChain(OfAChain, ToolsIntegrationTests): ...
+
+
+class TestStandardOfAToolThatKnows(OfAToolThatKnows, ToolsIntegrationTests): ...
 
 
 async def test_the_content_is_the_text_and_the_artifact_all_of_it(invoke: Any) -> None:
