@@ -75,6 +75,8 @@ def event(console: Console, event: dict[str, Any]) -> None:
         console.print(f"  {escape(event['reflection']['reason'])}")
     elif kind == "token":
         console.print(Text(printable(event["text"])), end="")
+    elif kind == "retract":
+        console.print("\n  [dim]not the answer: it refuses after all[/dim]")
     elif kind == "answer":
         console.print()
 

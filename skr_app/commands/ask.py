@@ -94,11 +94,16 @@ def _stream(graph: Any, question: str, *, json: bool) -> Any:
 
     shown = messages if json else console
     output: Any = None
+    answering = False
     eager = SKRContext(stream=True)
     modes = ["custom", "values"]
     for mode, event in graph.stream({"question": question}, context=eager, stream_mode=modes):
         if mode == "values":
             output = event
-        else:
+            continue
+        kind = event["type"]
+        # The last tokens may come behind what the loop says of them, which is told at the end too.
+        if not answering or kind in ("token", "retract", "answer"):
             render.event(shown, event)
+        answering = kind == "token" or (answering and kind not in ("retract", "answer"))
     return output
