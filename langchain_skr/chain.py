@@ -349,7 +349,7 @@ def _with_sources(asked: Asked, output: Any) -> AnswerWithSources:
         {**each, "reference_id": context[each["marker"] - 1].id or each["reference_id"]}
         for each in output["citations"]
     ]
-    told = {key: output[key] for key in ("stop_reason", "grounded")}
+    told = {key: output[key] for key in ("stop_reason", "grounded", "verdict") if key in output}
     answered = {"context": context, "answer": output["answer"], "citations": citations}
     whole: Any = {**as_mapping(asked), **answered, **told}
     answer: AnswerWithSources = whole

@@ -25,6 +25,8 @@ class AnswerWithSources(TypedDict):
             ``reference_id`` is the document's id, where it has one.
         stop_reason: Why the loop ended.
         grounded: Whether the answer rests on its context, see `skr_core.types.Answer`.
+        verdict: With an arbiter, which of the answers it is and why: `skr_core.types.Verdict` as
+            plain values.
     """
 
     question: NotRequired[str]
@@ -34,6 +36,7 @@ class AnswerWithSources(TypedDict):
     citations: list[dict[str, Any]]
     stop_reason: str
     grounded: bool
+    verdict: NotRequired[dict[str, Any]]
 
 
 class SourcesChunk(AddableDict):

@@ -28,6 +28,7 @@ from llamaindex_skr.events import (
     SKRRetractEvent,
     SKRRouteEvent,
     SKRStartEvent,
+    SKRVerdictEvent,
 )
 from llamaindex_skr.models import load_model, openai_like
 from llamaindex_skr.nodes import to_node
@@ -55,6 +56,7 @@ __all__ = [
     "SKRStartEvent",
     "SKRStreamingChatResponse",
     "SKRTool",
+    "SKRVerdictEvent",
     "acollect",
     "as_language_model",
     "as_retriever",

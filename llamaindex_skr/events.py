@@ -21,7 +21,7 @@ from typing import Any
 from llama_index.core import instrumentation
 from llama_index.core.instrumentation.events import BaseEvent
 
-from skr_core.types import Citation, Decision, Reference, Reflection, StopReason
+from skr_core.types import Citation, Decision, Reference, Reflection, StopReason, Verdict
 
 dispatcher = instrumentation.get_dispatcher(__name__)  # type: ignore[attr-defined]  # no __all__
 
@@ -94,6 +94,12 @@ class SKRRetractEvent(SKREvent):
     """The tokens streamed so far are not of the answer: whoever shows them clears them."""
 
 
+class SKRVerdictEvent(SKREvent):
+    """An arbiter has decided which of the answers at hand is served."""
+
+    verdict: Verdict
+
+
 class SKRAnswerEvent(SKREvent):
     """The answer is final."""
 
@@ -111,6 +117,7 @@ _CLASSES: dict[str, type[SKREvent]] = {
     "draft": SKRDraftEvent,
     "reflection": SKRReflectionEvent,
     "retract": SKRRetractEvent,
+    "verdict": SKRVerdictEvent,
     "answer": SKRAnswerEvent,
 }
 

@@ -26,7 +26,7 @@ from llamaindex_skr.responses import astream_response, stream_response, to_respo
 from skr_core.errors import InputError, OptionError
 from skr_core.options import refuse_unknown
 from skr_core.prompts.templates import DEFAULT_TEMPLATES
-from skr_core.settings import SettingsOptions, as_router
+from skr_core.settings import SettingsOptions, as_arbiter, as_router, with_arbiter
 from skr_graphs.context import SKRContext
 
 if TYPE_CHECKING:
@@ -53,8 +53,9 @@ class SKRQueryEngine(RemadeGraph, BaseQueryEngine):
 
     A response's ``source_nodes`` are the references the answer was given, in the order of its [n]
     markers; its ``metadata`` hold ``decision``, ``rounds``, ``stop_reason``, ``grounded``,
-    ``citations`` and ``usage``. An answer that is not ``grounded`` rests on no reference. A
-    question the model knows gets a direct answer and no source.
+    ``citations`` and ``usage``, and with an ``arbiter`` its ``verdict``. An answer that is not
+    ``grounded`` rests on no reference. A question the model knows gets a direct answer and no
+    source.
 
     ``get_prompts`` and ``update_prompts`` read and replace the words of the prompts, of this
     engine alone.
@@ -152,6 +153,9 @@ class SKRQueryEngine(RemadeGraph, BaseQueryEngine):
             )
             for postprocessor in node_postprocessors:
                 postprocessor.callback_manager = manager
+        # Folders are read once, not with each run's settings.
+        if (arbiter := with_arbiter(options).get("arbiter")) is not None:
+            options["arbiter"] = as_arbiter(arbiter, model, source)
         if options.get("router") is not None:
             options["router"] = as_router(options["router"], model, source)
         factory = partial(create_self_completion_graph, model=model, retriever=source, **options)

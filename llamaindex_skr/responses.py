@@ -25,7 +25,7 @@ from llama_index.core.schema import NodeWithScore
 from llamaindex_skr.graph_run import GraphRun
 from llamaindex_skr.nodes import to_node, to_reference
 from skr_core.plain import from_plain, to_plain
-from skr_core.types import Answer, Citation, Decision, Reference
+from skr_core.types import Answer, Citation, Decision, Reference, Verdict
 
 UNREAD = "(a stream that was not read: await response.get_response())"
 """What an awaited stream says as a string before it is read: an empty one would say nothing."""
@@ -39,7 +39,8 @@ METADATA = (
     "usage",
     "removed_markers",
 )
-"""What of an `Answer` goes into a response's ``metadata``, as plain values.
+"""What of an `Answer` goes into a response's ``metadata``, as plain values; and its ``verdict``,
+where an arbiter gave one.
 
 A citation's ``reference_id`` is the id of the source node that it names.
 """
@@ -118,6 +119,7 @@ def to_answer(question: str, response: Response) -> Answer:
         usage={},
         removed_markers=about["removed_markers"],
         grounded=about["grounded"],
+        verdict=from_plain(Verdict, about["verdict"]) if "verdict" in about else None,
     )
 
 
@@ -180,6 +182,8 @@ def _nodes(references: Sequence[Reference]) -> list[NodeWithScore]:
 
 def _metadata(answer: Answer) -> dict[str, Any]:
     metadata: dict[str, Any] = {key: to_plain(getattr(answer, key)) for key in METADATA}
+    if answer.verdict is not None:
+        metadata["verdict"] = to_plain(answer.verdict)
     node_ids = {each.id: to_node(each).node.node_id for each in answer.references}
     for citation in metadata["citations"]:
         citation["reference_id"] = node_ids[citation["reference_id"]]

@@ -16,7 +16,7 @@ from skr_core.types import Demonstration
 
 if TYPE_CHECKING:
     from skr_core.caching import SqliteCache
-    from skr_core.ports import Embedder, LanguageModel, Retriever, Router
+    from skr_core.ports import AnswerArbiter, Embedder, LanguageModel, Retriever, Router
     from skr_core.questions import Question
     from skr_core.store.chroma_store import ChromaStore
     from skr_core.store.hybrid_search import SearchMode
@@ -198,8 +198,8 @@ def make_settings(
     Args:
         model: Answers.
         retriever: Is searched.
-        router: Folder of a saved router; always retrieving without.
-        force: Take the router although it was made with something else.
+        router: Folder of a saved router, and of the arbiter beside it; always retrieving without.
+        force: Take them although they were made with something else.
         max_rounds: Rounds of retrieval.
         max_calls: Calls of the model.
         when_insufficient: As in `Settings`.
@@ -214,12 +214,26 @@ def make_settings(
         model,
         retriever,
         router=loaded,
+        arbiter=_open_arbiter(router, model, retriever, force=force),
         budget=Budget(max_rounds=max_rounds, max_calls=max_calls),
         when_insufficient=when_insufficient,
         decompose=decompose,
         templates=read_templates(templates),
         demonstrations=read_demonstrations(demonstrations),
     )
+
+
+def _open_arbiter(
+    folder: Path | None, model: LanguageModel, retriever: Retriever | None, *, force: bool
+) -> AnswerArbiter | None:
+    """Load the arbiter of a router's folder, where it holds one."""
+    from skr_core.routers.saving import holds_arbiter
+
+    if folder is None or not holds_arbiter(folder):
+        return None
+    from skr_core.arbiters import Arbiter
+
+    return Arbiter.load(folder, model=model, retriever=retriever, force=force)
 
 
 def read_templates(templates: str | None) -> PromptTemplates:

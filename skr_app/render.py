@@ -50,6 +50,8 @@ def answer(console: Console, answer: Answer, model: str, *, answered: bool = Fal
     _sources(console, answer)
     if answer.decision.retrieve and not answer.grounded:
         console.print("[yellow]Not supported by the references.[/yellow]")
+    if answer.verdict:
+        console.print(f"[dim]Served: {escape(answer.verdict.reason)}[/dim]")
     usage = answer.total_usage
     about = " (estimated)" if usage.estimated else ""
     rounds = _count(len(answer.rounds), "round")

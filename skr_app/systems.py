@@ -75,13 +75,13 @@ def make_systems(names: str, ingredients: Ingredients) -> list[System]:
 
 
 def router_stamp(path: Path | None) -> dict[str, str]:
-    """What tells one saved router from another, also one that was made anew in its place."""
+    """What tells a saved router and its arbiter from others, also from those before them."""
     if path is None:
         return {}
-    from skr_core.routers.saving import ROUTER_FILE
+    from skr_core.routers.saving import ARBITER_FILE, ROUTER_FILE
 
-    file = path / ROUTER_FILE
-    content = file.read_bytes() if file.is_file() else b""
+    files = (path / ROUTER_FILE, path / ARBITER_FILE)
+    content = b"".join(file.read_bytes() for file in files if file.is_file())
     return {"router": f"{path.name} ({hashlib.blake2b(content, digest_size=4).hexdigest()})"}
 
 

@@ -9,12 +9,22 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal, Protocol, runtime_checkable
 
-from skr_core.types import Action, Answer, Decision, Generation, Prompt, Reference, Reflection
+from skr_core.types import (
+    Action,
+    Answer,
+    Decision,
+    Generation,
+    Prompt,
+    Reference,
+    Reflection,
+    Verdict,
+)
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from skr_core.arbiters.answers import SeenAnswer
     from skr_core.settings import Settings
 
     Vectors = NDArray[np.float32]
@@ -102,6 +112,21 @@ class DraftRouter(Router, Protocol):
     def decide_on(self, question: str, direct: Generation) -> Decision: ...
 
     async def adecide_on(self, question: str, direct: Generation) -> Decision: ...
+
+
+@runtime_checkable
+class AnswerArbiter(Protocol):
+    """Judges which of several answers to a question to serve; `skr_core.arbiters.Arbiter` is one.
+
+    `actions` are those whose answers it weighs, ``direct`` first; the verdict names one of them.
+    """
+
+    @property
+    def actions(self) -> Sequence[Action]: ...
+
+    def judge(self, question: str, answers: Mapping[Action, SeenAnswer]) -> Verdict: ...
+
+    async def ajudge(self, question: str, answers: Mapping[Action, SeenAnswer]) -> Verdict: ...
 
 
 @runtime_checkable

@@ -7,7 +7,7 @@ these settings. What is measured with them is therefore what is served with them
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any, Literal, Self, TypeVar, get_args
@@ -18,7 +18,14 @@ from skr_core.budget import Budget
 from skr_core.errors import InputError
 from skr_core.options import refuse_unknown
 from skr_core.plain import from_plain, to_plain
-from skr_core.ports import LanguageModel, ReferenceStore, Reflector, Retriever, Router
+from skr_core.ports import (
+    AnswerArbiter,
+    LanguageModel,
+    ReferenceStore,
+    Reflector,
+    Retriever,
+    Router,
+)
 from skr_core.prompts.templates import DEFAULT_TEMPLATES, PromptTemplates
 from skr_core.reflectors.refusal import RefusalReflector
 from skr_core.routers.constant import AlwaysRetrieve
@@ -48,6 +55,10 @@ misspelling such as ``router="never"``.
 """
 
 
+ArbiterLike = AnswerArbiter | Path
+"""An arbiter, or the folder that one was saved in."""
+
+
 class SettingsOptions(TypedDict, total=False):
     """The settings beside model and retriever, as keyword arguments: see `Settings`."""
 
@@ -61,6 +72,7 @@ class SettingsOptions(TypedDict, total=False):
     templates: PromptTemplates | None
     decompose: bool | None
     metadata_keys: Sequence[str] | None
+    arbiter: ArbiterLike | None
 
 
 @dataclass(frozen=True)
@@ -82,6 +94,10 @@ class Settings:
         templates: The words of the prompts.
         decompose: Ask for the parts of a question before the first search; one call more.
         metadata_keys: What of a reference's metadata the model sees, beside its title.
+        arbiter: Decides, where references were retrieved, whether their answer is served or the
+            model's own, which is asked for with one call more. A router's folder that holds an
+            arbiter too brings it along; without, the answer from references is always served. In
+            place of a refusal the model's own is served with ``own_knowledge`` alone.
 
     Example:
         >>> from skr_core.testing import ScriptedModel
@@ -102,6 +118,7 @@ class Settings:
     templates: PromptTemplates = DEFAULT_TEMPLATES
     decompose: bool = False
     metadata_keys: tuple[str, ...] = ()
+    arbiter: AnswerArbiter | None = None
 
     @classmethod
     def of(
@@ -121,16 +138,19 @@ class Settings:
         Raises:
             InputError: There is no model, or something is not what its name says.
             OptionError: There is no setting of that name.
-            StampMismatch: The router's folder was made for another model or retriever.
+            StampMismatch: The folder of the router, or of the arbiter, was made for another model
+                or retriever.
         """
         if model is None:
             raise InputError("no model: give one to the factory or in the run's context")
         refuse_unknown("a system", options, [each.name for each in fields(cls)])
         given: dict[str, Any] = {
-            name: value for name, value in options.items() if value is not None
+            name: value for name, value in with_arbiter(options).items() if value is not None
         }
         if "router" in given:
             given["router"] = as_router(given["router"], model, retriever)
+        if "arbiter" in given:
+            given["arbiter"] = as_arbiter(given["arbiter"], model, retriever)
         if "budget" in given:
             given["budget"] = _typed(Budget, given["budget"])
         if "templates" in given:
@@ -163,7 +183,7 @@ class Settings:
 
     @property
     def version(self) -> str:
-        """A hash of everything but model, retriever and router that decides what is answered.
+        """A hash of everything but model, retriever, router and arbiter that decides what is said.
 
         Records that were made with other words, limits or reflectors are told apart by it. What
         concerns conversations is left out: records are made of single questions.
@@ -230,6 +250,43 @@ def as_router(
             "the folder of a saved one"
         )
     return router
+
+
+def as_arbiter(
+    arbiter: object, model: LanguageModel | None = None, retriever: Retriever | None = None
+) -> AnswerArbiter | None:
+    """Make an arbiter of what a caller gave.
+
+    Args:
+        arbiter: An arbiter, or the folder of a saved one, which is loaded; None is none.
+        model: The one that will answer; compared with the folder's.
+        retriever: The one that will search; compared with the folder's.
+
+    Raises:
+        InputError: It is neither, or there is no arbiter in the folder.
+        StampMismatch: The folder's arbiter was made for another model or retriever.
+    """
+    if isinstance(arbiter, str | Path):
+        from skr_core.arbiters import Arbiter
+
+        return Arbiter.load(arbiter, model=model, retriever=retriever)
+    if arbiter is not None and not isinstance(arbiter, AnswerArbiter):
+        raise InputError(
+            f"an arbiter has actions, judge and ajudge, which {type(arbiter).__name__} lacks: give "
+            "one, or the folder of a saved one"
+        )
+    return arbiter
+
+
+def with_arbiter(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Options with the arbiter that the router's folder holds, where they name none."""
+    router = options.get("router")
+    if options.get("arbiter") is None and isinstance(router, str | Path):
+        from skr_core.routers.saving import holds_arbiter
+
+        if holds_arbiter(router):
+            return {**options, "arbiter": router}
+    return dict(options)
 
 
 def _typed(cls: type[T], value: Any) -> T:

@@ -419,11 +419,13 @@ class Verdict:
         served: The action whose answer it is.
         chances: The estimated chance of each answer to be right, by action.
         reason: One sentence.
+        answers: The texts that were weighed, by action; filled in by the graph.
     """
 
     served: Action
     chances: Mapping[Action, float]
     reason: str
+    answers: Mapping[Action, str] = field(default_factory=dict, hash=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -443,6 +445,7 @@ class Answer:
         logprob: Mean natural-log probability of a direct answer's tokens, where it is known.
         grounded: Whether it rests on references: it cites one, and was written from references
             alone. Without, it is what the model says from memory, or a refusal.
+        verdict: Which of several answers it is, and why; None where no arbiter weighed any.
     """
 
     question: str
@@ -456,6 +459,7 @@ class Answer:
     removed_markers: int = 0
     logprob: float | None = None
     grounded: bool = False
+    verdict: Verdict | None = None
 
     @property
     def total_usage(self) -> Usage:

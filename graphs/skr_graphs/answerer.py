@@ -47,6 +47,11 @@ class GraphAnswerer:
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
         self._graph: CompiledGraph = create_self_completion_graph(**vars(settings)).compile()
+        # An action that is asked for is answered by itself.
+        alone = self._graph
+        if settings.arbiter is not None:
+            alone = create_self_completion_graph(**vars(settings.but(arbiter=None))).compile()
+        self._alone = alone
         self._contexts = {
             action: SKRContext(router=FixedDecision(decision))
             for action, decision in DECISIONS.items()
@@ -89,7 +94,8 @@ class GraphAnswerer:
         return {"direct": direct, "single": single, "loop": loop}
 
     def _run(self, question: str, action: Action | None, keys: Sequence[str]) -> Flow[Any]:
-        graph: Any = self._graph  # its overloads know no output keys
+        # Their overloads know no output keys.
+        graph: Any = self._graph if action is None else self._alone
         context = None if action is None else self._contexts[action]
         return (
             yield from call(

@@ -16,9 +16,16 @@ from pydantic.json_schema import SkipJsonSchema
 
 from skr_core.budget import Budget
 from skr_core.errors import InputError
-from skr_core.ports import LanguageModel, ReferenceStore, Reflector, Retriever, Router
+from skr_core.ports import (
+    AnswerArbiter,
+    LanguageModel,
+    ReferenceStore,
+    Reflector,
+    Retriever,
+    Router,
+)
 from skr_core.prompts.templates import PromptTemplates
-from skr_core.settings import OnRetrieverError, Settings, WhenInsufficient
+from skr_core.settings import OnRetrieverError, Settings, WhenInsufficient, with_arbiter
 from skr_core.types import Demonstration
 
 
@@ -51,6 +58,7 @@ class SKRContext:
     templates: PromptTemplates | None = None
     decompose: bool | None = None
     metadata_keys: Sequence[str] | None = None
+    arbiter: Annotated[AnswerArbiter | None, SkipJsonSchema()] = None
     stream: bool | None = None
     closed: Annotated[Event, SkipJsonSchema()] = field(default_factory=Event, init=False)
 
@@ -99,7 +107,9 @@ class SettingsOfRuns:
     """
 
     def __init__(self, defaults: Mapping[str, Any]) -> None:
-        self._given = {name: value for name, value in defaults.items() if value is not None}
+        # The folder's arbiter stays where a run replaces the router.
+        chosen = with_arbiter(defaults)
+        self._given = {name: value for name, value in chosen.items() if value is not None}
         self._defaults: Settings | None = None
         if "model" in self._given:  # else each run must bring its own
             self._defaults = Settings.of(**self._given)
@@ -115,9 +125,16 @@ class SettingsOfRuns:
         if not isinstance(context, SKRContext) or not context.given:
             return self._defaults or Settings.of(**{"model": None, **self._given})
         if (settings := self._of_runs.get(context)) is None:
+            # A client of a server may say anything here; it shall read no file of it.
             if isinstance(context.router, str | Path):
-                # A client of a server may say anything here; it shall read no file of it.
                 raise InputError("a router's folder is given to the factory; a text has no decide")
-            settings = Settings.of(**{"model": None, **self._given, **context.given})
+            if isinstance(context.arbiter, str | Path):
+                raise InputError("an arbiter's folder is given to the factory; a text cannot judge")
+            given = context.given
+            loaded: dict[str, Any] = {}
+            if self._defaults is not None and not {"model", "retriever"} & given.keys():
+                # Folders are read once; for another model they are, so that stamps are compared.
+                loaded = {"router": self._defaults.router, "arbiter": self._defaults.arbiter}
+            settings = Settings.of(**{"model": None, **self._given, **loaded, **given})
             self._of_runs[context] = settings
         return settings

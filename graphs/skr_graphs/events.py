@@ -22,6 +22,7 @@ StartedTask = Literal[
     "reflect",
     "self_complete",
     "answer_anyway",
+    "arbitrate",
 ]
 """What may call a model."""
 
@@ -114,6 +115,13 @@ class RetractEvent(TypedDict):
     type: Literal["retract"]
 
 
+class VerdictEvent(TypedDict):
+    """An arbiter has decided which of the answers at hand is served."""
+
+    type: Literal["verdict"]
+    verdict: Plain
+
+
 class AnswerEvent(TypedDict):
     """The answer is final."""
 
@@ -135,6 +143,7 @@ Event = (
     | SourcesEvent
     | TokenEvent
     | RetractEvent
+    | VerdictEvent
     | AnswerEvent
 )
 
@@ -192,6 +201,11 @@ def token(text: str) -> TokenEvent:
 def retract() -> RetractEvent:
     """Make the event that takes back the tokens so far."""
     return {"type": "retract"}
+
+
+def verdict(judged: Plain) -> VerdictEvent:
+    """Make the event of an arbiter's verdict."""
+    return {"type": "verdict", "verdict": judged}
 
 
 def answer(text: str, citations: Sequence[Plain], stop_reason: str) -> AnswerEvent:

@@ -1,10 +1,12 @@
-"""The last step: which draft is the answer, and what its markers mean."""
+"""The end of the loop: which draft is its answer, and what the markers mean."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+
+from langchain_core.messages import AnyMessage
 
 from skr_core import answering
 from skr_core.conversation.turns import exchanges
@@ -132,7 +134,7 @@ def _missing(rounds: Sequence[Plain]) -> str:
 
 
 def finish(state: SKRState, step: StepContext) -> Flow[Plain]:
-    """Choose the answer and resolve its citations."""
+    """Choose the answer and resolve its citations; an arbiter may yet set it aside."""
     stop_reason, settings = state["stop_reason"], step.settings
     # What may have been streamed already: the model's answer, though it cites nothing.
     is_served = stop_reason == "uncited" and settings.when_insufficient == "best_draft"
@@ -147,17 +149,48 @@ def finish(state: SKRState, step: StepContext) -> Flow[Plain]:
         history=exchanges(state["turns"]),
     )
     cited = chosen.cited
-    tokens = TokenStream(step.write, chosen.references, streamed=state["streamed"])
-    tokens.finish(cited.text)
     citations = [to_plain(citation) for citation in cited.citations]
-    step.write(events.answer(cited.text, citations, stop_reason))
     spent = chosen.usage != NO_USAGE
-    return {
-        "answer": cited.text,
-        "messages": [answered(cited.text, tokens.streamed["id"])],
+    concluded: Plain = {
         "citations": citations,
         "references": [state["pool"][reference.id] for reference in chosen.references],
         "usage": usage_with(state, "answer_anyway", chosen.usage) if spent else state["usage"],
         "removed_markers": cited.removed,
         "grounded": chosen.grounded,
     }
+    if _is_undecided(state, cited.text, concluded["usage"], settings):
+        return {"answer": cited.text, "undecided": True, **concluded}
+    message = say(cited.text, citations, chosen.references, state, step)
+    return {"answer": cited.text, "messages": [message], **concluded}
+
+
+def say(
+    text: str,
+    citations: Sequence[Plain],
+    references: Sequence[Reference],
+    state: SKRState,
+    step: StepContext,
+) -> AnyMessage:
+    """Tell the final answer; returns the message that the conversation keeps."""
+    tokens = TokenStream(step.write, references, streamed=state["streamed"])
+    tokens.finish(text)
+    step.write(events.answer(text, citations, state["stop_reason"]))
+    return answered(text, tokens.streamed["id"])
+
+
+def _is_undecided(
+    state: SKRState, text: str, usage: Mapping[str, Plain], settings: Settings
+) -> bool:
+    """Whether an arbiter may serve another answer than the loop's.
+
+    In place of a refusal the model's own answer is served where the settings ask for what it knows,
+    and the model's own answer has to be in hand or within the budget.
+    """
+    if settings.arbiter is None or not state["rounds"]:
+        return False
+    if is_refusal(text) and settings.when_insufficient != "own_knowledge":
+        return False
+    if strip_thoughts(state["decision"]["draft"]):
+        return True
+    after: SKRState = {**state, "usage": dict(usage)}
+    return state["stop_reason"] != "model_failed" and not call_limit(after, settings.budget)

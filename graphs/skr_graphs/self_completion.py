@@ -7,7 +7,8 @@ START ─► condense ─► route ─known─► answer_directly ────�
                                        └────────── follow_up ◄──────────┘
 ```
 
-With ``decompose`` a node of that name stands between ``route`` and the first ``retrieve``. With
+With ``decompose`` a node of that name stands between ``route`` and the first ``retrieve``, with an
+``arbiter`` a node ``arbitrate`` between ``finish`` and the end. With
 ``review_queries`` a node ``review`` stands before every ``retrieve``, where a person may edit
 what will be searched.
 
@@ -25,6 +26,7 @@ from typing_extensions import Unpack
 from skr_core.ports import LanguageModel, Retriever
 from skr_core.settings import SettingsOptions
 from skr_graphs import searching, steps
+from skr_graphs.arbitration import arbitrate
 from skr_graphs.context import SettingsOfRuns, SKRContext
 from skr_graphs.conversation import condense
 from skr_graphs.finish import finish
@@ -42,6 +44,7 @@ STEPS: Mapping[str, Step] = {
     "reflect": steps.reflect,
     "follow_up": steps.follow_up,
     "finish": finish,
+    "arbitrate": arbitrate,
 }
 """What each node does, but for the searches, which are sent out one by one."""
 
@@ -107,7 +110,8 @@ def create_self_completion_graph(
     graph.add_conditional_edges("reflect", as_edge(after_reflect), ["follow_up", "finish"])
     graph.add_conditional_edges("follow_up", as_edge(further), [search, "finish"])
     graph.add_edge("answer_directly", END)
-    graph.add_edge("finish", END)
+    graph.add_conditional_edges("finish", as_edge(after_finish), ["arbitrate", END])
+    graph.add_edge("arbitrate", END)
     return graph
 
 
@@ -143,6 +147,11 @@ def after_reflect(state: SKRState) -> str:
 def after_queries(state: SKRState) -> str | list[Send]:
     """New queries are searched; none is the end."""
     return "finish" if state["stop_reason"] else fan_out(state)
+
+
+def after_finish(state: SKRState) -> str:
+    """The loop's answer is the end, unless an arbiter has to decide."""
+    return "arbitrate" if state.get("undecided") else END
 
 
 def by_review(edge: Edge) -> Edge:

@@ -14,7 +14,16 @@ from langgraph.graph.message import add_messages
 from typing_extensions import TypedDict
 
 from skr_core.plain import from_plain, to_plain
-from skr_core.types import NO_USAGE, Answer, Citation, Decision, Reference, Round, Usage
+from skr_core.types import (
+    NO_USAGE,
+    Answer,
+    Citation,
+    Decision,
+    Reference,
+    Round,
+    Usage,
+    Verdict,
+)
 
 Plain = dict[str, Any]
 """A dataclass as `skr_core.plain.to_plain` makes it."""
@@ -89,6 +98,8 @@ class SKROutput(TypedDict):
         logprob: Mean natural-log probability of a direct answer's tokens; None where not known.
         grounded: Whether the answer rests on references, see `skr_core.types.Answer`.
         messages: The conversation, with this question and its answer; a tool's artifact has none.
+        verdict: What the arbiter decided, with the answers that it weighed; missing where it
+            weighed none.
     """
 
     question: str
@@ -103,6 +114,7 @@ class SKROutput(TypedDict):
     logprob: float | None
     grounded: bool
     messages: NotRequired[Annotated[list[AnyMessage], add_messages]]
+    verdict: NotRequired[Annotated[Plain, EphemeralValue]]
 
 
 def joined(pool: dict[str, Plain], more: dict[str, Plain]) -> dict[str, Plain]:
@@ -129,6 +141,8 @@ class SKRState(SKROutput, total=False):
         cut: The last of those handed to the model, where its text had to be cut.
         reply: What the model said last, as it was read.
         streamed: What a draft has streamed so far.
+        draft_logprob: Of the decision's draft, for an arbiter: as `logprob`.
+        undecided: The answer waits for the arbiter's verdict.
         started_at: Seconds since the epoch.
     """
 
@@ -143,6 +157,8 @@ class SKRState(SKROutput, total=False):
     cut: Plain | None
     reply: Plain | None
     streamed: Streamed | None
+    draft_logprob: float | None
+    undecided: Annotated[bool, EphemeralValue]
     started_at: float
 
 
@@ -196,6 +212,11 @@ def without_messages(output: SKROutput) -> dict[str, Any]:
     return {key: value for key, value in output.items() if key != "messages"}
 
 
+def _verdict_of(output: Mapping[str, Any]) -> Verdict | None:
+    verdict = output.get("verdict")
+    return from_plain(Verdict, verdict) if verdict else None
+
+
 def answer_of(output: Mapping[str, Any]) -> Answer:
     """The graph's output as an `Answer`.
 
@@ -224,4 +245,5 @@ def answer_of(output: Mapping[str, Any]) -> Answer:
         removed_markers=output["removed_markers"],
         logprob=output.get("logprob"),
         grounded=output.get("grounded", False),
+        verdict=_verdict_of(output),
     )

@@ -14,7 +14,7 @@ from skr_core.conversation.turns import exchanges
 from skr_core.errors import ModelError
 from skr_core.flow import Flow, call
 from skr_core.plain import from_plain, to_plain
-from skr_core.ports import DraftRouter
+from skr_core.ports import DraftRouter, OnToken
 from skr_core.references.citations import resolve_citations, without_markers
 from skr_core.reflectors.refusal import RefusalReflector, judge_reply
 from skr_core.replies.queries import not_asked
@@ -35,11 +35,11 @@ from skr_graphs.streaming import TokenStream
 def route(state: SKRState, step: StepContext) -> Flow[Plain]:
     """Decide whether to retrieve."""
     step.write(events.start("route", 0))
-    decision = yield from decide(
+    decision, logprob = yield from _decide(
         state["standalone"],
         step.settings,
-        asked=state["question"],
-        history=exchanges(state["turns"]),
+        state["question"],
+        exchanges(state["turns"]),
     )
     plain = to_plain(decision)
     step.write(events.route(plain))
@@ -54,6 +54,7 @@ def route(state: SKRState, step: StepContext) -> Flow[Plain]:
         "usage": usage,
         "queries": [] if step.settings.decompose else [state["standalone"]],
         "stop_reason": spent or "",
+        **({"draft_logprob": logprob} if step.settings.arbiter else {}),
     }
 
 
@@ -81,9 +82,17 @@ def decide(
         asked: As it was asked after the history, where that differs.
         history: What was said before, user and assistant in turn.
     """
+    decision, _ = yield from _decide(question, settings, asked, history)
+    return decision
+
+
+def _decide(
+    question: str, settings: Settings, asked: str, history: Sequence[str]
+) -> Flow[tuple[Decision, float | None]]:
+    """The decision, and how likely the tokens of its draft are."""
     router = settings.router
     if not (isinstance(router, DraftRouter) and router.drafts):
-        return (yield from call(router.decide, router.adecide, question))
+        return (yield from call(router.decide, router.adecide, question)), None
     direct = yield from answering.answer_directly(
         settings.model,
         asked or question,
@@ -95,7 +104,7 @@ def decide(
     text = strip_thoughts(direct.text)
     served = replace(direct, text=resolve_citations(text, ()).text)
     decision = yield from call(router.decide_on, router.adecide_on, question, served)
-    return replace(decision, draft=text)
+    return replace(decision, draft=text), direct.mean_logprob
 
 
 def answer_directly(state: SKRState, step: StepContext) -> Flow[Plain]:
@@ -105,14 +114,7 @@ def answer_directly(state: SKRState, step: StepContext) -> Flow[Plain]:
     text, usage, logprob = strip_thoughts(state["decision"]["draft"]), state["usage"], None
     if not text:
         step.write(events.start("answer_directly", 0))
-        generation = yield from answering.answer_directly(
-            settings.model,
-            state["question"],
-            settings.demonstrations,
-            tokens.write if step.stream else None,
-            templates=settings.templates,
-            history=exchanges(state["turns"]),
-        )
+        generation = yield from ask_directly(state, settings, tokens.write if step.stream else None)
         text, logprob = strip_thoughts(generation.text), generation.mean_logprob
         usage = usage_with(state, "answer_directly", generation.usage)
     cited = resolve_citations(text, ())
@@ -128,11 +130,32 @@ def answer_directly(state: SKRState, step: StepContext) -> Flow[Plain]:
     }
 
 
+def ask_directly(
+    state: SKRState, settings: Settings, on_token: OnToken | None = None
+) -> Flow[Generation]:
+    """Ask for the answer without references."""
+    return (
+        yield from answering.answer_directly(
+            settings.model,
+            state["question"],
+            settings.demonstrations,
+            on_token,
+            templates=settings.templates,
+            history=exchanges(state["turns"]),
+        )
+    )
+
+
 def answer(state: SKRState, step: StepContext) -> Flow[Plain]:
     """Draft an answer from the references in hand; the same reply says whether they suffice."""
     settings = step.settings
-    # A draft that another reflector may reject is not streamed before it has passed.
-    streams = step.stream and isinstance(settings.reflector, RefusalReflector)
+    # A draft that another reflector may reject is not streamed before it has passed; one that an
+    # arbiter may set aside, not at all.
+    streams = (
+        step.stream
+        and isinstance(settings.reflector, RefusalReflector)
+        and settings.arbiter is None
+    )
     *earlier, last = state["rounds"]
     before = earlier[-1] if earlier else None
     number = len(state["rounds"])

@@ -112,8 +112,8 @@ class Arbiter:
         embedder: Embedder,
         stamp: Stamp = Stamp(),
     ) -> None:
-        self._estimate, self.actions, self.embedder = estimate, tuple(actions), embedder
-        self.stamp = stamp
+        self._estimate, self.embedder, self.stamp = estimate, embedder, stamp
+        self.actions: tuple[Action, ...] = tuple(actions)
 
     @classmethod
     def fit(

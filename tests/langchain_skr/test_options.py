@@ -25,7 +25,7 @@ from tests.langchain_skr.fakes import Library, model
         ("return_source_documents", "return_sources=True"),
         ("max_references", r"budget=Budget\(max_references=...\) is meant"),
         ("budgett", "budget is meant, perhaps"),
-        ("colour", "it takes budget, checkpointer"),
+        ("colour", "it takes arbiter, budget, checkpointer"),
     ],
 )
 def test_factories(make: Any, wrong: str, right: str) -> None:

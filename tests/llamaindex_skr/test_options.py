@@ -317,7 +317,7 @@ def test_an_engine_with_options_still_pickles() -> None:
         ("model", "llm is meant"),
         ("max_rounds", r"budget=Budget\(max_rounds=...\) is meant"),
         ("budgett", "budget is meant, perhaps"),
-        ("colour", "it takes budget, callback_manager"),
+        ("colour", "it takes arbiter, budget, callback_manager"),
     ],
 )
 def test_what_an_engine_does_not_take_is_a_type_error_that_names_what_is_right(

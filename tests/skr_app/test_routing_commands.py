@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from skr_core.arbiters import Arbiter
-from skr_core.routers import NeverRetrieve
+from skr_core.routers import AlwaysRetrieve, NeverRetrieve
 from skr_core.routers.saving import holds_arbiter
 from skr_core.self_knowledge import write_self_knowledge
 from tests.skr_app.conftest import Skr
-from tests.skr_core.routers.facts import firm, records, river
+from tests.skr_core.routers.facts import UNKNOWN, firm, records, river, unknown
 
 
 @pytest.fixture
@@ -98,6 +98,25 @@ def test_ask_with_a_router(skr: Skr, corpus: Path, tmp_path: Path):
     found = skr("ask", "Who directed Jaws?", "--store", store, "--router", router, "--json").json
     assert found["stop_reason"] == "known"
     assert not found["references"]
+
+
+def test_ask_with_an_arbiter_beside_the_router(skr: Skr, corpus: Path, tmp_path: Path):
+    store, router = tmp_path / "store", tmp_path / "router"
+    assert skr("ingest", corpus, "--store", store).code == 0
+    AlwaysRetrieve().save(router)
+    asked = ("ask", "Who directed Jaws?", "--store", store, "--router", router)
+    assert "verdict" not in skr(*asked, "--json").json
+    assert "Served:" not in skr(*asked).out
+    # Whose records say that the references always help.
+    Arbiter.fit([unknown(name) for name in UNKNOWN]).save(router)
+    other = skr(*asked)
+    assert (other.code, "made with the model 'm'" in other.err) == (2, True)
+    found = skr(*asked, "--force", "--json").json
+    assert found["verdict"]["served"] == "single"
+    assert found["verdict"]["answers"]["single"] == found["answer"]
+    assert found["usage"]["arbitrate"]["calls"] == 1
+    shown = skr(*asked, "--force").out
+    assert "Served: the answer after one round of retrieval is the likeliest" in shown
 
 
 def test_a_missing_router_is_one_line(skr: Skr, tmp_path: Path):

@@ -1,0 +1,120 @@
+"""Where there is an arbiter: the loop's answer, its first round's, or the model's own?
+
+The model's own is asked for here, with one short call, unless the router has it already. The first
+round's costs nothing: what a system of one round would have answered is read off the rounds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from skr_core.errors import ModelError
+from skr_core.flow import Flow, call
+from skr_core.plain import to_plain
+from skr_core.ports import AnswerArbiter
+from skr_core.references.citations import resolve_citations
+from skr_core.replies.thoughts import strip_thoughts
+from skr_core.types import NO_USAGE, Action, Answer, Decision, Usage, Verdict
+from skr_graphs import events
+from skr_graphs.finish import conclude, say
+from skr_graphs.node import StepContext
+from skr_graphs.state import Plain, SKRState, answer_of, usage_with
+from skr_graphs.steps import ask_directly
+
+
+def arbitrate(state: SKRState, step: StepContext) -> Flow[Plain]:
+    """Serve the answer that the arbiter finds likeliest to be right.
+
+    Where the model fails, the loop's answer stands.
+    """
+    loop, arbiter = answer_of(state), step.settings.arbiter
+    served: Answer = loop
+    update: Plain = {}
+    try:
+        direct, spent = yield from _direct(state, step)
+        if spent != NO_USAGE:
+            update["usage"] = usage_with(state, "arbitrate", spent)
+        if arbiter is not None and direct.text:
+            answers = yield from _answers(arbiter, state, step, direct, loop)
+            verdict = yield from _verdict(arbiter, state["standalone"], answers)
+            served = answers[verdict.served]
+            update["verdict"] = to_plain(verdict)
+            step.write(events.verdict(update["verdict"]))
+    except ModelError as failure:
+        *earlier, last = state["rounds"]
+        errors = [*last["errors"], f"the model failed: {failure}"]
+        update["rounds"] = [*earlier, {**last, "errors": errors}]
+    citations = [to_plain(citation) for citation in served.citations]
+    message = say(served.text, citations, served.references, state, step)
+    if served is not loop:
+        update |= {
+            "answer": served.text,
+            "citations": citations,
+            "references": [state["pool"][reference.id] for reference in served.references],
+            "removed_markers": served.removed_markers,
+            "logprob": served.logprob,
+            "grounded": served.grounded,
+        }
+    return {**update, "messages": [message]}
+
+
+def _direct(state: SKRState, step: StepContext) -> Flow[tuple[Answer, Usage]]:
+    """The answer without references, and what asking for it here cost."""
+    text, logprob = strip_thoughts(state["decision"]["draft"]), state.get("draft_logprob")
+    spent = NO_USAGE
+    if not text:
+        step.write(events.start("arbitrate", len(state["rounds"])))
+        generation = yield from ask_directly(state, step.settings)
+        text, logprob = strip_thoughts(generation.text), generation.mean_logprob
+        spent = generation.usage
+    cited = resolve_citations(text, ())
+    made = replace(
+        answer_of(state),
+        text=cited.text,
+        citations=(),
+        references=(),
+        decision=Decision(False),
+        removed_markers=cited.removed,
+        logprob=logprob,
+        grounded=False,
+    )
+    return made, spent
+
+
+def _answers(
+    arbiter: AnswerArbiter, state: SKRState, step: StepContext, direct: Answer, loop: Answer
+) -> Flow[Mapping[Action, Answer]]:
+    """The answers that the arbiter weighs; the loop's is that of the dearest action it knows."""
+    single = loop
+    if {"single", "loop"} <= {*arbiter.actions} and len(state["rounds"]) > 1:
+        # Its draft was found insufficient, or there would be no second round.
+        first = yield from conclude(
+            state["question"],
+            state["rounds"][:1],
+            state["pool"],
+            step.settings,
+            sufficient=False,
+            may_call=False,
+        )
+        single = replace(
+            loop,
+            text=first.cited.text,
+            citations=first.cited.citations,
+            references=tuple(first.references),
+            removed_markers=first.cited.removed,
+            grounded=first.grounded,
+        )
+    at_hand: Mapping[Action, Answer] = {"direct": direct, "single": single, "loop": loop}
+    return {action: at_hand[action] for action in arbiter.actions}
+
+
+def _verdict(
+    arbiter: AnswerArbiter, question: str, answers: Mapping[Action, Answer]
+) -> Flow[Verdict]:
+    from skr_core.arbiters.answers import SeenAnswer  # who has no arbiter needs none of it
+
+    direct = answers["direct"].text
+    seen = {action: SeenAnswer.in_answer(answer, direct) for action, answer in answers.items()}
+    verdict: Verdict = yield from call(arbiter.judge, arbiter.ajudge, question, seen)
+    return replace(verdict, answers={action: each.text for action, each in answers.items()})

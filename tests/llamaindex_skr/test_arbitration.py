@@ -1,0 +1,90 @@
+"""An arbiter behind LlamaIndex's drop-ins: what is served, and what is told of it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from llama_index.core.instrumentation import get_dispatcher
+from llama_index.core.instrumentation.event_handlers import BaseEventHandler
+from llama_index.core.instrumentation.events import BaseEvent
+from pydantic import PrivateAttr
+
+from llamaindex_skr import SKRChatEngine, SKRQueryEngine, SKRVerdictEvent, create_skr_tool
+from skr_core.references.numbered import UNSUPPORTED
+from skr_core.routers import AlwaysRetrieve
+from skr_core.routers.saving import remove_arbiter
+from tests.skr_graphs.deciding import SUM, WRONG, adding, arbiter, library
+
+
+class Verdicts(BaseEventHandler):
+    _seen: list[SKRVerdictEvent] = PrivateAttr(default_factory=list)
+
+    def handle(self, event: BaseEvent, **kwargs: Any) -> None:
+        if isinstance(event, SKRVerdictEvent):
+            self._seen.append(event)
+
+
+@pytest.fixture
+def verdicts() -> Iterator[Verdicts]:
+    handlers, seen = get_dispatcher().event_handlers, Verdicts()
+    handlers.append(seen)
+    yield seen
+    handlers.remove(seen)
+
+
+def engine_of(**options: Any) -> SKRQueryEngine:
+    return SKRQueryEngine.from_defaults(library(), llm=adding(), **options)
+
+
+@pytest.mark.parametrize("colour", ["sync", "async"])
+async def test_the_served_answer_comes_with_the_verdict(colour: str, verdicts: Verdicts) -> None:
+    engine = engine_of(arbiter=arbiter())
+    if colour == "sync":
+        response: Any = await asyncio.to_thread(engine.query, SUM)
+    else:
+        response = await engine.aquery(SUM)
+    assert (response.response, response.source_nodes) == ("42", [])
+    assert response.metadata["grounded"] is False
+    assert response.metadata["verdict"]["served"] == "direct"
+    assert response.metadata["verdict"]["answers"]["loop"] == WRONG
+    assert [event.verdict.served for event in verdicts._seen] == ["direct"]
+
+
+def test_without_one_nothing_is_told_of_it(verdicts: Verdicts) -> None:
+    response: Any = engine_of().query(SUM)
+    assert (response.response, "verdict" in response.metadata) == (WRONG, False)
+    assert verdicts._seen == []
+
+
+@pytest.mark.parametrize("colour", ["sync", "async"])
+async def test_only_the_served_answer_is_streamed(colour: str) -> None:
+    engine = engine_of(arbiter=arbiter(), streaming=True)
+    if colour == "sync":
+        response: Any = engine.query(SUM)
+        tokens = list(response.response_gen)
+    else:
+        response = await engine.aquery(SUM)
+        tokens = [token async for token in response.response_gen]
+    assert ("".join(tokens), response.response_txt) == ("42", "42")
+    assert response.metadata["verdict"]["served"] == "direct"
+
+
+async def test_a_tool_says_that_references_do_not_support_it() -> None:
+    output = await create_skr_tool(engine_of(arbiter=arbiter())).acall(SUM)
+    assert output.content == f"42\n\n{UNSUPPORTED}"
+
+
+def test_a_folder_holds_router_and_arbiter(tmp_path: Path) -> None:
+    AlwaysRetrieve().save(tmp_path)
+    arbiter().save(tmp_path)
+    engine = engine_of(router=tmp_path)
+    assert str(engine.query(SUM)) == "42"
+    chat = SKRChatEngine.from_defaults(library(), llm=adding(), router=tmp_path)
+    assert chat.chat(SUM).response == "42"
+    # It was read once.
+    remove_arbiter(tmp_path)
+    assert str(engine.query(SUM)) == "42"
