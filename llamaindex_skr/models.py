@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 TRIES = 3
 CONTEXT_WINDOW = 128_000
+OF_OPENAI = ("openai", "ft")
+"""What may stand before a colon in an id of OpenAI's; the second begins those of tuned models."""
 
 
 def load_model(
@@ -43,7 +45,8 @@ def load_model(
             samples answers without them.
 
     Raises:
-        InputError: A key is missing, or the model has no log-probabilities to ask for.
+        InputError: A key is missing, the id names another provider, or the model has no
+            log-probabilities to ask for.
         MissingDependency: The extra ``llamaindex-openai`` is not installed.
 
     Example:
@@ -58,6 +61,12 @@ def load_model(
         from skr_core.extractive import ExtractiveModel
 
         return ExtractiveModel()
+    provider, _, rest = spec.partition(":")
+    if rest and provider not in OF_OPENAI and server_address(base_url) is None:
+        raise InputError(
+            f"cannot load {spec!r}: make the LlamaIndex LLM of that provider and give it, or give "
+            "the base_url of a server of yours"
+        )
     llm = openai_like(
         spec.removeprefix("openai:"),
         base_url=base_url,

@@ -273,6 +273,9 @@ def no_key(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_load_model(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(InputError, match="OPENAI_API_KEY"):
         load_model("openai:gpt-4.1-mini")
+    with pytest.raises(InputError, match="'anthropic:claude': make the LlamaIndex LLM"):
+        load_model("anthropic:claude", api_key="k")
+    assert load_model("ft:gpt-4.1-mini:me::1", api_key="k").name == "openai:ft:gpt-4.1-mini:me::1"
     assert as_language_model("m", base_url="http://127.0.0.1:9/v1").name == "openai:m"
     monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
     assert load_model("openai:qwen3:8b").name == "openai:qwen3:8b"
