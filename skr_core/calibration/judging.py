@@ -12,9 +12,12 @@ from numpy.typing import NDArray
 from skr_core.calibration.intervals import interval
 from skr_core.learning.outcomes import ActionTable
 from skr_core.learning.rows import Floats
+from skr_core.metrics.reliance import corruption_rate
 from skr_core.metrics.routing import area_contributions, guidance, saved_at_parity
 from skr_core.metrics.statistics import Interval
 
+RIGHT = 0.5
+"""The score from which an answer counts as right."""
 _NAMES = {"direct": "direct", "single": "single", "loop": "multistep"}
 
 
@@ -71,6 +74,8 @@ class RouterResult:
         model_calls: A question, the router's own included.
         shares: How often the answer of each action was served.
         accuracies: The accuracy with its interval.
+        corruption: Share of the questions that are right without retrieval and wrong as served.
+        corruption_of_always: The same of one round of retrieval for every question.
         weighs: Whether several answers were weighed against one another.
     """
 
@@ -86,13 +91,15 @@ class RouterResult:
     model_calls: float
     shares: Mapping[str, float]
     accuracies: Interval
+    corruption: float
+    corruption_of_always: float
     weighs: bool = False
 
     def row(self) -> dict[str, Any]:
         """The result as plain values.
 
         With cost and shares where there are more than two actions, or where answers are weighed;
-        there with the gain over always retrieving too.
+        there with the gain over always retrieving and with what is corrupted too.
         """
         found: dict[str, Any] = {
             "accuracy": self.accuracy,
@@ -116,6 +123,8 @@ class RouterResult:
             found |= {
                 "gain_over_always": ahead.mean,
                 "gain_over_always_ci": [ahead.low, ahead.high],
+                "corruption": self.corruption,
+                "corruption_of_always": self.corruption_of_always,
             }
         return found
 
@@ -210,8 +219,16 @@ def _judged(router: Replayed, table: ActionTable) -> RouterResult:
             for column, action in enumerate(table.actions)
         },
         accuracies=interval(achieved),
+        corruption=_corruption(scores, router.served),
+        corruption_of_always=_corruption(scores, np.ones_like(router.served)),
         weighs=router.weighs,
     )
+
+
+def _corruption(scores: Floats, served: NDArray[np.int64]) -> float:
+    """The mean over runs of W2R's corruption rate (§5), of indices of shape (runs, n)."""
+    right, rows = scores >= RIGHT, np.arange(len(scores))
+    return float(np.mean([corruption_rate(right[:, 0], right[rows, each]) for each in served]))
 
 
 def _random_line(retrievals: float, accuracy: Floats, costs: Floats) -> float:

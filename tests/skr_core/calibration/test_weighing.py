@@ -52,6 +52,7 @@ def test_what_is_served_is_scored_and_what_is_taken_is_paid():
     assert found.shares == {"direct": 0.5, "single": 0.5, "multistep": 0.0}
     assert found.gain_over_always.mean == 0.5
     assert found.regret.mean == -0.5
+    assert (found.corruption, found.corruption_of_always) == (0.0, 0.5)
 
 
 def test_an_arbiter_serves_the_likeliest_answer():
@@ -68,6 +69,8 @@ def test_an_arbiter_serves_the_likeliest_answer():
         "shares",
         "gain_over_always",
         "gain_over_always_ci",
+        "corruption",
+        "corruption_of_always",
     }
 
 
