@@ -28,6 +28,7 @@ def main() -> int:
         "concurrency": ([], []),
         "cost": ([], []),
         "routing": ([str(data), "--seeds", "2"], [data / ROUTED]),
+        "arbiters": ([str(data / ROUTED)], [data / ROUTED]),
     }
     failed = False
     for name, (arguments, needed) in benchmarks.items():

@@ -192,7 +192,7 @@ def _judged(router: Replayed, table: ActionTable) -> RouterResult:
     means = scores.mean(axis=0)
     # Of equally good constant policies the dearest: the one that a router has to beat.
     better = scores[:, len(means) - 1 - int(np.argmax(means[::-1]))]
-    line = _random_line(retrievals, means, costs.mean(axis=0))
+    line = _random_line(retrievals, scores, costs.mean(axis=0))
     calls = costs + 1.0 if router.drafts else np.maximum(costs, 1.0)
     if scores.shape[1] == 2 and not router.weighs:
         runs = [guidance(each, single - direct) for each in retrieved]
@@ -202,7 +202,7 @@ def _judged(router: Replayed, table: ActionTable) -> RouterResult:
     return RouterResult(
         accuracy=float(achieved.mean()),
         retrieval_rate=float(retrieved.mean()),
-        random_line=line,
+        random_line=float(line.mean()),
         gain=gain,
         gain_over_always=interval(achieved - single),
         regret=interval(better - achieved),
@@ -231,8 +231,12 @@ def _corruption(scores: Floats, served: NDArray[np.int64]) -> float:
     return float(np.mean([corruption_rate(right[:, 0], right[rows, each]) for each in served]))
 
 
-def _random_line(retrievals: float, accuracy: Floats, costs: Floats) -> float:
-    """The best accuracy of drawing among the constant policies at as many retrievals."""
-    mixed = float(np.interp(retrievals, costs, accuracy))
-    ends = [0, len(costs) - 1]
-    return max(mixed, float(np.interp(retrievals, costs[ends], accuracy[ends])))
+def _random_line(retrievals: float, scores: Floats, costs: Floats) -> Floats:
+    """Scores of drawing as well as can be among constant policies at as many retrievals, (n,)."""
+    every, ends = np.arange(len(costs)), np.array([0, len(costs) - 1])
+    lines = [
+        scores[:, drawn]
+        @ [np.interp(retrievals, costs[drawn], unit) for unit in np.eye(len(drawn))]
+        for drawn in (every, ends)
+    ]
+    return max(lines, key=np.mean)

@@ -61,6 +61,9 @@ def test_an_arbiter_serves_the_likeliest_answer():
     assert found["accuracy"] == pytest.approx(2 / 3, abs=0.03)
     assert found["gain_over_always"] == pytest.approx(1 / 3, abs=0.03)
     assert found["gain_over_always_ci"][0] > 0
+    # The line at as many retrievals is always itself, compared question by question.
+    assert found["gain"] == pytest.approx(found["gain_over_always"])
+    assert found["gain_ci"] == pytest.approx(found["gain_over_always_ci"])
     assert (found["retrieval_rate"], found["retrievals"], found["model_calls"]) == (1.0, 1.0, 2.0)
     assert set(found) - set(row["always"]) == {
         "accuracy_ci",
