@@ -228,7 +228,8 @@ def _judged(router: Replayed, table: ActionTable) -> RouterResult:
 def _corruption(scores: Floats, served: NDArray[np.int64]) -> float:
     """The mean over runs of W2R's corruption rate (§5), of indices of shape (runs, n)."""
     right, rows = scores >= RIGHT, np.arange(len(scores))
-    return float(np.mean([corruption_rate(right[:, 0], right[rows, each]) for each in served]))
+    known = right[:, 0].tolist()
+    return float(np.mean([corruption_rate(known, right[rows, each].tolist()) for each in served]))
 
 
 def _random_line(retrievals: float, scores: Floats, costs: Floats) -> Floats:
