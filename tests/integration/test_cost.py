@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 
@@ -12,6 +13,8 @@ from tests.servers import OpenAIServer
 
 pytestmark = pytest.mark.integration
 OURS = ("create_skr_chain", "SKRQueryEngine")
+PAGES = dict(zip(OURS, ["docs/langchain.md", "docs/llamaindex.md"], strict=True))
+ROOT = Path(__file__).resolve().parents[2]
 ROUTED = tuple(f"{name} with a router" for name in OURS)
 
 
@@ -55,6 +58,16 @@ def test_of_those_that_answer_all_none_needs_fewer_calls(costs: dict[str, list[C
         assert sum(cost.calls for cost in costs[name]) == least
         two_hops = [each[-1].tokens for key, each in right.items() if key not in ROUTED]
         assert costs[name][-1].tokens == min(two_hops)
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/results.md", *PAGES.values()])
+def test_the_documentation_has_our_figures(costs: dict[str, list[Cost]], page: str) -> None:
+    text = (ROOT / page).read_text(encoding="utf-8")
+    for name in [name for name in OURS if PAGES[name] == page or page not in PAGES.values()]:
+        row = next(line for line in text.splitlines() if line.startswith("| ") and name in line)
+        easy, two_hops = row.strip(" |").split(" | ")[-2:]
+        measured = [f"{cost.calls} · {cost.tokens:,}" for cost in costs[name][1:]]
+        assert [easy, two_hops] == measured
 
 
 def test_what_was_answered_wrongly_is_struck() -> None:
