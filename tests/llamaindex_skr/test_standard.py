@@ -23,12 +23,12 @@ def engine(**options: Any) -> SKRQueryEngine:
     return SKRQueryEngine.from_defaults(Search(), llm=Speaker(), **options)
 
 
-def tool(**options: Any) -> SKRTool:
-    return create_skr_tool(engine(**options))
+def tool() -> SKRTool:
+    return create_skr_tool(engine())
 
 
-def as_chat(reply: Callable[[str], str] | None = None) -> SKRChatEngine:
-    return SKRChatEngine.from_defaults(Search(), llm=Speaker(reply) if reply else Speaker())
+def as_chat() -> SKRChatEngine:
+    return SKRChatEngine.from_defaults(Search(), llm=Speaker())
 
 
 # A tool
