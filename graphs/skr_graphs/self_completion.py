@@ -25,7 +25,7 @@ from typing_extensions import Unpack
 
 from skr_core.ports import LanguageModel, Retriever
 from skr_core.settings import SettingsOptions
-from skr_graphs import searching, steps
+from skr_graphs import querying, searching, steps
 from skr_graphs.arbitration import arbitrate
 from skr_graphs.context import SettingsOfRuns, SKRContext
 from skr_graphs.conversation import condense
@@ -38,11 +38,11 @@ STEPS: Mapping[str, Step] = {
     "condense": condense,
     "route": steps.route,
     "answer_directly": steps.answer_directly,
-    "decompose": steps.decompose,
+    "decompose": querying.decompose,
     "merge": searching.merge,
     "answer": steps.answer,
     "reflect": steps.reflect,
-    "follow_up": steps.follow_up,
+    "follow_up": querying.follow_up,
     "finish": finish,
     "arbitrate": arbitrate,
 }

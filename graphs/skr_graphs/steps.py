@@ -1,4 +1,4 @@
-"""The steps that ask a model before an answer stands: from the decision to the next queries.
+"""The steps that decide, answer and reflect.
 
 Each is a flow that takes the state and returns an update. A step that ends the loop says so by
 setting ``stop_reason``; the edges only read it.
@@ -17,7 +17,6 @@ from skr_core.plain import from_plain, to_plain
 from skr_core.ports import DraftRouter, OnToken
 from skr_core.references.citations import resolve_citations, without_markers
 from skr_core.reflectors.refusal import RefusalReflector, judge_reply
-from skr_core.replies.queries import not_asked
 from skr_core.replies.refusal import is_refusal
 from skr_core.replies.reply import Reply, read_reply
 from skr_core.replies.thoughts import strip_thoughts
@@ -56,19 +55,6 @@ def route(state: SKRState, step: StepContext) -> Flow[Plain]:
         "stop_reason": spent or "",
         **({"draft_logprob": logprob} if step.settings.arbiter else {}),
     }
-
-
-def decompose(state: SKRState, step: StepContext) -> Flow[Plain]:
-    """Ask for the parts of the question; the first round searches them beside the question."""
-    settings, question = step.settings, state["standalone"]
-    step.write(events.start("decompose", 0))
-    parts, spent = yield from answering.decompose(
-        settings.model, question, templates=settings.templates
-    )
-    usage = usage_with(state, "decompose", spent)
-    after: SKRState = {**state, "usage": usage}
-    stop_reason = call_limit(after, settings.budget) or ""
-    return {"queries": [question, *parts], "usage": usage, "stop_reason": stop_reason}
 
 
 def decide(
@@ -183,7 +169,7 @@ def answer(state: SKRState, step: StepContext) -> Flow[Plain]:
                 tokens.write if streams else None,
                 templates=settings.templates,
                 queries=queries_asked(state),
-                missing=_missing(before),
+                missing=missing_in(before),
                 partial=without_markers(before["draft"]) if before else "",
                 metadata_keys=settings.metadata_keys,
                 history=exchanges(state["turns"]),
@@ -194,7 +180,7 @@ def answer(state: SKRState, step: StepContext) -> Flow[Plain]:
     try:
         packed, generation = yield from ask_with_fitting(ask, references_of(state), settings)
     except ModelError as failure:
-        return {**_best_draft(state, failure), "streamed": tokens.streamed}
+        return {**best_draft(state, failure), "streamed": tokens.streamed}
     handed: Plain = {}
     if packed.dropped or packed.cut:
         dropped = [reference.id for reference in packed.dropped]
@@ -237,7 +223,7 @@ def reflect(state: SKRState, step: StepContext) -> Flow[Plain]:
                 last["draft"],
             )
         except ModelError as failure:
-            return _best_draft(state, failure)
+            return best_draft(state, failure)
     tokens = TokenStream(step.write, streamed=state["streamed"])
     plain = to_plain(reflection)
     step.write(events.reflection(len(state["rounds"]), plain))
@@ -261,42 +247,13 @@ def reflect(state: SKRState, step: StepContext) -> Flow[Plain]:
     }
 
 
-def follow_up(state: SKRState, step: StepContext) -> Flow[Plain]:
-    """Search what the reply asked for, or ask the model; nothing is searched twice."""
-    settings = step.settings
-    asked = queries_asked(state)
-    reply = from_plain(Reply, state["reply"]) if state["reply"] else None
-    if reply and reply.queries:
-        fresh = not_asked(reply.queries, asked)
-        return {"queries": list(fresh), "stop_reason": "" if fresh else "no_new_queries"}
-    last = state["rounds"][-1]
-    step.write(events.start("self_complete", len(state["rounds"])))
-    try:
-        queries, spent = yield from answering.self_complete(
-            settings.model,
-            state["standalone"],
-            references_of(state),
-            asked,
-            missing=_missing(last),
-            partial=last["draft"],
-            templates=settings.templates,
-            metadata_keys=settings.metadata_keys,
-        )
-    except ModelError as failure:
-        return _best_draft(state, failure)
-    usage = usage_with(state, "self_complete", spent)
-    after: SKRState = {**state, "usage": usage}
-    stop_reason = call_limit(after, settings.budget) if queries else "no_new_queries"
-    return {"queries": list(queries), "usage": usage, "stop_reason": stop_reason or ""}
-
-
-def _missing(round_: Plain | None) -> str:
+def missing_in(round_: Plain | None) -> str:
     """What the reflection on a round found missing."""
     reflection = round_["reflection"] if round_ else None
     return str(reflection["missing"]) if reflection else ""
 
 
-def _best_draft(state: SKRState, failure: ModelError) -> Plain:
+def best_draft(state: SKRState, failure: ModelError) -> Plain:
     """End with the best draft so far where the model fails.
 
     Raises:

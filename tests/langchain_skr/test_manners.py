@@ -26,7 +26,7 @@ from langchain_skr import (
     create_skr_graph,
     create_skr_tool,
 )
-from langchain_skr.chain import SKRChain
+from langchain_skr.graph_chain import SKRChain
 from skr_core.errors import RetrieverError
 from skr_core.testing import ScriptedModel
 from skr_core.types import Decision
