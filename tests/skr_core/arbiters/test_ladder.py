@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -12,6 +15,9 @@ from skr_core.learning.outcomes import ActionTable
 from skr_core.models.embedders import HashingEmbedder
 from skr_core.self_knowledge.records import SelfKnowledge
 
+if TYPE_CHECKING:
+    from scipy.sparse import csr_matrix
+
 RECORDS = [
     SelfKnowledge.of(f"What is {n} plus 1?", direct=(f"{n + 1}", 1), single=("?", 0), loop=("?", 0))
     for n in range(40)
@@ -21,6 +27,16 @@ RECORDS = [
     )
     for n in range(40)
 ]
+
+
+class Counting(HashingEmbedder):
+    """Counts the texts that it embeds."""
+
+    texts = 0
+
+    def embed_sparse(self, texts: Sequence[str]) -> csr_matrix[np.float32]:
+        self.texts += len(texts)
+        return super().embed_sparse(texts)
 
 
 @pytest.fixture(scope="module")
@@ -51,6 +67,20 @@ def test_a_budget_is_kept_and_used(budget: float):
     climb = Climb(expected, [np.zeros(200, dtype=np.int64)] * 3, np.array([0.0, 1.0, 3.0]))
     spent = climb.costs[climb.ends(climb.price_within(budget))].mean()
     assert budget - 0.15 <= spent <= budget
+
+
+def test_a_budget_keeps_a_standard_error_free():
+    rng = np.random.default_rng(1)
+    expected = [rng.random((50, 3)), rng.random((50, 2)), rng.random((50, 1))]
+    climb = Climb(expected, [np.zeros(50, dtype=np.int64)] * 3, np.array([0.0, 1.0, 3.0]))
+    spent = climb.costs[climb.ends(climb.price_within(1.0))]
+    assert spent.mean() + spent.std() / np.sqrt(50) <= 1.0
+
+
+def test_every_text_is_embedded_once():
+    embedder = Counting()
+    views_of_rungs(RECORDS, ("direct", "single", "loop"), embedder)
+    assert embedder.texts == 4 * len(RECORDS)
 
 
 def test_a_large_budget_is_not_spent_on_what_is_worth_nothing():
