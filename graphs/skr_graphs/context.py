@@ -40,6 +40,8 @@ class SKRContext:
     Attributes:
         stream: Ask the model for tokens as it makes them. By default only where LangGraph streams
             messages: a model that is not asked to stream is quicker and tells its usage.
+        stream_undecided: With an arbiter, stream the answer from references before it is decided;
+            a ``retract`` event takes it back where another is served. By default tokens wait.
         closed: Set when a blocking stream is closed before its end: the model's reply is then not
             read on. An awaited one is cancelled.
     """
@@ -60,6 +62,7 @@ class SKRContext:
     metadata_keys: Sequence[str] | None = None
     arbiter: Annotated[AnswerArbiter | None, SkipJsonSchema()] = None
     stream: bool | None = None
+    stream_undecided: bool = False
     closed: Annotated[Event, SkipJsonSchema()] = field(default_factory=Event, init=False)
 
     def __new__(cls, *_: Any, **given: Any) -> Self:

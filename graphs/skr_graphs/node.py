@@ -36,12 +36,14 @@ class StepContext:
         settings: The system's.
         write: Tells an event to whoever listens.
         stream: Whether somebody reads the answer's tokens as they are made.
+        stream_undecided: Whether they read those that an arbiter may take back.
         is_closed: Says whether they have stopped reading.
     """
 
     settings: Settings
     write: Callable[[Event], None]
     stream: bool
+    stream_undecided: bool = False
     is_closed: Callable[[], bool] = lambda: False
 
 
@@ -123,4 +125,10 @@ def _step_context(settings: SettingsOfRuns) -> StepContext:
     context = runtime.context
     ours = context if isinstance(context, SKRContext) else SKRContext()
     stream = messages_are_streamed() if ours.stream is None else ours.stream
-    return StepContext(settings.of(context), runtime.stream_writer, stream, ours.closed.is_set)
+    return StepContext(
+        settings.of(context),
+        runtime.stream_writer,
+        stream,
+        ours.stream_undecided,
+        ours.closed.is_set,
+    )

@@ -136,11 +136,11 @@ def answer(state: SKRState, step: StepContext) -> Flow[Plain]:
     """Draft an answer from the references in hand; the same reply says whether they suffice."""
     settings = step.settings
     # A draft that another reflector may reject is not streamed before it has passed; one that an
-    # arbiter may set aside, not at all.
+    # arbiter may set aside, where that was asked for.
     streams = (
         step.stream
         and isinstance(settings.reflector, RefusalReflector)
-        and settings.arbiter is None
+        and (settings.arbiter is None or step.stream_undecided)
     )
     *earlier, last = state["rounds"]
     before = earlier[-1] if earlier else None

@@ -21,6 +21,7 @@ from skr_core.learning.ridge import ExactRidge
 from skr_core.learning.rows import Floats, aembed_texts, embed_texts
 from skr_core.learning.signals import groups_of, shared_stamp
 from skr_core.models.embedders import HashingEmbedder
+from skr_core.replies.refusal import is_refusal
 from skr_core.routers.saving import (
     ARBITER,
     ARBITER_FILE,
@@ -53,15 +54,22 @@ class HeldOut:
     Attributes:
         chances: Of each answer, shape (n, a).
         scores: Measured, shape (n, a).
+        refused: Whether the dearest answer refuses, shape (n,); by default none does.
     """
 
     chances: Floats
     scores: Floats
+    refused: NDArray[np.bool_] | None = None
 
     @property
     def served(self) -> Floats:
-        """Scores of the answers that were likeliest to be right, shape (n,)."""
-        found: Floats = self.scores[np.arange(len(self.scores)), served_of(self.chances)]
+        """Scores of the answers that are served, shape (n,): the likeliest; a refusal stands.
+
+        A system that answers from what it knows in place of a refusal serves more.
+        """
+        likeliest, dearest = served_of(self.chances), self.scores.shape[1] - 1
+        chosen = likeliest if self.refused is None else np.where(self.refused, dearest, likeliest)
+        found: Floats = self.scores[np.arange(len(self.scores)), chosen]
         return found
 
     @property
@@ -153,7 +161,8 @@ class Arbiter:
         estimate = Estimate.fit(views, scores)
         chances = estimate.held_out(views, scores, groups_of(records))
         fitted = cls(estimate, chosen, embedder, shared_stamp(records))
-        return fitted, HeldOut(chances, scores)
+        refused = np.array([is_refusal(each.outcomes[chosen[-1]].answer) for each in records])
+        return fitted, HeldOut(chances, scores, refused)
 
     def judge(self, question: str, answers: Mapping[Action, SeenAnswer]) -> Verdict:
         """Which of the answers to serve.

@@ -180,20 +180,20 @@ def test_an_arbiter_of_two_actions_weighs_the_loop_s_answer(invoke: Invoke):
     assert output["answer"] == "42"
 
 
-def blocking(graph: Any, mode: Any) -> list[Any]:
-    return list(graph.stream({"question": SUM}, stream_mode=mode, context=EAGER))
+def blocking(graph: Any, mode: Any, question: str = SUM, context: Any = EAGER) -> list[Any]:
+    return list(graph.stream({"question": question}, stream_mode=mode, context=context))
 
 
-def awaited(graph: Any, mode: Any) -> list[Any]:
+def awaited(graph: Any, mode: Any, question: str = SUM, context: Any = EAGER) -> list[Any]:
     async def collect() -> list[Any]:
-        stream = graph.astream({"question": SUM}, stream_mode=mode, context=EAGER)
+        stream = graph.astream({"question": question}, stream_mode=mode, context=context)
         return [each async for each in stream]
 
     return asyncio.run(collect())
 
 
 streamed = pytest.mark.parametrize("stream", [blocking, awaited])
-Stream = Callable[[Any, Any], list[Any]]
+Stream = Callable[..., list[Any]]
 
 
 @streamed
@@ -207,6 +207,38 @@ def test_tokens_come_once_it_is_decided(stream: Stream):
     assert events[-3]["references"] == []
     assert (events[-2]["text"], events[-1]["answer"]) == ("42", "42")
     assert events[-1]["citations"] == []
+
+
+def shown(events: list[Any]) -> str:
+    """What stands on the screen of somebody who clears it at a retract event."""
+    text = ""
+    for event in events:
+        text = (
+            ""
+            if event["type"] == "retract"
+            else text + event.get("text", "") * (event["type"] == "token")
+        )
+    return text
+
+
+@streamed
+def test_who_asks_for_it_reads_tokens_at_once(stream: Stream):
+    at_once = SKRContext(stream=True, stream_undecided=True)
+    lost = stream(graph_of(adding()), "custom", context=at_once)
+    kinds = [event["type"] for event in lost]
+    assert kinds.index("token") < kinds.index("verdict") < kinds.index("retract")
+    assert shown(lost) == "42"
+    pieces = [message for message, _ in stream(graph_of(adding()), "messages", context=at_once)]
+    final = pieces[-1].id
+    assert "".join(each.text for each in pieces if each.id == final) == "42"
+    assert "".join(each.text for each in pieces if each.id != final) == WRONG
+
+    led = graph_of(model_of("7", "SUFFICIENT\nAda 50 [1]."))
+    kept = stream(led, "custom", LEADER, at_once)
+    kinds = [event["type"] for event in kept]
+    assert kinds.index("token") < kinds.index("verdict")
+    assert "retract" not in kinds
+    assert (shown(kept), kinds.count("sources")) == ("Ada 50 [1].", 1)
 
 
 @streamed

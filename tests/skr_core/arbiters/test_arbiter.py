@@ -12,6 +12,7 @@ from skr_core.arbiters import Arbiter, Seen, SeenAnswer
 from skr_core.arbiters.arbiter import served_of
 from skr_core.errors import InputError
 from skr_core.models.embedders import HashingEmbedder
+from skr_core.prompts.templates import REFUSAL
 from skr_core.self_knowledge.records import SelfKnowledge
 
 SUM = {"direct": SeenAnswer("42"), "single": SeenAnswer("Adam", grounded=True)}
@@ -77,6 +78,17 @@ def test_of_answers_that_agree_the_one_with_references_is_served():
 )
 def test_records_that_teach_nothing_do_not_pay(given: Sequence[SelfKnowledge]):
     assert not Arbiter.with_held_out(given)[1].pays
+
+
+def test_a_refusal_is_counted_as_it_is_served():
+    refusals = [
+        SelfKnowledge.of(f"What is {n} plus 1?", direct=(f"{n + 1}", 1), single=(f"{REFUSAL}.", 0))
+        for n in range(60)
+    ]
+    held_out = Arbiter.with_held_out([*records(), *refusals])[1]
+    assert held_out.refused is not None
+    assert held_out.refused.tolist() == [False] * len(records()) + [True] * 60
+    assert held_out.served[-60:].tolist() == [0.0] * 60  # though the direct answers are right
 
 
 def test_it_comes_back_from_its_arrays_as_it_was():
