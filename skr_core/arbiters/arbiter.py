@@ -81,10 +81,7 @@ class HeldOut:
     @property
     def pays(self) -> bool:
         """Whether serving the likeliest answer is better by more than chance explains."""
-        gain = self.gain
-        if len(gain) < FEWEST:
-            return False
-        return bool(gain.mean() > MARGIN * gain.std() / np.sqrt(len(gain)))
+        return surely_better(self.gain)
 
 
 class Arbiter:
@@ -276,6 +273,17 @@ class Arbiter:
             action: float(chance) for action, chance in zip(self.actions, chances[0], strict=True)
         }
         return Verdict(served, by_action, _reason(served, by_action, len(agreeing)))
+
+
+def surely_better(gain: Floats) -> bool:
+    """Whether gains are above zero by more than chance explains, on enough records.
+
+    Example:
+        >>> surely_better(np.ones(60)), surely_better(np.ones(9)), surely_better(np.zeros(60))
+        (True, False, False)
+    """
+    error = gain.std() / np.sqrt(max(1, len(gain)))
+    return len(gain) >= FEWEST and bool(gain.mean() > MARGIN * error)
 
 
 def served_of(chances: Floats) -> NDArray[np.int64]:

@@ -7,8 +7,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
-from skr_core.arbiters.arbiter import FEWEST, NAMES, Arbiter, HeldOut
+from skr_core.arbiters.arbiter import (
+    FEWEST,
+    NAMES,
+    Arbiter,
+    HeldOut,
+    served_of,
+    surely_better,
+)
 from skr_core.calibration.intervals import interval
 from skr_core.metrics.statistics import Interval
 from skr_core.types import Action
@@ -25,34 +33,55 @@ class Arbitration:
     Attributes:
         constant: The action whose answers are best, were they all served.
         always: Accuracy of these answers.
-        served: Accuracy of the answers that are likeliest to be right.
-        gain: The second minus the first.
+        alone: Accuracy of what is served without an arbiter: the router's choice, or these.
+        served: Accuracy of the likeliest of the answers that are then at hand.
+        gain: The last minus the one before it.
+        routed: Whether a router chooses.
         pays: Whether it is better by more than chance explains.
     """
 
     constant: Action
     always: Interval
+    alone: Interval
     served: Interval
     gain: Interval
+    routed: bool
     pays: bool
 
     @classmethod
-    def of(cls, held_out: HeldOut, actions: Sequence[Action]) -> Arbitration:
+    def of(
+        cls, held_out: HeldOut, actions: Sequence[Action], taken: NDArray[np.int64]
+    ) -> Arbitration:
         """Measure it.
+
+        Args:
+            held_out: What it would have served of n records, each without itself.
+            actions: Whose answers it weighs.
+            taken: Indices of the actions that are taken without it, shape (n,). The answers of
+                cheaper ones are at hand too; where it is the direct answer, that is served.
 
         Example:
             >>> scores = np.array([[1.0, 0.0], [0.0, 1.0]] * 40)
-            >>> found = Arbitration.of(HeldOut(scores, scores), ("direct", "single"))
-            >>> found.always.mean, found.served.mean, found.pays
+            >>> held_out = HeldOut(scores, scores)
+            >>> found = Arbitration.of(held_out, ("direct", "single"), np.ones(80, dtype=int))
+            >>> found.alone.mean, found.served.mean, found.pays
             (0.5, 1.0, True)
         """
-        best = int(np.argmax(held_out.scores.mean(axis=0)))
+        scores, rows = held_out.scores, np.arange(len(taken))
+        best = int(np.argmax(scores.mean(axis=0)))
+        at_hand = np.arange(len(actions)) <= taken[:, None]
+        chosen = served_of(np.where(at_hand, held_out.chances, -1.0))
+        if held_out.refused is not None:  # a refusal stands
+            chosen = np.where(held_out.refused & (taken > 0), taken, chosen)
+        served, alone = scores[rows, chosen], scores[rows, taken]
         return cls(
             actions[best],
-            interval(held_out.scores[:, best]),
-            interval(held_out.served),
-            interval(held_out.gain),
-            held_out.pays,
+            interval(scores[:, best]),
+            interval(alone),
+            interval(served),
+            interval(served - alone),
+            bool((taken != taken[0]).any()),
+            surely_better(served - alone),
         )
 
     @property
@@ -60,10 +89,15 @@ class Arbitration:
         """Whether an arbiter pays on these records, with its figures and its cost."""
         low, high = 100 * self.gain.low, 100 * self.gain.high
         figures = (
-            f"serving the answer that is likeliest to be right reaches {self.served.mean:.3f} in "
-            f"place of {self.always.mean:.3f}, {100 * self.gain.mean:+.1f} points "
-            f"({low:+.1f} to {high:+.1f}), against always {NAMES[self.constant]}"
+            f"serving the likeliest of the answers at hand reaches {self.served.mean:.3f} in place "
+            f"of {self.alone.mean:.3f}, {100 * self.gain.mean:+.1f} points "
+            f"({low:+.1f} to {high:+.1f})"
         )
+        if self.routed:
+            figures += (
+                f", where the router decides, and always {NAMES[self.constant]} has "
+                f"{self.always.mean:.3f}"
+            )
         if self.pays:
             return (
                 f"An arbiter pays on these {self.gain.n} records: {figures}; it costs one direct "
@@ -73,10 +107,13 @@ class Arbitration:
 
 
 def arbitrate(
-    records: Sequence[SelfKnowledge], embedder: Embedder, actions: Sequence[Action]
+    records: Sequence[SelfKnowledge],
+    embedder: Embedder,
+    actions: Sequence[Action],
+    taken: NDArray[np.int64],
 ) -> tuple[Arbiter, Arbitration] | None:
-    """An arbiter and what it is worth; None where the records are too few to tell."""
+    """An arbiter and what it adds to the actions taken; None where the records are too few."""
     if len(records) < FEWEST:
         return None
     arbiter, held_out = Arbiter.with_held_out(records, actions=actions, embedder=embedder)
-    return arbiter, Arbitration.of(held_out, arbiter.actions)
+    return arbiter, Arbitration.of(held_out, arbiter.actions, taken)

@@ -104,8 +104,8 @@ def calibrate(
         price: Choose for the best accuracy less this much for each unit of cost instead: for each
             retrieval, call, thousand tokens or dollar.
         budget: Choose for the best accuracy at this mean cost a question instead.
-        arbiter: Look whether an arbiter pays too, which serves of a question's answers the one
-            that is likeliest to be right.
+        arbiter: Look whether an arbiter pays beside what is chosen, which serves of a question's
+            answers the one that is likeliest to be right.
         assumed_steps: Retrievals of a loop that nobody counted.
         on_progress: Told after each step.
 
@@ -168,7 +168,11 @@ def calibrate(
             router._model = model
     weighed = None
     if arbiter:
-        weighed = arbitrate(some.records.tolist(), embedder, table.actions)
+        if choice.rule.constant is not None:
+            alone = np.full(len(some), table.actions.index(choice.rule.constant))
+        else:
+            alone = np.array([table.actions.index(each) for each in expected.table.actions])[taken]
+        weighed = arbitrate(some.records.tolist(), embedder, table.actions, alone)
     while done < steps:
         advance()
     lost = expected.table.scores[np.arange(len(some)), taken]

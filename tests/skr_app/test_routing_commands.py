@@ -11,8 +11,8 @@ from skr_core.arbiters import Arbiter
 from skr_core.routers import AlwaysRetrieve, NeverRetrieve
 from skr_core.routers.saving import holds_arbiter
 from skr_core.self_knowledge import write_self_knowledge
-from skr_core.self_knowledge.records import Outcome
 from tests.skr_app.conftest import Skr
+from tests.skr_core.calibration.test_arbitration import mixed
 from tests.skr_core.routers.facts import UNKNOWN, firm, records, river, unknown
 
 
@@ -57,16 +57,11 @@ def test_for_people_calibrate_prints_a_table_and_a_sentence(
 
 def test_calibrate_says_whether_an_arbiter_pays_and_saves_it(skr: Skr, tmp_path: Path):
     path, out = tmp_path / "records.jsonl.gz", tmp_path / "router"
-    wrong = {"single": Outcome("The Dead Sea [1].", 0.0)}  # no refusal, which would stand
-    misled = [
-        each if each.benefit > 0 else replace(each, outcomes={**each.outcomes, **wrong})
-        for each in records(30)
-    ]
-    write_self_knowledge(path, misled)
+    write_self_knowledge(path, mixed())
     options = ("--out", out, "--router", "combined-question")
     found = skr("calibrate", path, *options, "--json").json["arbiter"]
     assert found["pays"]
-    assert found["sentence"].startswith("An arbiter pays on these 60 records")
+    assert found["sentence"].startswith("An arbiter pays on these 120 records")
     assert Arbiter.load(out).actions == ("direct", "single")
     without = skr("calibrate", path, *options, "--no-arbiter")
     assert "rbiter" not in without.out

@@ -8,35 +8,32 @@ import numpy as np
 import pytest
 
 from skr_core.arbiters import Arbiter, SeenAnswer
+from skr_core.arbiters.arbiter import HeldOut
 from skr_core.calibration import Calibration, calibrate
+from skr_core.calibration.arbitration import Arbitration
 from skr_core.routers.saving import holds_arbiter
 from skr_core.self_knowledge import SelfKnowledge
+from tests.skr_core.routers.facts import records
 
 ROUTERS = ["combined-question"]
 
 
-def mixed(n: int = 60, *, shuffled: bool = False) -> list[SelfKnowledge]:
-    """Half of the sums come out right without retrieval, and half of the teams with it."""
-    rng = np.random.default_rng(0)
-    made = [
-        SelfKnowledge.of(
-            f"What is {number} plus 1?" if sums else f"Who led team {number}?",
-            direct=(f"{number + 1}", 1) if sums else ("7", 0),
-            single=("Adam", 0) if sums else (f"Ada {number}", 1),
-        )
-        for number in range(n)
-        for sums in (True, False)
-    ]
-    if not shuffled:
-        return made
-    others = rng.permutation(len(made))
+def mixed(n: int = 120, *, shuffled: int | None = None) -> list[SelfKnowledge]:
+    """Teams of which three fifths are found: the answers tell which, and the questions do not.
+
+    Args:
+        n: How many.
+        shuffled: Seed by which the scores are dealt out anew; None leaves them right.
+    """
+    right = np.random.default_rng(0).permutation(np.arange(n) % 5 < 3)
+    scores = right if shuffled is None else np.random.default_rng(shuffled).permutation(right)
     return [
         SelfKnowledge.of(
-            each.question,
-            direct=(each.direct.answer, made[other].direct.score),
-            single=(each.retrieved.answer, made[other].retrieved.score),
+            f"Who led team {number}?",
+            direct=(f"Cy {number}", float(not score)),
+            single=(f"Ada {number} [1]." if found else "The Dead Sea [1].", float(score)),
         )
-        for each, other in zip(made, others, strict=True)
+        for number, (found, score) in enumerate(zip(right, scores, strict=True))
     ]
 
 
@@ -47,35 +44,39 @@ def paying() -> Calibration:
 
 def test_where_it_pays_it_is_saved_beside_the_router(paying: Calibration, tmp_path: Path):
     paying.save(tmp_path)
-    answers = {"direct": SeenAnswer("42"), "single": SeenAnswer("Adam")}
-    assert Arbiter.load(tmp_path).judge("What is 41 plus 1?", answers).served == "direct"
+    arbiter, asked = Arbiter.load(tmp_path), "Who led team 77?"
+    for said, served in (("The Dead Sea.", "direct"), ("Ada 77.", "single")):
+        answers = {"direct": SeenAnswer("Cy 77"), "single": SeenAnswer(said)}
+        assert arbiter.judge(asked, answers).served == served
 
 
 def test_one_sentence_has_its_figures_and_its_cost(paying: Calibration):
     found = paying.arbitration
     assert found is not None
     assert found.pays
-    assert (found.constant, found.always.mean) == ("direct", 0.5)
+    assert (found.constant, found.always.mean, found.alone.mean) == ("single", 0.6, 0.6)
     assert found.served.mean >= 0.95
     assert found.sentence.startswith("An arbiter pays on these 120 records: ")
-    assert "in place of 0.500" in found.sentence
+    assert "in place of 0.600" in found.sentence
     assert "one direct call" in found.sentence
     assert found.sentence.count(". ") == 0
 
 
 @pytest.mark.parametrize(
-    ("records", "measured"),
+    ("given", "measured"),
     [
-        (mixed(shuffled=True), True),
-        (mixed(10), False),
+        (mixed(shuffled=1), True),
+        (mixed(shuffled=2), True),
+        (mixed(20), False),
         ([SelfKnowledge.of(f"Q{k}?", direct=("", 0), single=("b", 1)) for k in range(60)], True),
+        (records(30), True),
     ],
-    ids=["shuffled", "20 records", "one class"],
+    ids=["shuffled", "shuffled again", "20 records", "one class", "the router decides well"],
 )
 def test_where_it_does_not_pay_there_is_none(
-    records: list[SelfKnowledge], measured: bool, paying: Calibration, tmp_path: Path
+    given: list[SelfKnowledge], measured: bool, paying: Calibration, tmp_path: Path
 ):
-    found = calibrate(records, routers=ROUTERS)
+    found = calibrate(given, routers=ROUTERS)
     assert found.arbiter is None
     assert (found.arbitration is not None) is measured
     if found.arbitration is not None:
@@ -88,3 +89,19 @@ def test_where_it_does_not_pay_there_is_none(
 def test_it_is_not_looked_for_where_it_is_not_wanted():
     found = calibrate(mixed(), routers=ROUTERS, arbiter=False)
     assert (found.arbiter, found.arbitration) == (None, None)
+
+
+def test_only_the_answers_at_hand_are_weighed():
+    scores = np.array([[0.0, 0.0, 1.0], [1.0, 0.0, 1.0], [0.0, 1.0, 1.0]])
+    taken = np.array([0, 1, 2])
+    found = Arbitration.of(HeldOut(scores, scores), ("direct", "single", "loop"), taken)
+    assert (found.alone.mean, found.served.mean) == (1 / 3, 2 / 3)
+    assert found.routed
+    assert "and always the answer of the loop has 1.000" in found.sentence
+
+
+def test_a_refusal_is_counted_as_it_stands():
+    scores, taken = np.array([[1.0, 0.0]] * 60), np.ones(60, dtype=np.int64)
+    refused = np.arange(60) < 20
+    found = Arbitration.of(HeldOut(scores, scores, refused), ("direct", "single"), taken)
+    assert found.served.mean == pytest.approx(2 / 3)
