@@ -238,13 +238,10 @@ class Arbiter:
             StampMismatch: It was made with another model, retriever or embedder.
         """
         saved = read_arbiter(path)
-        current = {"model": model.name} if model is not None else {}
-        current |= {"retriever": retriever.name} if retriever is not None else {}
-        saved.check(force=force, **current)
+        saved.check_system(model, retriever, force=force)
         made_with = saved.embedder(embedder, force=force)
-        stamp = Stamp(**{key: saved.stamp.get(key, "") for key in asdict(Stamp())})
         try:
-            return cls.from_arrays(saved.parameters, saved.arrays, made_with, stamp)
+            return cls.from_arrays(saved.parameters, saved.arrays, made_with, saved.made_of)
         except (KeyError, TypeError, ValueError) as error:
             raise DataError(Path(path) / ARBITER_FILE, None, f"it lacks {error}") from error
 

@@ -192,17 +192,14 @@ class FittedRouter(ABC):
         saved = read_router(path)
         if saved.kind != cls.kind:
             raise InputError(f"{path} holds a {saved.kind} router, not a {cls.kind} router")
-        current = {"model": model.name} if model is not None else {}
-        current |= {"retriever": retriever.name} if retriever is not None else {}
-        saved.check(force=force, **current)
+        saved.check_system(model, retriever, force=force)
         made_with = saved.embedder(embedder, force=force)
-        stamp = Stamp(**{key: saved.stamp.get(key, "") for key in asdict(Stamp())})
         try:
             router = cls._restored(
                 saved.parameters,
                 saved.arrays,
                 embedder=made_with,
-                stamp=stamp,
+                stamp=saved.made_of,
                 actions=tuple(saved.parameters["actions"]),
                 price=float(saved.parameters["price"]),
                 unit=saved.parameters["unit"],

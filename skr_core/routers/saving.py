@@ -10,7 +10,7 @@ import hashlib
 import os
 import zipfile
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from importlib import import_module
 from io import BytesIO
 from pathlib import Path
@@ -23,11 +23,12 @@ from skr_core.errors import DataError, InputError, StampMismatch
 from skr_core.models.adapting import AnyModel, as_language_model
 from skr_core.models.embedders import HASHING_NAME, SENTENCE_TRANSFORMERS, make_embedder
 from skr_core.routers.registry import KINDS
+from skr_core.types import Stamp
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from skr_core.ports import Embedder, Retriever, Router
+    from skr_core.ports import Embedder, LanguageModel, Retriever, Router
 
 ROUTER_FILE = "router.json"
 ARRAYS_FILE = "arrays.npz"
@@ -105,6 +106,25 @@ class SavedRouter:
             given = make_embedder(source or name)
         self.check(force=force, embedder=given.name, embedder_form=form_of(given))
         return given
+
+    @property
+    def made_of(self) -> Stamp:
+        """The stamp of the records it was made with."""
+        return Stamp(**{each.name: self.stamp.get(each.name, "") for each in fields(Stamp)})
+
+    def check_system(
+        self, model: LanguageModel | None, retriever: Retriever | None, *, force: bool = False
+    ) -> None:
+        """Refuse another model or retriever than that of the records, where they are known.
+
+        Raises:
+            StampMismatch: One differs.
+        """
+        self.check(
+            force=force,
+            **({} if model is None else {"model": model.name}),
+            **({} if retriever is None else {"retriever": retriever.name}),
+        )
 
     def check(self, *, force: bool = False, **current: str) -> None:
         """Refuse to work with other things than the router was made with.

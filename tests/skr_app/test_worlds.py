@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from skr_core.routers import AlwaysRetrieve
 from tests import worlds
 from tests.servers import OpenAIServer
 from tests.skr_app.conftest import Skr
@@ -80,3 +82,36 @@ def test_what_is_collected_is_what_is_evaluated(skr: Skr, server: OpenAIServer, 
         for action, name in zip(("direct", "single", "loop"), CONSTANTS, strict=True)
     }
     assert collected["accuracy"]["loop"] > collected["accuracy"]["single"]
+
+
+def test_an_arbiter_alone_serves_more_right_answers_than_either_constant(
+    skr: Skr, server: OpenAIServer, tmp_path: Path
+):
+    """Every question is searched, and the model's own answer stands beside what was found."""
+    state: worlds.State = "half out of date"
+    train = worlds.half_known(TRAIN, state)
+    test = worlds.half_known(TEST, state, first=TRAIN)
+    store, records, found = tmp_path / "store", tmp_path / "r.jsonl", tmp_path / "found"
+    model = ("--model", "openai:test", "--base-url", server.url, "--store", store)
+    checked(
+        skr("ingest", worlds.write_corpus(tmp_path, [*train, *test]), "--store", store, "--json")
+    )
+    checked(
+        skr("collect", worlds.write(tmp_path, "a.jsonl", train), *model, "--out", records, "--json")
+    )
+    assert "arbiter" in json.dumps(checked(skr("calibrate", records, "--out", found, "--json")))
+    always = tmp_path / "always"
+    AlwaysRetrieve().save(always)
+    for name in ("arbiter.json", "arbiter.npz"):
+        (always / name).write_bytes((found / name).read_bytes())
+    judged = checked(
+        skr(
+            *("evaluate", worlds.write(tmp_path, "b.jsonl", test), *model, "--json"),
+            *("--systems", "never,single_shot,always,adaptive", "--router", always),
+        )
+    )
+    best = max(judged[name]["answer_accuracy"] for name in CONSTANTS)
+    assert judged["adaptive"]["answer_accuracy"] >= best + 0.1
+    # One direct call a question more than always retrieving, and its few tokens.
+    assert judged["adaptive"]["calls"] == judged["always"]["calls"] + 1
+    assert 0 < judged["adaptive"]["prompt_tokens"] - judged["always"]["prompt_tokens"] < 100
