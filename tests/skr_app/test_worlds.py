@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from skr_core.arbiters import Arbiter
 from skr_core.routers import AlwaysRetrieve
+from skr_core.self_knowledge.importers import read_self_knowledge
 from tests import worlds
 from tests.servers import OpenAIServer
 from tests.skr_app.conftest import Skr
@@ -91,7 +92,7 @@ def test_an_arbiter_alone_serves_more_right_answers_than_either_constant(
     state: worlds.State = "half out of date"
     train = worlds.half_known(TRAIN, state)
     test = worlds.half_known(TEST, state, first=TRAIN)
-    store, records, found = tmp_path / "store", tmp_path / "r.jsonl", tmp_path / "found"
+    store, records, always = tmp_path / "store", tmp_path / "r.jsonl", tmp_path / "always"
     model = ("--model", "openai:test", "--base-url", server.url, "--store", store)
     checked(
         skr("ingest", worlds.write_corpus(tmp_path, [*train, *test]), "--store", store, "--json")
@@ -99,11 +100,8 @@ def test_an_arbiter_alone_serves_more_right_answers_than_either_constant(
     checked(
         skr("collect", worlds.write(tmp_path, "a.jsonl", train), *model, "--out", records, "--json")
     )
-    assert "arbiter" in json.dumps(checked(skr("calibrate", records, "--out", found, "--json")))
-    always = tmp_path / "always"
     AlwaysRetrieve().save(always)
-    for name in ("arbiter.json", "arbiter.npz"):
-        (always / name).write_bytes((found / name).read_bytes())
+    Arbiter.fit(read_self_knowledge(records)).save(always)
     judged = checked(
         skr(
             *("evaluate", worlds.write(tmp_path, "b.jsonl", test), *model, "--json"),
