@@ -20,7 +20,7 @@ from skr_graphs import events
 from skr_graphs.finish import conclude, say
 from skr_graphs.node import StepContext
 from skr_graphs.state import Plain, SKRState, answer_of, usage_with
-from skr_graphs.steps import ask_directly
+from skr_graphs.steps import ask_directly, rounds_with
 
 
 def arbitrate(state: SKRState, step: StepContext) -> Flow[Plain]:
@@ -42,9 +42,7 @@ def arbitrate(state: SKRState, step: StepContext) -> Flow[Plain]:
             update["verdict"] = to_plain(verdict)
             step.write(events.verdict(update["verdict"]))
     except ModelError as failure:
-        *earlier, last = state["rounds"]
-        errors = [*last["errors"], f"the model failed: {failure}"]
-        update["rounds"] = [*earlier, {**last, "errors": errors}]
+        update["rounds"] = rounds_with(state, failure)
     citations = [to_plain(citation) for citation in served.citations]
     message = say(served.text, citations, served.references, state, step)
     if served is not loop:

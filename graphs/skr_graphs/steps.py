@@ -261,6 +261,10 @@ def best_draft(state: SKRState, failure: ModelError) -> Plain:
     """
     if all(is_refusal(each["draft"]) for each in state["rounds"]):
         raise failure
+    return {"rounds": rounds_with(state, failure), "stop_reason": "model_failed"}
+
+
+def rounds_with(state: SKRState, failure: ModelError) -> list[Plain]:
+    """The rounds, of which the last says that the model failed."""
     *earlier, last = state["rounds"]
-    errors = [*last["errors"], f"the model failed: {failure}"]
-    return {"rounds": [*earlier, {**last, "errors": errors}], "stop_reason": "model_failed"}
+    return [*earlier, {**last, "errors": [*last["errors"], f"the model failed: {failure}"]}]

@@ -39,11 +39,13 @@ class SeenAnswer:
     @classmethod
     def in_outcome(cls, outcome: Outcome) -> Self:
         """What was known of an answer that is on record; its score is not looked at."""
-        confidence = outcome.logprob
-        if confidence is None and outcome.certain is not None:
-            confidence = float(outcome.certain)
-        text = without_markers(plain_text(outcome.answer))
-        return cls(text, outcome.reasoning, confidence, outcome.grounded, outcome.standing)
+        return cls(
+            without_markers(plain_text(outcome.answer)),
+            outcome.reasoning,
+            outcome.confidence,
+            outcome.grounded,
+            outcome.standing,
+        )
 
     @classmethod
     def in_answer(cls, answer: Answer, direct: str = "") -> Self:

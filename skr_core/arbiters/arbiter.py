@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -13,12 +12,12 @@ from numpy.typing import NDArray
 
 from skr_core.arbiters.answers import Seen, SeenAnswer, agree
 from skr_core.arbiters.estimate import Estimate
-from skr_core.arbiters.views import Views, texts_seen
+from skr_core.arbiters.views import Views
 from skr_core.errors import DataError, InputError
-from skr_core.flow import Flow, arun, call, run
+from skr_core.flow import Flow, arun, run
 from skr_core.learning.outcomes import actions_of
-from skr_core.learning.ridge import ExactRidge
-from skr_core.learning.rows import Floats, aembed_texts, embed_texts
+from skr_core.learning.regression import is_exact
+from skr_core.learning.rows import Floats
 from skr_core.learning.signals import groups_of, shared_stamp
 from skr_core.models.embedders import HashingEmbedder
 from skr_core.replies.refusal import is_refusal
@@ -183,7 +182,7 @@ class Arbiter:
 
     def arrays(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """Parameters and arrays for a file."""
-        exact = isinstance(self._estimate.ridge, ExactRidge)
+        exact = is_exact(self._estimate.ridge)
         return {"actions": list(self.actions), "exact": exact}, self._estimate.arrays()
 
     @classmethod
@@ -249,25 +248,18 @@ class Arbiter:
         if missing := [action for action in self.actions if action not in answers]:
             raise InputError(f"an answer is missing: {', '.join(missing)}")
         seen = Seen(question, {action: answers[action] for action in self.actions})
-        texts = texts_seen([seen], self.actions)
-        vectors = yield from call(embed_texts, aembed_texts, self.embedder, texts)
-        views = Views.of_vectors([seen], self.actions, vectors)
-        chances: Floats = yield from call(self._estimate.chances, self._achances, views)
+        chances = yield from self._estimate.chances_of(seen, self.actions, self.embedder)
         return self._served(seen, chances)
 
-    async def _achances(self, views: Views) -> Floats:
-        # Work for the processor, which must not hold up an event loop.
-        return await asyncio.to_thread(self._estimate.chances, views)
-
     def _served(self, seen: Seen, chances: Floats) -> Verdict:
-        likeliest = self.actions[int(served_of(chances)[0])]
+        likeliest = self.actions[int(served_of(chances[None])[0])]
         said = seen.answers[likeliest].text
         agreeing = [each for each in self.actions if agree(seen.answers[each].text, said)]
         # Of answers that say the same, the one that rests on references.
         grounded = [each for each in agreeing if seen.answers[each].grounded]
         served = grounded[-1] if grounded else likeliest
         by_action = {
-            action: float(chance) for action, chance in zip(self.actions, chances[0], strict=True)
+            action: float(chance) for action, chance in zip(self.actions, chances, strict=True)
         }
         return Verdict(served, by_action, _reason(served, by_action, len(agreeing)))
 

@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import asyncio
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from skr_core.arbiters.views import Views
+from skr_core.arbiters.answers import Seen
+from skr_core.arbiters.views import Views, texts_seen
+from skr_core.flow import Flow, call
 from skr_core.learning.boosting import BoostedTrees
 from skr_core.learning.folds import folds
-from skr_core.learning.landmarks import LandmarkRidge
 from skr_core.learning.likelihood import learn_kernel
 from skr_core.learning.novelty import Novelty
-from skr_core.learning.ridge import ExactRidge
-from skr_core.learning.rows import Floats
-from skr_core.routers.combined import fit_ridge
+from skr_core.learning.regression import Ridge, fit_ridge, held_out, ridge_of
+from skr_core.learning.rows import Floats, aembed_texts, embed_texts
+from skr_core.types import Action
+
+if TYPE_CHECKING:
+    from skr_core.ports import Embedder
 
 
 @dataclass(frozen=True)
@@ -35,7 +40,7 @@ class Estimate:
         novelty: Whether a question is unlike all on record.
     """
 
-    ridge: ExactRidge | LandmarkRidge
+    ridge: Ridge
     trees: BoostedTrees
     novelty: Novelty
 
@@ -56,6 +61,18 @@ class Estimate:
         """The estimated chance of each answer to be right, shape (n, a)."""
         return self._mean(self.ridge.predict(views.signals), _read(self.trees, views), views)
 
+    async def achances(self, views: Views) -> Floats:
+        """The same in a thread: work for the processor, which must not hold up an event loop."""
+        return await asyncio.to_thread(self.chances, views)
+
+    def chances_of(self, seen: Seen, actions: Sequence[Action], embedder: Embedder) -> Flow[Floats]:
+        """The chances of one question's answers, which are embedded first, shape (a,)."""
+        vectors = yield from call(embed_texts, aembed_texts, embedder, texts_seen([seen], actions))
+        views = Views.of_vectors([seen], actions, vectors)
+        chances: Floats = yield from call(self.chances, self.achances, views)
+        only: Floats = chances[0]
+        return only
+
     def held_out(self, views: Views, scores: Floats, groups: NDArray[np.int64]) -> Floats:
         """The same of the records it was fitted on, each without itself, shape (n, a).
 
@@ -64,10 +81,7 @@ class Estimate:
             scores: Of their answers, shape (n, a).
             groups: Records of equal numbers are left out together, shape (n,).
         """
-        if isinstance(self.ridge, ExactRidge):
-            expected = self.ridge.held_out(groups)
-        else:
-            expected = self.ridge.held_out(views.signals, scores, groups)
+        expected = held_out(self.ridge, views.signals, scores, groups)
         read = np.zeros_like(scores)
         for fit, judge in folds(groups):
             trees = _fit_trees(views[fit], scores[fit]) if len(fit) else self.trees
@@ -82,7 +96,7 @@ class Estimate:
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], *, exact: bool) -> Self:
         """An estimate from what `arrays` returned."""
-        ridge = (ExactRidge if exact else LandmarkRidge).from_arrays(arrays)
+        ridge = ridge_of(arrays, exact=exact)
         trees = {
             name.removeprefix("tree_"): arrays[name] for name in arrays if name.startswith("tree_")
         }

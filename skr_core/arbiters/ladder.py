@@ -14,13 +14,12 @@ from skr_core.arbiters.arbiter import served_of
 from skr_core.arbiters.estimate import Estimate
 from skr_core.arbiters.views import Views, texts_seen
 from skr_core.errors import InputError
-from skr_core.learning.landmarks import LandmarkRidge
 from skr_core.learning.likelihood import learn_kernel
 from skr_core.learning.outcomes import ActionTable
-from skr_core.learning.ridge import ExactRidge
+from skr_core.learning.regression import Ridge, fit_ridge, held_out
 from skr_core.learning.rows import Floats, embed_texts
 from skr_core.learning.signals import groups_of
-from skr_core.routers.combined import fit_ridge
+from skr_core.models.embedders import HashingEmbedder
 from skr_core.self_knowledge.records import SelfKnowledge
 from skr_core.types import Action
 
@@ -43,7 +42,7 @@ class Rung:
     """
 
     estimate: Estimate | None
-    worth: ExactRidge | LandmarkRidge
+    worth: Ridge
 
     def expected(self, views: Views) -> Floats:
         """The score served at this rung and at each later one, shape (n, rungs left)."""
@@ -170,11 +169,7 @@ class Ladder:
             signals, targets = views[place].signals, worth[:, place:]
             ridge, _ = fit_ridge(signals, targets, learn_kernel(signals, targets))
             rungs.append(Rung(fitted, ridge))
-            expected.append(
-                ridge.held_out(groups)
-                if isinstance(ridge, ExactRidge)
-                else ridge.held_out(signals, targets, groups)
-            )
+            expected.append(held_out(ridge, signals, targets, groups))
         costs = table.costs.mean(axis=0)
         return cls(rungs, table.actions, costs, embedder), Climb(expected, served, costs)
 
@@ -198,8 +193,6 @@ class Ladder:
         Raises:
             InputError: There is no record, or one lacks an action.
         """
-        from skr_core.models.embedders import HashingEmbedder
-
         if not records:
             raise InputError("a ladder is fitted on records of self-knowledge; none were given")
         embedder = embedder or HashingEmbedder()

@@ -44,10 +44,8 @@ class Observed:
             Observed(question='Who?', draft='Bob', reasoning='', confidence=None)
         """
         direct = record.direct
-        confidence = direct.logprob
-        if confidence is None and direct.certain is not None:
-            confidence = float(direct.certain)
-        return cls(record.question, plain_text(direct.answer), direct.reasoning, confidence)
+        draft = plain_text(direct.answer)
+        return cls(record.question, draft, direct.reasoning, direct.confidence)
 
     @classmethod
     def in_answer(cls, question: str, direct: Generation) -> Observed:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Self
@@ -11,10 +10,10 @@ import numpy as np
 
 from skr_core.arbiters.answers import Seen, SeenAnswer
 from skr_core.arbiters.estimate import Estimate
-from skr_core.arbiters.views import Views, texts_seen
+from skr_core.arbiters.views import Views
 from skr_core.errors import InputError
-from skr_core.flow import Flow, arun, call, run
-from skr_core.learning.rows import Floats, aembed_texts, embed_texts
+from skr_core.flow import Flow, arun, run
+from skr_core.learning.rows import Floats
 from skr_core.learning.signals import groups_of
 from skr_core.models.embedders import HashingEmbedder
 from skr_core.references.citations import without_markers
@@ -101,19 +100,11 @@ class LearnedReflector:
     ) -> Flow[Reflection]:
         if is_refusal(draft):
             return Reflection(False, "the model finds the references insufficient")
-        seen = [Seen(question, {"single": _in_draft(references, draft)})]
-        vectors = yield from call(
-            embed_texts, aembed_texts, self._embedder, texts_seen(seen, _ALONE)
-        )
-        views = Views.of_vectors(seen, _ALONE, vectors)
-        chances: Floats = yield from call(self._estimate.chances, self._achances, views)
-        chance = float(chances[0, 0])
+        seen = Seen(question, {"single": _in_draft(references, draft)})
+        chances = yield from self._estimate.chances_of(seen, _ALONE, self._embedder)
+        chance = float(chances[0])
         reason = f"the draft is right with an estimated chance of {chance:.0%}"
         return Reflection(chance >= self.threshold, f"{reason}; {self.threshold:.0%} suffice")
-
-    async def _achances(self, views: Views) -> Floats:
-        # Work for the processor, which must not hold up an event loop.
-        return await asyncio.to_thread(self._estimate.chances, views)
 
 
 _ALONE: tuple[Action, ...] = ("single",)

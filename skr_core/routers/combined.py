@@ -8,12 +8,11 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from skr_core.learning.landmarks import LandmarkRidge, landmarks_of
 from skr_core.learning.likelihood import learn_kernel
 from skr_core.learning.novelty import Novelty
 from skr_core.learning.outcomes import ActionTable
 from skr_core.learning.pricing import LIMIT_PRICE
-from skr_core.learning.ridge import ExactRidge
+from skr_core.learning.regression import Ridge, fit_ridge, grown, held_out, is_exact, ridge_of
 from skr_core.learning.rows import Floats
 from skr_core.learning.rule import Expected, parity_rule
 from skr_core.learning.signals import Signals, Training
@@ -24,8 +23,6 @@ from skr_core.routers.knn import cosines, neighbour
 from skr_core.self_knowledge.records import SelfKnowledge
 from skr_core.types import Action, Neighbour
 
-EXACT = 5_000
-"""Records up to which every one is compared with every other: about ten seconds and 1 GB."""
 EVIDENCE = 5
 """Nearest records that a decision names."""
 _ROUNDS: dict[Action, str] = {"single": "one round of retrieval", "loop": "retrieval"}
@@ -63,7 +60,7 @@ class CombinedRouter(FittedRouter):
 
     def __init__(
         self,
-        ridge: ExactRidge | LandmarkRidge,
+        ridge: Ridge,
         questions: NDArray[np.object_],
         cost_range: Floats,
         **parts: Any,
@@ -139,11 +136,8 @@ class CombinedRouter(FittedRouter):
         """What was expected of each record it was fitted on without that record."""
         signals = training.signals if self.drafts else training.signals.without_drafts
         table = _paid(training.table, self.drafts)
-        if isinstance(self._ridge, ExactRidge):
-            predicted = self._ridge.held_out(training.groups)
-        else:
-            targets = np.hstack([table.scores, table.costs])
-            predicted = self._ridge.held_out(signals, targets, training.groups)
+        targets = np.hstack([table.scores, table.costs])
+        predicted = held_out(self._ridge, signals, targets, training.groups)
         return Expected(*self._split(self._averaged(predicted, signals)), table, training.table)
 
     def expected_of(self, training: Training) -> Expected:
@@ -184,50 +178,26 @@ class CombinedRouter(FittedRouter):
         table = _paid(training.table, self.drafts)
         measured = np.hstack([table.scores, table.costs])
         targets = np.where(np.isnan(measured), targets, measured)
-        ridge = self._ridge
-        if isinstance(ridge, ExactRidge):
-            self._questions = np.concatenate([self._questions, training.questions])
-            if len(self._questions) > EXACT:
-                all_targets = np.concatenate([ridge.targets, targets])
-                all_signals = ridge.signals.concatenated(signals)
-                self._ridge, kept = fit_ridge(all_signals, all_targets, ridge.kernel)
-                self._questions = self._questions[kept]
-            else:
-                self._ridge = ridge.extended(signals, targets)
-        else:
-            self._ridge = ridge.extended(signals, targets)
+        self._ridge, kept = grown(self._ridge, signals, targets)
+        self._questions = np.concatenate([self._questions, training.questions])[kept]
         self._novelty = Novelty.fit(self._ridge.kernel, self._ridge.signals)
 
     def _saved(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        exact = isinstance(self._ridge, ExactRidge)
         arrays = self._ridge.arrays() | {"questions": pack_texts(self._questions)}
         arrays |= {"cost_range": self._cost_range}
-        return {"drafts": self.drafts, "exact": exact}, arrays
+        return {"drafts": self.drafts, "exact": is_exact(self._ridge)}, arrays
 
     @classmethod
     def _restored(
         cls, parameters: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], **parts: Any
     ) -> Self:
-        made: type[ExactRidge] | type[LandmarkRidge] = (
-            ExactRidge if parameters["exact"] else LandmarkRidge
-        )
         return cls(
-            made.from_arrays(arrays),
+            ridge_of(arrays, exact=parameters["exact"]),
             unpack_texts(arrays["questions"]),
             arrays["cost_range"],
             drafts=parameters["drafts"],
             **parts,
         )
-
-
-def fit_ridge(
-    signals: Signals, targets: Floats, kernel: Any
-) -> tuple[ExactRidge | LandmarkRidge, NDArray[np.int64]]:
-    """The regression for as many records, and the indices of those that it keeps."""
-    n = len(signals)
-    if n <= EXACT:
-        return ExactRidge(kernel, signals, targets), np.arange(n)
-    return LandmarkRidge.fit(kernel, signals, targets), landmarks_of(n)
 
 
 def _paid(table: ActionTable, drafts: bool) -> ActionTable:

@@ -50,6 +50,13 @@ class Outcome:
     grounded: bool | None = None
     standing: Standing | None = None
 
+    @property
+    def confidence(self) -> float | None:
+        """In the answer: the log-probability, else 1 or 0 as the model said, else None."""
+        if self.logprob is not None or self.certain is None:
+            return self.logprob
+        return float(self.certain)
+
 
 @dataclass(frozen=True, slots=True)
 class Statement:

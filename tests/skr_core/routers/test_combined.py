@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from skr_core.errors import InputError
+from skr_core.learning import regression as module
 from skr_core.routers import CombinedRouter, load_router
-from skr_core.routers import combined as module
 from skr_core.self_knowledge.feedback import record_of_feedback
 from skr_core.testing import ScriptedModel
 from skr_core.types import Answer, Decision
