@@ -15,6 +15,7 @@ from langchain_core.tools import BaseTool
 from pydantic import BaseModel
 
 from langchain_skr.inputs import Asked, graph_input
+from skr_core.prompts.words import TOOL_DESCRIPTION, TOOL_NAME
 from skr_graphs import CompiledGraph, SKRContext, SKRInput
 
 Given = TypeVar("Given")
@@ -81,9 +82,10 @@ class GraphChain(Runnable[Asked, Given]):
         """
         if args_schema is not None or "arg_types" in about:
             return super().as_tool(args_schema, name=name, **about)
-        from langchain_skr.tool import DESCRIPTION, NAME, tool_of
+        from langchain_skr.tool import tool_of
 
-        return tool_of(self.graph, name or NAME, about.get("description") or DESCRIPTION)
+        given = about.get("description") or TOOL_DESCRIPTION
+        return tool_of(self.graph, name or TOOL_NAME, given)
 
     def get_graph(self, config: RunnableConfig | None = None) -> Graph:
         """The state machine, for drawing."""

@@ -19,6 +19,7 @@ from langchain_skr import advice
 from langchain_skr.adapters import ModelLike, RetrieverLike
 from langchain_skr.graph import GRAPH_OPTIONS, GraphOptions, create_skr_graph
 from skr_core.options import refuse_unknown
+from skr_core.prompts.words import TOOL_DESCRIPTION, TOOL_NAME, no_question
 from skr_core.references.numbered import (
     free_numbers,
     last_number,
@@ -28,21 +29,10 @@ from skr_core.references.numbered import (
 from skr_graphs import CompiledGraph, SKROutput, answer_of
 from skr_graphs.state import without_messages
 
-NAME = "answer_from_references"
-DESCRIPTION = (
-    "Answers a question from a library of references, searching it as often as the question needs. "
-    "The answer cites its sources as [n] and ends with a list of them; it says so when the "
-    "references do not suffice. A number names the same source in every answer."
-)
 SHOWN_METADATA = ("source", "url", "page")
 """What of a source's metadata is told beside its title."""
 
-
-NO_QUESTION = (
-    "There was no question. Call the tool again with the argument `question`: a complete question "
-    "that stands on its own."
-)
-"""What an agent's model is told that called the tool with nothing, or with something else."""
+NO_QUESTION = no_question("question")
 
 
 class ToolQuestion(BaseModel):
@@ -61,8 +51,8 @@ def create_skr_tool(
     model: ModelLike,
     retriever: RetrieverLike,
     *,
-    name: str = NAME,
-    description: str = DESCRIPTION,
+    name: str = TOOL_NAME,
+    description: str = TOOL_DESCRIPTION,
     **options: Unpack[GraphOptions],
 ) -> BaseTool:
     """Make a tool that retrieves until the references suffice, for ``create_agent``.
@@ -104,7 +94,7 @@ def create_skr_tool(
     return tool_of(create_skr_graph(model, retriever, **options), name, description)
 
 
-def tool_of(graph: CompiledGraph, name: str = NAME, description: str = DESCRIPTION) -> BaseTool:
+def tool_of(graph: CompiledGraph, name: str, description: str) -> BaseTool:
     """Make the tool of a compiled graph, see `create_skr_tool`."""
 
     # ToolNode gives the runtime, and hides it from the model; called by hand there is none.

@@ -16,19 +16,10 @@ from llama_index.core.workflow import Context
 from llamaindex_skr.query_engine import SKRQueryEngine
 from llamaindex_skr.responses import to_answer
 from skr_core.errors import InputError
+from skr_core.prompts.words import TOOL_DESCRIPTION, TOOL_NAME, no_question
 from skr_core.references.numbered import free_numbers, number_sources, text_with_sources
 
-NAME = "answer_from_references"
-DESCRIPTION = (
-    "Answers a question from a library of references, searching it as often as the question needs. "
-    "The answer cites its sources as [n] and ends with a list of them; it says so when the "
-    "references do not suffice. A number names the same source in every answer."
-)
-NO_QUESTION = (
-    "There was no question. Call the tool again with the argument `input`: a complete question "
-    "that stands on its own."
-)
-"""What an agent's model is told that called the tool with nothing, or with something else."""
+NO_QUESTION = no_question("input")
 NUMBERS = "skr_source_numbers"
 """Under which a context's store keeps the numbers given so far, by reference id."""
 
@@ -97,8 +88,8 @@ def _is_question(given: object) -> bool:
 def create_skr_tool(
     engine: SKRQueryEngine,
     *,
-    name: str = NAME,
-    description: str = DESCRIPTION,
+    name: str = TOOL_NAME,
+    description: str = TOOL_DESCRIPTION,
     return_direct: bool = False,
 ) -> SKRTool:
     """Make a tool of an engine, for ``FunctionAgent``, ``ReActAgent`` and ``AgentWorkflow``.

@@ -129,3 +129,26 @@ suffice.
 
 {references}"""
 """Joins the system message of an agent whose question needs references; the wording is ours."""
+
+TOOL_NAME = "answer_from_references"
+"""What an agent calls the loop where it is one of its tools."""
+
+TOOL_DESCRIPTION = (
+    "Answers a question from a library of references, searching it as often as the question needs. "
+    "The answer cites its sources as [n] and ends with a list of them; it says so when the "
+    "references do not suffice. A number names the same source in every answer."
+)
+"""From which an agent's model learns when to call it."""
+
+
+def no_question(argument: str) -> str:
+    """What an agent's model is told that called the tool with nothing, or with something else.
+
+    Example:
+        >>> no_question("question")[:22]
+        'There was no question.'
+    """
+    return (
+        f"There was no question. Call the tool again with the argument `{argument}`: a complete "
+        "question that stands on its own."
+    )
