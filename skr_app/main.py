@@ -12,7 +12,7 @@ from skr_app.commands import (
     collect,
     demo,
     evaluate,
-    experiment,
+    experiments,
     ingest,
     key_facts,
     replay,
@@ -41,7 +41,7 @@ app.command("route")(route.route)
 app.command("replay")(replay.replay)
 app.command("evaluate")(evaluate.evaluate)
 app.command("report")(report.report)
-app.add_typer(experiment.app, name="experiment")
+app.add_typer(experiments.app, name="experiment")
 app.add_typer(key_facts.app, name="key-facts")
 
 INTERRUPTED = 130

@@ -1,13 +1,11 @@
-"""``skr experiment``: the papers' experiments on one's own data and model."""
+"""``skr experiment retrieval-quality``: what a worse retriever costs (SKR Tables 6 and 7)."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -39,81 +37,18 @@ from skr_app.output import progress
 from skr_app.systems import router_stamp
 from skr_core.budget import Budget
 from skr_core.errors import InputError
-from skr_core.evaluation.experiments import EXPERIMENTS, RankSlice, half_of, training_size
+from skr_core.evaluation.experiments import RankSlice, half_of
 from skr_core.evaluation.experiments.retrieval_quality import RANKS
 from skr_core.evaluation.report.folder import RunFolder
 from skr_core.evaluation.report.tables import Result, compare, row_of
 from skr_core.evaluation.running.asking import System
-from skr_core.flow import arun
 from skr_core.prompts.templates import PROMPT_VERSION
 from skr_core.questions import corpus_of
 from skr_core.settings import Settings
 
-if TYPE_CHECKING:
-    from skr_core.ports import Embedder, Router
-    from skr_core.self_knowledge.records import SelfKnowledge
-
-app = typer.Typer(
-    help="The papers' experiments on your data and model; each writes a table and a plot.",
-    no_args_is_help=True,
-)
 SEARCHES = ("dense", "bm25", "hybrid")
 
 
-class Kind(StrEnum):
-    """Routers that are fitted on records."""
-
-    knn = "knn"
-    benefit = "benefit"
-    classifier = "classifier"
-
-
-def _conditions(name: str) -> Callable[..., None]:
-    experiment = EXPERIMENTS[name]
-
-    def command(
-        questions: QuestionsArgument,
-        dataset: DatasetOption = None,
-        model: ModelOption = "extractive",
-        base_url: BaseUrlOption = None,
-        key_facts: KeyFactsOption = None,
-        entailment: EntailmentOption = None,
-        prices: PricesOption = None,
-        out: OutOption = None,
-        limit: LimitOption = None,
-        concurrency: ConcurrencyOption = 8,
-        skip_bad: SkipBadOption = False,
-        json: JsonOption = False,
-    ) -> None:
-        read = load_questions(questions, dataset, key_facts, limit=limit, skip_bad=skip_bad)
-        usable = [each for each in read if experiment.usable(each)]
-        if not usable:
-            raise InputError(f"{questions}: no question has {experiment.needs}")
-        language_model = make_model(model, base_url)
-        judging = make_judging(entailment, prices, language_model, base_url)
-        systems = experiment.systems(language_model, corpus_of(read))
-        stamp = {"command": name, "model": language_model.name, "prompts": PROMPT_VERSION}
-        with RunFolder(out, stamp) as folder:
-            _, judged = asyncio.run(ask_and_judge(systems, usable, folder, judging, concurrency))
-            left_out = len(read) - len(usable)
-            settings = {
-                "questions": f"{questions.name} ({len(usable)} of {len(read)})",
-                "model": language_model.name,
-            }
-            notes = (f"{left_out} questions lack {experiment.needs}",) if left_out else ()
-            result = experiment.result(judged, settings, notes)
-            folder.write(result, judged)
-        show_result(result, out, json=json, more={"n": len(usable), "left_out": left_out})
-
-    command.__doc__ = f"{experiment.title[0].upper()}{experiment.title[1:]}"
-    return command
-
-
-for _name in EXPERIMENTS:
-    app.command(_name)(_conditions(_name))
-
-
-@app.command("retrieval-quality")
 def retrieval_quality(
     questions: QuestionsArgument,
     corpus: Annotated[
@@ -192,44 +127,3 @@ def retrieval_quality(
             )
             folder.write(result, judged)
     show_result(result, out, json=json, more={"n": len(asked)})
-
-
-@app.command("training-size")
-def training(
-    records: Annotated[Path, typer.Argument(help="Records of `skr collect` (also .gz).")],
-    kind: Annotated[Kind, typer.Option("--kind", help="Of the router.")] = Kind.knn,
-    embedder: Annotated[
-        str | None, typer.Option("--embedder", help="For questions; the router's own by default.")
-    ] = None,
-    out: OutOption = None,
-    concurrency: ConcurrencyOption = 8,
-    skip_bad: SkipBadOption = False,
-    mixed_stamps: Annotated[
-        bool, typer.Option("--mixed-stamps", help="Allow records of several models or metrics.")
-    ] = False,
-    json: JsonOption = False,
-) -> None:
-    """How many records does a router need? 10 to 100 % of one half, replayed on the other."""
-    from skr_core.self_knowledge import read_self_knowledge
-
-    read = read_self_knowledge(records, skip_bad=skip_bad, mixed_stamps=mixed_stamps)
-    settings = {"records": f"{records.name} ({len(read)})", "router": kind.value}
-    fit = _fit(kind, None if embedder is None else open_embedder(embedder))
-    with RunFolder(out, {"command": "training-size", **settings}) as folder:
-        result, judged = asyncio.run(
-            arun(training_size(read, fit, settings, concurrency=concurrency))
-        )
-        folder.write(result, judged)
-    show_result(result, out, json=json, more={"n": len(read)})
-
-
-def _fit(kind: Kind, embedder: Embedder | None) -> Callable[[Sequence[SelfKnowledge]], Router]:
-    if kind is Kind.classifier:
-        from skr_core.routers.classifier import ClassifierRouter
-
-        return lambda part: ClassifierRouter.fit(part, embedder=embedder)
-    from skr_core.routers.knn import KNNRouter
-
-    if kind is Kind.benefit:
-        return lambda part: KNNRouter.fit(part, embedder=embedder, rule="benefit")
-    return lambda part: KNNRouter.fit(part, embedder=embedder)

@@ -1,0 +1,21 @@
+"""``skr experiment``: the papers' experiments on one's own data and model, one module a command."""
+
+from __future__ import annotations
+
+import typer
+
+from skr_app.commands.experiments.conditions import command_of
+from skr_app.commands.experiments.retrieval_quality import retrieval_quality
+from skr_app.commands.experiments.training_size import training
+from skr_core.evaluation.experiments import EXPERIMENTS
+
+app = typer.Typer(
+    help="The papers' experiments on your data and model; each writes a table and a plot.",
+    no_args_is_help=True,
+)
+for _name in EXPERIMENTS:
+    app.command(_name)(command_of(_name))
+app.command("retrieval-quality")(retrieval_quality)
+app.command("training-size")(training)
+
+__all__ = ["app"]
