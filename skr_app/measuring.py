@@ -9,11 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.table import Table
 
 from skr_app.opening import make_model, through
 from skr_app.options import Dataset
-from skr_app.output import console, escape, messages, print_json, progress
+from skr_app.output import console, escape, messages, print_json, print_table, progress
 from skr_core.errors import InputError, ModelError
 from skr_core.evaluation.datasets import read_dataset
 from skr_core.evaluation.key_facts.review import with_key_facts
@@ -179,20 +178,20 @@ def show_result(
         print_json({**more, "result": result})
         return
     settings = ", ".join(str(value) for value in result.settings.values() if value)
-    table = Table(title=escape(f"{result.title} {settings}"), title_justify="left")
-    table.add_column("")
-    for row in result.rows:
-        table.add_column(escape(row.name), justify="right")
-    for measure in result.measures:
-        cells = [row.cells.get(measure) for row in result.rows]
-        table.add_row((labels or {}).get(measure, measure), *(shown(cell) for cell in cells))
-    failed = [
-        str(max((cell.n_failed for cell in row.cells.values()), default=0)) for row in result.rows
+    measures = result.measures
+    headings = ["", *((labels or {}).get(each, each) for each in measures), "n", "n_failed"]
+    rows = [
+        [
+            row.name,
+            *(shown(row.cells.get(measure)) for measure in measures),
+            *(
+                str(max((getattr(cell, count) for cell in row.cells.values()), default=0))
+                for count in ("n", "n_failed")
+            ),
+        ]
+        for row in result.rows
     ]
-    judged = [str(max((cell.n for cell in row.cells.values()), default=0)) for row in result.rows]
-    table.add_row("n", *judged)
-    table.add_row("n_failed", *failed)
-    console.print(table)
+    print_table(headings, rows, title=f"{result.title} {settings}")
     for each in result.comparisons:
         plotted = [name for name in result.plotted if name in each.cells]
         for name in plotted[:1]:

@@ -7,11 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.table import Table
 
 from skr_app.opening import open_embedder
 from skr_app.options import EmbedderOption, JsonOption, SkipBadOption
-from skr_app.output import console, escape, print_json, progress
+from skr_app.output import console, escape, print_json, print_table, progress
 from skr_core.plain import to_plain
 from skr_core.routers.registry import titles
 from skr_core.self_knowledge import read_self_knowledge
@@ -172,9 +171,6 @@ def _print(curve: RoutingCurve) -> None:
     from skr_core.calibration.plotting import COST_LABELS
 
     unit = COST_LABELS[curve.unit]
-    table = Table(box=None)
-    for heading in (unit, "accuracy", "95 % interval", "at random", "oracle"):
-        table.add_column(heading, justify="right")
     rows = zip(
         curve.costs,
         curve.accuracy,
@@ -188,9 +184,9 @@ def _print(curve: RoutingCurve) -> None:
         (f"{cost:.2f}", f"{accuracy:.3f}", f"{low:.3f} to {high:.3f}", f"{line:.3f}", f"{best:.3f}")
         for cost, accuracy, low, high, line, best in rows
     ]
-    for row in dict.fromkeys(printed):  # prices that lead to the same decisions are told once
-        table.add_row(*row)
-    console.print(table)
+    headings = (unit, "accuracy", "95 % interval", "at random", "oracle")
+    # Prices that lead to the same decisions are told once.
+    print_table(headings, list(dict.fromkeys(printed)))
     constants = " · ".join(
         f"{action} {accuracy.mean:.3f} at {curve.constant_costs[action]:.2f}"
         for action, accuracy in curve.constants.items()

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
 from rich.progress import Progress as Bars
-from rich.table import Table
 
 from skr_app.measuring import load_questions
 from skr_app.opening import make_model, make_settings, open_cache, open_searched, through
@@ -39,7 +38,7 @@ from skr_app.options import (
     WhenInsufficient,
     WhenInsufficientOption,
 )
-from skr_app.output import console, escape, messages, print_json
+from skr_app.output import console, escape, messages, print_json, print_table
 from skr_core.errors import ModelError
 from skr_core.self_knowledge import Judge, Progress, SelfKnowledge, acollect
 from skr_core.self_knowledge.scoring import TextMetric
@@ -211,18 +210,17 @@ def summary(records: Sequence[SelfKnowledge], progress: Progress) -> dict[str, A
 
 
 def _print(found: dict[str, Any], progress: Progress, out: Path) -> None:
-    table = Table(box=None, padding=(0, 2, 0, 0))
-    for heading in ("action", "accuracy", "retrievals", "prompt tokens"):
-        table.add_column(heading, justify="left" if heading == "action" else "right")
-    for action in ACTIONS:
-        table.add_row(
+    rows = [
+        [
             f"{action} ({ACTION_WORDS[action]})",
-            f"[bold]{found['accuracy'][action]:.3f}[/bold]",
+            f"{found['accuracy'][action]:.3f}",
             f"{found['retrievals'][action]:.2f}",
             f"{found['prompt_tokens'][action]:,.0f}",
-        )
-    table.add_row("the best of them for each question", f"{found['best_of_all']:.3f}")
-    console.print(table)
+        ]
+        for action in ACTIONS
+    ]
+    rows.append(["the best of them for each question", f"{found['best_of_all']:.3f}", "", ""])
+    print_table(["action", "accuracy", "retrievals", "prompt tokens"], rows)
     effects = found["effects"]
     console.print(
         f"Retrieval helps {effects['helps']} questions and hurts {effects['hurts']}; no answer is "

@@ -6,11 +6,10 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.table import Table
 
 from skr_app.opening import open_embedder
 from skr_app.options import EmbedderOption, JsonOption, SkipBadOption
-from skr_app.output import console, escape, print_json, progress
+from skr_app.output import console, print_json, print_table, progress
 from skr_core.routers.registry import titles
 from skr_core.self_knowledge import read_self_knowledge
 
@@ -101,12 +100,14 @@ def _print(name: str, group: dict[str, Any]) -> None:
         for each in ("never", "always", "multistep", "oracle")
         if each in group
     )
-    table = Table(title=f"{escape(name)}: {group['n']} questions, {about}", title_justify="left")
-    table.add_column("router")
     columns = ["accuracy", "retrieval_rate", "gain", "regret", "area_gain", "saved_at_parity"]
     columns += ["retrievals"] if "multistep" in group else []
-    for column in columns:
-        table.add_column(column.replace("_", " "), justify="right")
-    for router, result in group["routers"].items():
-        table.add_row(escape(router), *(f"{result[column]:.3f}" for column in columns))
-    console.print(table)
+    print_table(
+        ["router", *(column.replace("_", " ") for column in columns)],
+        [
+            [router, *(f"{result[column]:.3f}" for column in columns)]
+            for router, result in group["routers"].items()
+        ],
+        title=f"{name}: {group['n']} questions, {about}",
+    )
+    console.print()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from skr_core.errors import InputError
@@ -58,6 +59,7 @@ def training_size(
         "never": [_replayed(each, False) for each in held_out],
         "always": [_replayed(each, True) for each in held_out],
     }
+    sizes: dict[str, float] = {}
     for fraction in fractions:
         part = training[: max(1, round(fraction * half))]
         router = fit(part)
@@ -65,7 +67,9 @@ def training_size(
             [call(router.decide, router.adecide, each.question) for each in held_out],
             limit=concurrency,
         )
-        judged[f"{fraction:.0%} ({len(part)} records)"] = [
+        name = f"{fraction:.0%} ({len(part)} records)"
+        sizes[name] = len(part)
+        judged[name] = [
             _replayed(each, decision.retrieve)
             for each, decision in zip(held_out, decisions, strict=True)
         ]
@@ -73,13 +77,16 @@ def training_size(
         "training-size",
         "how many records does the router need? (SKR §5.3, Figure 5)",
         settings,
-        rows=tuple(row_of(name, each) for name, each in judged.items()),
+        rows=tuple(
+            replace(row_of(name, each), at=sizes.get(name)) for name, each in judged.items()
+        ),
         comparisons=tuple(
             compare(name, each, "always", judged["always"])
             for name, each in judged.items()
             if name not in {"never", "always"}
         ),
         plotted=("answer_accuracy", "retrieved", "beneficial_guidance"),
+        over="records",
     )
     return result, judged
 

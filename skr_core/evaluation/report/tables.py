@@ -16,10 +16,15 @@ class Row:
     Attributes:
         name: The name of the condition.
         cells: The mean of each measure with its interval.
+        at: The number that the condition stands for, such as references given: rows that have one
+            are drawn as a line over it.
+        line: The line that it belongs to, where there are several.
     """
 
     name: str
     cells: Mapping[str, Interval]
+    at: float | None = None
+    line: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +52,9 @@ class Result:
         settings: What it was made with.
         rows: One for each condition.
         comparisons: Pairs of conditions on the same questions.
-        plotted: The measures that the plot shows.
+        plotted: The measures that the plot shows, the one that decides first.
         notes: What a reader has to know.
+        over: What the rows' `at` counts, in words for an axis.
     """
 
     experiment: str
@@ -58,6 +64,7 @@ class Result:
     comparisons: tuple[Comparison, ...] = ()
     plotted: tuple[str, ...] = ("answer_accuracy",)
     notes: tuple[str, ...] = field(default=())
+    over: str = ""
 
     @property
     def measures(self) -> list[str]:

@@ -1,0 +1,63 @@
+"""What commands print for people: tables that a narrow terminal can show."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+from rich.console import Console
+
+from skr_app import output
+
+MEASURES = ["answer_accuracy", "title_recall", "prompt_tokens"]
+CELL = "0.500 (0.400 to 0.600)"
+
+
+@pytest.fixture
+def printed(monkeypatch: pytest.MonkeyPatch):
+    def show(headings: list[str], rows: list[list[str]], width: int = 80, title: str = "") -> str:
+        file = io.StringIO()
+        monkeypatch.setattr(
+            output, "console", Console(file=file, width=width, highlight=False, emoji=False)
+        )
+        output.print_table(headings, rows, title=title)
+        return file.getvalue()
+
+    return show
+
+
+def rows(systems: int, measures: list[str] = MEASURES) -> list[list[str]]:
+    return [[f"system {n}", *(CELL for _ in measures)] for n in range(systems)]
+
+
+def test_what_fits_stands_as_it_is(printed):
+    shown = printed(["", *MEASURES], rows(2), width=120).splitlines()
+    assert shown[0].split() == MEASURES
+    assert shown[1].startswith("system 0")
+
+
+def test_two_systems_of_many_measures_are_columns(printed):
+    measures = [f"measure_{n}" for n in range(12)]
+    shown = printed(["", *measures], rows(2, measures)).splitlines()
+    assert shown[0].split() == ["system", "0", "system", "1"]
+    assert [line.split()[0] for line in shown[1:]] == measures
+
+
+@pytest.mark.parametrize("width", [40, 60, 80])
+def test_many_systems_are_told_in_parts_and_no_figure_is_folded(printed, width: int):
+    measures = [f"measure_{n}" for n in range(12)]
+    shown = printed(["", *measures], rows(9, measures), width=width)
+    assert shown.count(CELL) == 9 * 12
+    assert all(len(line) <= width for line in shown.splitlines())
+    assert [shown.count(measure + " ") + shown.count(measure + "\n") for measure in measures] == [
+        1
+    ] * 12
+    assert shown.count("system 3") == len(shown.splitlines()) // 10  # each part has the names
+
+
+def test_a_long_name_is_folded_and_a_hostile_one_is_text(printed):
+    shown = printed(["", "n"], [["[red]x[/red] \x1b[31m" + "long " * 40, "7"]], title="[b]T")
+    assert "[red]x[/red]" in shown
+    assert "[b]T" in shown
+    assert "\x1b" not in shown
+    assert all(len(line) <= 80 for line in shown.splitlines())
