@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from skr_core.evaluation.experiments.knowledge import (
     answer_given,
@@ -23,7 +23,7 @@ from skr_core.metrics.statistics import Interval, bootstrap
 from skr_core.ports import LanguageModel
 from skr_core.prompts.papers import W2R_TEMPLATES
 from skr_core.questions import Question
-from skr_core.types import Reference
+from skr_core.types import Answer, Reference
 
 Conditions = Mapping[str, Sequence[Judged]]
 """What each condition's answers were judged, by its name, in order."""
@@ -62,6 +62,8 @@ class Experiment:
         rows: From the judged answers to the table's rows.
         plotted: Measures that the plot shows.
         measures: Those that the table shows, where they are known.
+        over: What number the conditions differ by, in words; empty where they do not.
+        place: That number for one answer.
     """
 
     name: str
@@ -72,6 +74,8 @@ class Experiment:
     rows: Callable[[Conditions], list[Row]]
     plotted: tuple[str, ...]
     measures: tuple[str, ...] = MEASURES
+    over: str = ""
+    place: Callable[[Question, Answer], float] | None = None
 
     def result(
         self, judged: Conditions, settings: Mapping[str, str], notes: Sequence[str] = ()
@@ -82,13 +86,23 @@ class Experiment:
             self.name,
             self.title,
             settings,
-            rows=tuple(self.rows(judged)),
+            rows=tuple(self._placed(judged)),
             comparisons=tuple(
                 compare(name, judged[name], first, judged[first], self.measures) for name in others
             ),
             plotted=self.plotted,
             notes=tuple(notes),
+            over=self.over,
         )
+
+    def _placed(self, judged: Conditions) -> list[Row]:
+        if self.place is None:
+            return self.rows(judged)
+        numbers = {
+            name: [self.place(each.question, each.answer) for each in answers if each.answer]
+            for name, answers in judged.items()
+        }
+        return [replace(row, at=_average(numbers[row.name])) for row in self.rows(judged)]
 
 
 def _plain_rows(judged: Conditions, measures: Sequence[str] = MEASURES) -> list[Row]:
@@ -169,6 +183,19 @@ def _system(name: str, model: LanguageModel, given: Given) -> System:
     return System(name, lambda each: answer_given(model, each, given(each)))
 
 
+def _references_given(question: Question, answer: Answer) -> float:
+    return float(len(answer.references))
+
+
+def _gold_given(question: Question, answer: Answer) -> float:
+    gold = {each.id for each in complete(question)}
+    return len(gold & {each.id for each in answer.references}) / len(gold)
+
+
+def _average(numbers: Sequence[float]) -> float | None:
+    return sum(numbers) / len(numbers) if numbers else None
+
+
 def _mean(values: Sequence[float | None]) -> Interval:
     known = [value for value in values if value is not None]
     return bootstrap(known, n_failed=len(values) - len(known))
@@ -189,7 +216,9 @@ EXPERIMENTS = {
             lambda question: bool(complete(question)),
             _precision,
             _plain_rows,
-            ("answer_accuracy", "key_fact_recall"),
+            ("key_fact_recall", "key_fact_precision", "answer_accuracy"),
+            over="references given",
+            place=_references_given,
         ),
         Experiment(
             "knowledge-recall",
@@ -198,7 +227,9 @@ EXPERIMENTS = {
             can_be_partial,
             _recall,
             _plain_rows,
-            ("answer_accuracy", "key_fact_recall", "key_fact_precision"),
+            ("key_fact_recall", "key_fact_precision", "answer_accuracy"),
+            over="share of the gold references given",
+            place=_gold_given,
         ),
         Experiment(
             "reflection",

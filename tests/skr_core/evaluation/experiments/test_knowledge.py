@@ -21,6 +21,7 @@ from skr_core.evaluation.running.measuring import Judged, judge_all
 from skr_core.extractive import ExtractiveModel
 from skr_core.files import KeyedLog
 from skr_core.flow import run
+from skr_core.plain import from_plain, to_plain
 from skr_core.prompts.templates import REFUSAL
 from skr_core.questions import Context, Question, corpus_of
 from skr_core.routers import AlwaysRetrieve, NeverRetrieve
@@ -185,3 +186,15 @@ def test_training_size_replays_the_same_half():
 def test_too_few_records():
     with pytest.raises(InputError, match="too few"):
         run(training_size(RECORDS[:5], lambda part: AlwaysRetrieve(), {}))
+
+
+def test_conditions_that_differ_by_a_number_are_points_of_a_line():
+    """RaLLM Figure 3: over 2, 5 and 10 references."""
+    result, _ = perform("knowledge-precision", ExtractiveModel())
+    assert result.over == "references given"
+    assert [row.at for row in result.rows] == [2.0, 5.0, 10.0]
+    assert from_plain(Result, to_plain(result)) == result
+    result, _ = perform("knowledge-recall", ExtractiveModel())
+    assert [row.at for row in result.rows] == [0.0, 0.5, 1.0]
+    result, _ = perform("reliance", ExtractiveModel())
+    assert {row.at for row in result.rows} == {None}
