@@ -66,7 +66,7 @@ def create_skr_graph(
         checkpointer: Of LangGraph: a thread then keeps its conversation. As a sub-graph this graph
             uses its parent's.
         **options: The other settings, see `skr_core.settings.Settings`: ``router`` (also the folder
-            of a saved one), ``reflector``, ``store``, ``budget``, ``when_insufficient``,
+            of a saved one), ``reflector`` (likewise), ``store``, ``budget``, ``when_insufficient``,
             ``on_retriever_error``, ``demonstrations`` and ``templates``.
 
     Returns:

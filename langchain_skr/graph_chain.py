@@ -24,6 +24,7 @@ Given = TypeVar("Given")
 CONFIGURABLE = {
     "router": "Decides whether to retrieve.",
     "reflector": "Judges drafts.",
+    "arbiter": "Decides whether the answer from references is served or the model's own.",
     "budget": "The limits of a question: a Budget, or its fields as a dict.",
     "when_insufficient": "What is answered when the references never sufficed.",
     "on_retriever_error": "What happens when the first searches all fail.",

@@ -26,7 +26,13 @@ from llamaindex_skr.responses import astream_response, stream_response, to_respo
 from skr_core.errors import InputError, OptionError
 from skr_core.options import refuse_unknown
 from skr_core.prompts.templates import DEFAULT_TEMPLATES
-from skr_core.settings import SettingsOptions, as_arbiter, as_router, with_arbiter
+from skr_core.settings import (
+    SettingsOptions,
+    as_arbiter,
+    as_reflector,
+    as_router,
+    with_arbiter,
+)
 from skr_graphs.context import SKRContext
 
 if TYPE_CHECKING:
@@ -118,7 +124,7 @@ class SKRQueryEngine(RemadeGraph, BaseQueryEngine):
             streaming: Whether responses stream the final answer's tokens.
             callback_manager: LlamaIndex's; ``Settings.callback_manager`` where none is given.
             **options: The other settings, see `skr_core.settings.Settings`: ``router`` (also the
-                folder of a saved one), ``reflector``, ``store``, ``budget``,
+                folder of a saved one), ``reflector`` (likewise), ``store``, ``budget``,
                 ``when_insufficient``, ``on_retriever_error``, ``demonstrations`` and
                 ``templates``.
 
@@ -158,6 +164,8 @@ class SKRQueryEngine(RemadeGraph, BaseQueryEngine):
             options["arbiter"] = as_arbiter(arbiter, model, source)
         if options.get("router") is not None:
             options["router"] = as_router(options["router"], model, source)
+        if options.get("reflector") is not None:
+            options["reflector"] = as_reflector(options["reflector"], model, source)
         factory = partial(create_self_completion_graph, model=model, retriever=source, **options)
         engine = cls(
             factory().compile(name="skr"),

@@ -59,11 +59,15 @@ ArbiterLike = AnswerArbiter | Path
 """An arbiter, or the folder that one was saved in."""
 
 
+ReflectorLike = Reflector | Path
+"""A reflector, or the folder that a learned one was saved in."""
+
+
 class SettingsOptions(TypedDict, total=False):
     """The settings beside model and retriever, as keyword arguments: see `Settings`."""
 
     router: RouterLike | None
-    reflector: Reflector | None
+    reflector: ReflectorLike | None
     store: ReferenceStore | None
     budget: Budget | None
     when_insufficient: WhenInsufficient | None
@@ -84,7 +88,8 @@ class Settings:
         retriever: Finds references. A system that never retrieves needs none.
         router: Decides whether to retrieve, and for how many rounds; always, by default. A folder
             written by ``skr calibrate`` is loaded for this model and this retriever.
-        reflector: Judges drafts; by default the verdict is read from the model's reply.
+        reflector: Judges drafts; by default the verdict is read from the model's reply. A folder
+            that a `LearnedReflector` was saved in is loaded for this model and this retriever.
         store: Remembers what the retriever found, and is searched beside it.
         budget: The limits of a question.
         when_insufficient: What is answered when the references never sufficed, see
@@ -138,8 +143,8 @@ class Settings:
         Raises:
             InputError: There is no model, or something is not what its name says.
             OptionError: There is no setting of that name.
-            StampMismatch: The folder of the router, or of the arbiter, was made for another model
-                or retriever.
+            StampMismatch: The folder of the router, the arbiter or the reflector was made for
+                another model or retriever.
         """
         if model is None:
             raise InputError("no model: give one to the factory or in the run's context")
@@ -151,6 +156,8 @@ class Settings:
             given["router"] = as_router(given["router"], model, retriever)
         if "arbiter" in given:
             given["arbiter"] = as_arbiter(given["arbiter"], model, retriever)
+        if "reflector" in given:
+            given["reflector"] = as_reflector(given["reflector"], model, retriever)
         if "budget" in given:
             given["budget"] = _typed(Budget, given["budget"])
         if "templates" in given:
@@ -211,7 +218,6 @@ class Settings:
 
 
 _PORTS = {
-    "reflector": (Reflector, "reflect and areflect"),
     "store": (ReferenceStore, "name, retrieve, aretrieve, add and aadd"),
 }
 _CHOICES = {
@@ -276,6 +282,39 @@ def as_arbiter(
             "one, or the folder of a saved one"
         )
     return arbiter
+
+
+def as_reflector(
+    reflector: object, model: LanguageModel | None = None, retriever: Retriever | None = None
+) -> Reflector:
+    """Make a reflector of what a caller gave.
+
+    Args:
+        reflector: A reflector, or the folder of a saved one, which is loaded; None reads the
+            verdict from the model's reply.
+        model: The one that will answer; compared with the folder's.
+        retriever: The one that will search; compared with the folder's.
+
+    Raises:
+        InputError: It is neither, or there is no reflector in the folder.
+        StampMismatch: The folder's reflector was made for another model or retriever.
+
+    Example:
+        >>> as_reflector(None).reflect("Who?", [], "I don't know.").sufficient
+        False
+    """
+    if reflector is None:
+        return RefusalReflector()
+    if isinstance(reflector, str | Path):
+        from skr_core.reflectors import LearnedReflector
+
+        return LearnedReflector.load(reflector, model=model, retriever=retriever)
+    if not isinstance(reflector, Reflector):
+        raise InputError(
+            f"a reflector has reflect and areflect, which {type(reflector).__name__} lacks: give "
+            "one, or the folder of a learned one"
+        )
+    return reflector
 
 
 def with_arbiter(options: Mapping[str, Any]) -> dict[str, Any]:

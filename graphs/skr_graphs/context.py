@@ -133,11 +133,16 @@ class SettingsOfRuns:
                 raise InputError("a router's folder is given to the factory; a text has no decide")
             if isinstance(context.arbiter, str | Path):
                 raise InputError("an arbiter's folder is given to the factory; a text cannot judge")
+            if isinstance(context.reflector, str | Path):
+                raise InputError("a reflector's folder is given to the factory, not with a run")
             given = context.given
             loaded: dict[str, Any] = {}
             if self._defaults is not None and not {"model", "retriever"} & given.keys():
                 # Folders are read once; for another model they are, so that stamps are compared.
-                loaded = {"router": self._defaults.router, "arbiter": self._defaults.arbiter}
+                loaded = {
+                    name: getattr(self._defaults, name)
+                    for name in ("router", "arbiter", "reflector")
+                }
             settings = Settings.of(**{"model": None, **self._given, **loaded, **given})
             self._of_runs[context] = settings
         return settings

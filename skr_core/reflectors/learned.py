@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
+from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 import numpy as np
@@ -11,20 +14,22 @@ import numpy as np
 from skr_core.arbiters.answers import Seen, SeenAnswer
 from skr_core.arbiters.estimate import Estimate
 from skr_core.arbiters.views import Views
-from skr_core.errors import InputError
+from skr_core.errors import DataError, InputError
 from skr_core.flow import Flow, arun, run
+from skr_core.learning.regression import is_exact
 from skr_core.learning.rows import Floats
-from skr_core.learning.signals import groups_of
+from skr_core.learning.signals import groups_of, shared_stamp
 from skr_core.models.embedders import HashingEmbedder
 from skr_core.references.citations import without_markers
 from skr_core.replies.refusal import is_refusal
 from skr_core.replies.reply import cited_numbers
+from skr_core.routers.saving import REFLECTOR, SavedRouter, embedder_stamp, read_reflector
 from skr_core.self_knowledge.records import SelfKnowledge
 from skr_core.self_knowledge.standing import standing_in
-from skr_core.types import Action, Reference, Reflection
+from skr_core.types import Action, Reference, Reflection, Stamp
 
 if TYPE_CHECKING:
-    from skr_core.ports import Embedder
+    from skr_core.ports import Embedder, LanguageModel, Retriever
 
 
 class LearnedReflector:
@@ -34,8 +39,9 @@ class LearnedReflector:
     it stands in its references. Make one with `fit`.
 
     Attributes:
-        name: For the stamp of what is made with it.
+        embedder: For questions and drafts.
         threshold: The chance from which on a draft suffices.
+        stamp: What the records were made with.
 
     Example:
         >>> records = [
@@ -49,10 +55,19 @@ class LearnedReflector:
         False
     """
 
-    name = "learned"
+    def __init__(
+        self, estimate: Estimate, embedder: Embedder, threshold: float, stamp: Stamp = Stamp()
+    ) -> None:
+        self._estimate, self.embedder = estimate, embedder
+        self.threshold, self.stamp = threshold, stamp
 
-    def __init__(self, estimate: Estimate, embedder: Embedder, threshold: float) -> None:
-        self._estimate, self._embedder, self.threshold = estimate, embedder, threshold
+    @cached_property
+    def name(self) -> str:
+        """For the stamp of what is made with it: tells one that learnt something else apart."""
+        learnt = hashlib.blake2b(repr(self.threshold).encode(), digest_size=4)
+        for _, array in sorted(self._estimate.arrays().items()):
+            learnt.update(np.ascontiguousarray(array).tobytes())
+        return f"learned:{learnt.hexdigest()}"
 
     @classmethod
     def fit(cls, records: Sequence[SelfKnowledge], *, embedder: Embedder | None = None) -> Self:
@@ -83,7 +98,58 @@ class LearnedReflector:
         views = Views.of(seen, _ALONE, embedder)
         estimate = Estimate.fit(views, right)
         chances = estimate.held_out(views, right, groups_of(records))[:, 0]
-        return cls(estimate, embedder, _best_threshold(chances, right[:, 0])), chances
+        threshold = _best_threshold(chances, right[:, 0])
+        return cls(estimate, embedder, threshold, shared_stamp(records)), chances
+
+    def save(self, path: str | Path) -> None:
+        """Write the reflector to a folder, which may be that of a router.
+
+        Example:
+            >>> import tempfile
+            >>> records = [SelfKnowledge.of(f"{n}?", direct=("a", 1), single=("b", 0))
+            ...            for n in range(9)]
+            >>> reflector, folder = LearnedReflector.fit(records), tempfile.mkdtemp()
+            >>> reflector.save(folder)
+            >>> LearnedReflector.load(folder).name == reflector.name
+            True
+        """
+        stamp = {**asdict(self.stamp), **embedder_stamp(self.embedder)}
+        parameters = {"threshold": self.threshold, "exact": is_exact(self._estimate.ridge)}
+        SavedRouter(REFLECTOR, stamp, parameters, self._estimate.arrays()).write(path)
+
+    @classmethod
+    def load(
+        cls,
+        path: str | Path,
+        *,
+        model: LanguageModel | None = None,
+        retriever: Retriever | None = None,
+        embedder: Embedder | None = None,
+        force: bool = False,
+    ) -> Self:
+        """Read a reflector that `save` wrote.
+
+        Args:
+            path: The folder.
+            model: The one that will answer; compared with that of the records.
+            retriever: The one that will search; compared with that of the records.
+            embedder: Needed where the reflector was fitted with one of the user's own.
+            force: Take it although it was made with another model, retriever or embedder.
+
+        Raises:
+            InputError: There is no such reflector, or it needs an embedder.
+            DataError: Its files are broken.
+            StampMismatch: It was made with another model, retriever or embedder.
+        """
+        saved = read_reflector(path)
+        saved.check_system(model, retriever, force=force)
+        made_with = saved.embedder(embedder, force=force)
+        try:
+            estimate = Estimate.from_arrays(saved.arrays, exact=bool(saved.parameters["exact"]))
+            threshold = float(saved.parameters["threshold"])
+        except (KeyError, TypeError, ValueError) as error:
+            raise DataError(Path(path) / f"{REFLECTOR}.json", None, f"it lacks {error}") from error
+        return cls(estimate, made_with, threshold, saved.made_of)
 
     def reflect(self, question: str, references: Sequence[Reference], draft: str) -> Reflection:
         """Judge a draft."""
@@ -101,7 +167,7 @@ class LearnedReflector:
         if is_refusal(draft):
             return Reflection(False, "the model finds the references insufficient")
         seen = Seen(question, {"single": _in_draft(references, draft)})
-        chances = yield from self._estimate.chances_of(seen, _ALONE, self._embedder)
+        chances = yield from self._estimate.chances_of(seen, _ALONE, self.embedder)
         chance = float(chances[0])
         reason = f"the draft is right with an estimated chance of {chance:.0%}"
         return Reflection(chance >= self.threshold, f"{reason}; {self.threshold:.0%} suffice")

@@ -1,7 +1,7 @@
 """A router on disk: a folder with ``router.json`` and, for fitted ones, ``arrays.npz``.
 
-An arbiter is saved in the same form, as ``arbiter.json`` and ``arbiter.npz``, so that one folder
-holds both.
+An arbiter is saved in the same form, as ``arbiter.json`` and ``arbiter.npz``, and a learned
+reflector as ``reflector.json`` and ``reflector.npz``, so that one folder holds them all.
 """
 
 from __future__ import annotations
@@ -33,18 +33,18 @@ if TYPE_CHECKING:
 ROUTER_FILE = "router.json"
 ARRAYS_FILE = "arrays.npz"
 FORMAT = 2
-ARBITER = "arbiter"
-"""The kind of what is saved beside a router, not in its place."""
+ARBITER, REFLECTOR = "arbiter", "reflector"
+"""The kinds of what is saved beside a router, not in its place."""
 ARBITER_FILE = "arbiter.json"
 ARBITER_ARRAYS_FILE = "arbiter.npz"
 
 
 @dataclass(frozen=True)
 class SavedRouter:
-    """What a folder holds of a router, or of an arbiter.
+    """What a folder holds of a router, of an arbiter or of a learned reflector.
 
     Attributes:
-        kind: Which router, a key of `KINDS`; or `ARBITER`.
+        kind: Which router, a key of `KINDS`; or `ARBITER` or `REFLECTOR`.
         stamp: Names of what the router was made with: model, retriever, embedder, wording;
             for the embedder also its source and the version of its sparse form.
         parameters: Plain values.
@@ -59,7 +59,7 @@ class SavedRouter:
     @property
     def what(self) -> str:
         """What it is, for an error."""
-        return self.kind if self.kind == ARBITER else f"{self.kind} router"
+        return self.kind if self.kind in (ARBITER, REFLECTOR) else f"{self.kind} router"
 
     def write(self, path: str | Path) -> None:
         """Write the folder; the JSON file last and all at once, so that half a save is none."""
@@ -179,6 +179,16 @@ def read_arbiter(path: str | Path) -> SavedRouter:
     return _read(Path(path), ARBITER)
 
 
+def read_reflector(path: str | Path) -> SavedRouter:
+    """Read what a folder holds of a learned reflector.
+
+    Raises:
+        InputError: There is no reflector.
+        DataError: Its files are broken, or of another format.
+    """
+    return _read(Path(path), REFLECTOR)
+
+
 def holds_arbiter(path: str | Path) -> bool:
     """Whether a folder holds an arbiter, beside a router or alone."""
     return (Path(path) / ARBITER_FILE).is_file()
@@ -192,7 +202,8 @@ def remove_arbiter(path: str | Path) -> None:
 
 def _files_of(kind: str) -> tuple[str, str]:
     """Of the text and of the arrays."""
-    return (ARBITER_FILE, ARBITER_ARRAYS_FILE) if kind == ARBITER else (ROUTER_FILE, ARRAYS_FILE)
+    beside = kind in (ARBITER, REFLECTOR)
+    return (f"{kind}.json", f"{kind}.npz") if beside else (ROUTER_FILE, ARRAYS_FILE)
 
 
 def _read(folder: Path, what: str) -> SavedRouter:

@@ -52,7 +52,8 @@ def test_plain_values_of_a_server_become_typed():
         ({"router": 42}, "a router has decide"),
         ({"store": "a/folder"}, "a store has name, retrieve, .* and aadd, which str lacks"),
         ({"store": RETRIEVER}, "a store has .*, which MappingRetriever lacks"),
-        ({"reflector": "judge"}, "a reflector has reflect and areflect, which str lacks"),
+        ({"reflector": 42}, "a reflector has reflect and areflect, which int lacks"),
+        ({"reflector": "no/such/folder"}, "no saved reflector"),
         ({"router": "no/such/folder"}, "no saved router"),
     ],
 )
