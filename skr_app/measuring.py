@@ -113,7 +113,9 @@ def make_entailment(
         from skr_core.entailment import JudgeEntailment
 
         return JudgeEntailment(through(cache, make_model(name, base_url)))
-    raise InputError(f"--entailment {entailment}: give lexical, nli:NAME or judge:MODEL")
+    raise InputError(
+        f"no entailment model is {entailment!r}: give lexical, nli:NAME or judge:MODEL"
+    )
 
 
 async def ask_and_judge(

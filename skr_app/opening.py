@@ -16,7 +16,7 @@ from skr_core.types import Demonstration
 
 if TYPE_CHECKING:
     from skr_core.caching import SqliteCache
-    from skr_core.ports import AnswerArbiter, Embedder, LanguageModel, Retriever, Router
+    from skr_core.ports import AnswerArbiter, Embedder, LanguageModel, Reflector, Retriever, Router
     from skr_core.questions import Question
     from skr_core.store.chroma_store import ChromaStore
     from skr_core.store.hybrid_search import SearchMode
@@ -186,6 +186,7 @@ def make_settings(
     *,
     router: Path | None = None,
     force: bool = False,
+    reflector: Reflector | None = None,
     max_rounds: int = 3,
     max_calls: int | None = None,
     when_insufficient: WhenInsufficient | None = None,
@@ -200,6 +201,7 @@ def make_settings(
         retriever: Is searched.
         router: Folder of a saved router, and of the arbiter beside it; always retrieving without.
         force: Take them although they were made with something else.
+        reflector: Judges drafts.
         max_rounds: Rounds of retrieval.
         max_calls: Calls of the model.
         when_insufficient: As in `Settings`.
@@ -215,6 +217,7 @@ def make_settings(
         retriever,
         router=loaded,
         arbiter=_open_arbiter(router, model, retriever, force=force),
+        reflector=reflector,
         budget=Budget(max_rounds=max_rounds, max_calls=max_calls),
         when_insufficient=when_insufficient,
         decompose=decompose,

@@ -27,6 +27,7 @@ from skr_app.options import (
     WhenInsufficientOption,
 )
 from skr_app.output import console, messages, print_json
+from skr_app.reflecting import ReflectorOption, open_reflector
 from skr_core.prompts.templates import checked_question
 
 QuestionArgument = Annotated[str, typer.Argument(help="What you want to know.", show_default=False)]
@@ -53,6 +54,7 @@ def ask(
     templates: TemplatesOption = None,
     demonstrations: DemonstrationsOption = None,
     when_insufficient: WhenInsufficientOption = WhenInsufficient.best_draft,
+    reflector: ReflectorOption = "refusal",
     decompose: DecomposeOption = False,
     stream: Stream = False,
     json: JsonOption = False,
@@ -69,6 +71,9 @@ def ask(
             opened,
             router=router,
             force=force,
+            reflector=open_reflector(
+                reflector, language_model, opened, base_url=base_url, force=force
+            ),
             max_rounds=max_rounds,
             max_calls=max_calls,
             when_insufficient=when_insufficient.value,

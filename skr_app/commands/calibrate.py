@@ -82,6 +82,13 @@ ArbiterOption = Annotated[
         help="Look whether it pays to weigh the direct answer against the retrieving ones."
     ),
 ]
+ReflectorFlag = Annotated[
+    bool,
+    typer.Option(
+        help="Learn from the records which drafts to send back, too, and save it beside the "
+        "router: `skr ask --reflector learned:FOLDER`."
+    ),
+]
 Steps = Annotated[
     float,
     typer.Option("--multistep-steps", min=1, help="Retrievals of a loop that nobody counted."),
@@ -102,6 +109,7 @@ def calibrate(
     price: Price = None,
     budget: Budget = None,
     arbiter: ArbiterOption = True,
+    reflector: ReflectorFlag = False,
     multistep_steps: Steps = 3.35,
     embedder: EmbedderOption = "hashing",
     plot: Plot = None,
@@ -129,6 +137,12 @@ def calibrate(
             on_progress=advance,
         )
     found.save(out)
+    worth = None
+    if reflector:
+        from skr_core.calibration.reflection import fit_reflector
+
+        learned, worth = fit_reflector(known, open_embedder(embedder))
+        learned.save(out)
     if plot is not None:
         found.curve.plot(plot)
     if json:
@@ -138,12 +152,17 @@ def calibrate(
                 "sentence": found.arbitration.sentence,
                 **to_plain(found.arbitration),
             }
+        if worth is not None:
+            row["reflector"] = {"sentence": worth.sentence, **to_plain(worth)}
         print_json(row)
         return
     _print(found.curve)
     console.print(f"\n{escape(found.curve.sentence)}")
     if found.arbitration is not None:
         console.print(escape(found.arbitration.sentence))
+    if worth is not None:
+        console.print(escape(worth.sentence))
+        console.print(f"It is in {escape(str(out))}:  skr ask QUESTION --reflector learned:{out}")
     console.print(f"The router is in {escape(str(out))}:  skr route QUESTION --router {out}")
 
 

@@ -39,6 +39,7 @@ from skr_app.options import (
     WhenInsufficientOption,
 )
 from skr_app.output import console, escape, messages, print_json, print_table
+from skr_app.reflecting import ReflectorOption, open_reflector
 from skr_core.errors import ModelError
 from skr_core.self_knowledge import Judge, Progress, SelfKnowledge, acollect
 from skr_core.self_knowledge.scoring import TextMetric
@@ -96,6 +97,7 @@ def collect(
     search: SearchOption = SearchMode.hybrid,
     max_rounds: MaxRoundsOption = 3,
     when_insufficient: WhenInsufficientOption = WhenInsufficient.best_draft,
+    reflector: ReflectorOption = "refusal",
     decompose: DecomposeOption = False,
     templates: TemplatesOption = None,
     demonstrations: DemonstrationsOption = None,
@@ -141,6 +143,9 @@ def collect(
         settings = make_settings(
             language_model,
             opened,
+            reflector=open_reflector(
+                reflector, language_model, opened, base_url=base_url, cache=kept
+            ),
             max_rounds=max_rounds,
             when_insufficient=when_insufficient.value,
             decompose=decompose,

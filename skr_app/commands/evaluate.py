@@ -50,6 +50,7 @@ from skr_app.options import (
     WhenInsufficient,
     WhenInsufficientOption,
 )
+from skr_app.reflecting import ReflectorOption, open_reflector
 from skr_app.systems import SYSTEMS, Ingredients, make_systems, router_stamp
 from skr_core.evaluation.report.folder import RunFolder
 from skr_core.evaluation.report.tables import Result, compare, row_of
@@ -101,6 +102,7 @@ def evaluate(
     search: SearchOption = SearchMode.hybrid,
     max_rounds: MaxRoundsOption = 3,
     when_insufficient: WhenInsufficientOption = WhenInsufficient.best_draft,
+    reflector: ReflectorOption = "refusal",
     decompose: DecomposeOption = False,
     templates: TemplatesOption = None,
     demonstrations: DemonstrationsOption = None,
@@ -141,6 +143,9 @@ def evaluate(
             opened,
             router=router,
             force=force,
+            reflector=open_reflector(
+                reflector, language_model, opened, base_url=base_url, cache=kept, force=force
+            ),
             max_rounds=max_rounds,
             when_insufficient=when_insufficient.value,
             decompose=decompose,
