@@ -13,6 +13,8 @@ from dataclasses import dataclass
 
 from skr_core.patterns import lazy_pattern
 from skr_core.replies.conclusion import CONCLUSION
+from skr_core.replies.sureness import SURE_SELF, SURE_WORDS, UNSURE_SELF, UNSURE_WORDS
+from skr_core.replies.thoughts import strip_thoughts
 from skr_core.texts import straight_quotes
 
 
@@ -55,9 +57,9 @@ def parse_certainty(text: str) -> Certainty:
 
 
 def _straighten(text: str) -> str:
-    """Typewriter's quotes and single spaces, and without the prompt's own words quoted back."""
-    single = _SPACES.sub(" ", _LINES.sub("\n", straight_quotes(text)))
-    return _ECHO.sub(" ", single)
+    """Single spaces, without thoughts, wrapped lines and the prompt's own words quoted back."""
+    single = _SPACES.sub(" ", _LINES.sub("\n", straight_quotes(strip_thoughts(text))))
+    return _ECHO.sub(" ", _WRAPPED.sub(r"\1 ", _HYPHENATED.sub("", single)))
 
 
 def _answer(part: str) -> str | None:
@@ -81,7 +83,14 @@ def _strip(part: str) -> str:
 
 _SPACES = lazy_pattern(r"[^\S\n]+")
 _LINES = lazy_pattern(r"\s*\n\s*")
-_MARKS = " \t\r\n\f\v.,;:!?-–—*_\"'()[]"
+_MARKS = " \t\r\n\f\v.,;:!?-–—*_\"'()[]。，、；：！？（）「」"
+# A line that ends within "not quite certain" is a wrapped one.
+_WRAPPED = lazy_pattern(
+    r"((?<![^\W\d_])(?:not|never|cannot|am|be|feel|fully|entirely|completely|quite|very|so|too"
+    r"|nicht|mir|pas|suis|estoy)|n't|I'm)\n",
+    re.IGNORECASE,
+)
+_HYPHENATED = lazy_pattern(r"(?<=\bun)-\n(?=certain|sure|confident)", re.IGNORECASE)
 _LEADING = lazy_pattern(rf"\A(?:(?![-.]\d)[{re.escape(_MARKS)}])+")
 
 _DEGREE = r"(?:(?:\w+ly|very|quite|pretty|almost|\d{1,3} ?%)\s){0,2}"
@@ -98,14 +107,16 @@ _ECHO = lazy_pattern(
     r"|\bsay(?:ing)? [\"'](?:un)?certain[\"']",
     re.IGNORECASE,
 )
-_BEFORE = r"(?:^|(?<=[.,;:!?()\[\]\n\"'*_<>–—-])) ?(?<!\w-)"
-_AFTER = r"(?=\s?(?:$|[.,;:!?()\[\]\n\"'*_<>–—-]))(?!-\w)"
+_BEFORE = r"(?:^|(?<=[.,;:!?()\[\]\n\"'*_<>–—。，、；：！？（）「」-])) ?(?<!\w-)"
+_AFTER = r"(?=\s?(?:$|[.,;:!?()\[\]\n\"'*_<>–—。，、；：！？（）「」-]))(?!-\w)"
 _STANDALONE = lazy_pattern(
-    # After a label: "Certainty: low".
+    # After a label, or as one: "Certainty: low", "Certain: no".
     r"\b(?:certainty|confidence)(?: level)?[ *_]*[:=–-][ *_\"'(]*"
     rf"(?:(?P<unsure_label>{_UNSURE}|low)|{_DEGREE}(?:certain|sure|confident)|high)\b"
+    rf"|(?<!\w)certain[ *_\"]*[:=?][ *_\"'(]*(?:(?P<no>no|false)|yes|true)\b{_AFTER}"
     # Between marks: "(certain)", "Certain - ".
-    rf"|{_BEFORE}(?:(?P<unsure_alone>{_UNSURE})|\b{_DEGREE}(?:certain|confident)\b){_AFTER}",
+    rf"|{_BEFORE}(?:(?P<unsure_alone>{_UNSURE}|{UNSURE_WORDS})"
+    rf"|\b{_DEGREE}(?:certain|confident)\b|{SURE_WORDS}){_AFTER}",
     re.IGNORECASE,
 )
 DOES_NOT_KNOW = (
@@ -121,6 +132,7 @@ _PROSE = lazy_pattern(
     # The model about itself: "I am fairly certain that".
     rf"{_SELF}(?:(?P<unsure_self>{_UNSURE})|{_DEGREE}(?:certain|sure|confident)\b)"
     rf"{_CLAUSE}(?: that\b)?"
+    rf"|(?P<unsure_foreign>{UNSURE_SELF})|{SURE_SELF}"
     # Not to know is not to be certain: "I do not know for certain".
     rf"|(?P<unknown>{DOES_NOT_KNOW})"
     rf"(?: for (?:certain|sure)\b)?{_CLAUSE}"
