@@ -7,6 +7,30 @@ from dataclasses import dataclass
 
 from skr_core.errors import InputError
 
+CERTAINTY_MEASURES = (
+    "unc_rate",
+    "accuracy",
+    "conservativeness",
+    "overconfidence",
+    "alignment",
+)
+"""In the order of W2R Table 2."""
+
+
+def certainty_values(certain: bool, right: bool) -> dict[str, float]:
+    """What one answer adds to each of `CERTAINTY_MEASURES`, 0 or 1; their means are the rates.
+
+    Args:
+        certain: Whether the model was certain of its answer.
+        right: Whether that answer was right.
+
+    Example:
+        >>> [name for name, value in certainty_values(certain=True, right=False).items() if value]
+        ['overconfidence']
+    """
+    found = (not certain, right, right and not certain, certain and not right, certain == right)
+    return dict(zip(CERTAINTY_MEASURES, map(float, found), strict=True))
+
 
 @dataclass(frozen=True, slots=True)
 class CertaintyScores:

@@ -135,13 +135,35 @@ def number_of(value: Any) -> float | None:
     return float(value)
 
 
-def _read(path: Path, skip_bad: bool, on_skipped: OnSkipped | None) -> Iterator[SelfKnowledge]:
-    # Of two rows with one key the later counts: a collection adds what it has learnt since.
+def latest_rows(path: str | Path, *, skip_bad: bool = False) -> list[tuple[int, dict[str, Any]]]:
+    """The rows of a file with their line numbers; of two with one key the later counts.
+
+    A collection adds what it has learnt since.
+
+    Args:
+        path: The file.
+        skip_bad: Leave out lines that are not JSON objects instead of raising.
+
+    Raises:
+        InputError: There is no such file.
+        DataError: A line is not a JSON object.
+
+    Example:
+        >>> import tempfile
+        >>> path = Path(tempfile.mkdtemp()) / "rows.jsonl"
+        >>> size = path.write_text('{"key": "a", "n": 1}\\n{"n": 2}\\n{"key": "a", "n": 3}')
+        >>> [row["n"] for _, row in latest_rows(path)]
+        [3, 2]
+    """
     rows: dict[object, tuple[int, dict[str, Any]]] = {}
     for number, row in read_jsonl(path, skip_bad=skip_bad):
         key = row.get("key")
         rows[key if isinstance(key, str) else number] = number, row
-    for number, row in rows.values():
+    return list(rows.values())
+
+
+def _read(path: Path, skip_bad: bool, on_skipped: OnSkipped | None) -> Iterator[SelfKnowledge]:
+    for number, row in latest_rows(path, skip_bad=skip_bad):
         try:
             yield record_of(row, path, number)
         except DataError as error:

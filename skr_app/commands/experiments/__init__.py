@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import typer
 
+from skr_app.commands.experiments.certainty import certainty
 from skr_app.commands.experiments.conditions import command_of
 from skr_app.commands.experiments.retrieval_quality import retrieval_quality
 from skr_app.commands.experiments.training_size import training
@@ -15,6 +16,7 @@ app = typer.Typer(
 )
 for _name in EXPERIMENTS:
     app.command(_name)(command_of(_name))
+app.command("certainty")(certainty)
 app.command("retrieval-quality")(retrieval_quality)
 app.command("training-size")(training)
 
