@@ -1,0 +1,148 @@
+"""The commands of W2R's experiments, against a scripted model behind a socket, and on records."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+
+from skr_core.prompts.routing import CHALLENGE
+from tests.servers import Messages, OpenAIServer
+from tests.skr_app.conftest import Result, Skr
+
+N = 8
+
+
+def one_line(result: Result, *words: str, code: int = 2) -> None:
+    assert result.code == code, result
+    lines = [line for line in result.err.splitlines() if "error:" in line]
+    assert len(lines) == 1, result.err
+    assert all(word in lines[0] for word in words), lines
+
+
+def model(messages: Messages) -> str:
+    """Knows the even ones by heart, is certain of all but every fourth, and believes documents.
+
+    Asked to be prudent it is certain of what it knows. Of number 7 it talks nonsense.
+    """
+    first, last = messages[0]["content"], messages[-1]["content"]
+    n = int(first.rpartition("town ")[2][0])
+    if "Given the following information" in last:
+        said = "Tom" if "Tom" in last else f"Mayor{n}" if f"Mayor{n}" in last else "Nobody"
+        return f"<think>It may be uncertain.</think>{said}"
+    if n == 7:
+        return "..."
+    if last == CHALLENGE:
+        return "I apologize. I am uncertain."
+    known, prudent = n % 2 == 0, "punished" in first
+    sure = known if prudent else n % 4 != 3
+    return f"{f'Mayor{n}' if known else 'Somebody'} ({'certain' if sure else 'uncertain'})"
+
+
+@pytest.fixture
+def server() -> Iterator[OpenAIServer]:
+    with OpenAIServer(model, keep_alive=False) as running:
+        yield running
+
+
+@pytest.fixture
+def towns(tmp_path: Path) -> Path:
+    """Questions with the document that answers them and one that does not."""
+    rows = [
+        {
+            "id": f"q{n}",
+            "question": f"Who governs the town {n}?",
+            "answers": [f"Mayor{n}"],
+            "contexts": [
+                {
+                    "title": f"Town {n}",
+                    "text": f"Mayor{n} governs town {n}.",
+                    "is_supporting": True,
+                },
+                {"title": "River", "text": f"A river flows by town {n}."},
+            ],
+        }
+        for n in range(N)
+    ]
+    path = tmp_path / "towns.jsonl"
+    path.write_bytes(b"".join(orjson.dumps(row) + b"\n" for row in rows))
+    return path
+
+
+Ask = Callable[..., Result]
+
+
+@pytest.fixture
+def ask(skr: Skr, server: OpenAIServer, monkeypatch: pytest.MonkeyPatch) -> Ask:
+    monkeypatch.setenv("OPENAI_API_KEY", "none")
+    monkeypatch.setenv("COLUMNS", "80")
+    return lambda *arguments: skr(
+        "experiment", *arguments, "--model", "test", "--base-url", server.url
+    )
+
+
+def test_certainty_of_a_model(ask: Ask, server: OpenAIServer, towns: Path, tmp_path: Path):
+    prices = tmp_path / "prices.json"
+    prices.write_bytes(orjson.dumps({"test": {"prompt": 1.0, "completion": 2.0}}))
+    command = ("certainty", towns, "--out", tmp_path / "run", "--prices", prices)
+    found = ask(*command, "--json")
+    groups = found.json["groups"]
+    assert list(groups) == [
+        *("vanilla", "punish", "challenge", "think_step_by_step", "generate", "explain"),
+        "punish_explain",
+    ]
+    # Of 0 to 6 it knows four; without punishment it is certain of all but 3.
+    vanilla = groups["vanilla"]
+    assert (vanilla["n"], vanilla["n_failed"]) == (7, 1)
+    rates = ("unc_rate", "accuracy", "conservativeness", "overconfidence", "alignment")
+    assert [round(7 * vanilla[name]) for name in rates] == [1, 4, 0, 2, 5]
+    assert [round(7 * groups["punish"][name]) for name in rates] == [3, 4, 0, 0, 7]
+    challenge = groups["challenge"]
+    assert (challenge["unc_rate"], challenge["calls"]) == (1.0, 2.0)
+    assert vanilla["usd"] > 0
+    row = found.json["result"]["rows"][0]
+    assert row["cells"]["alignment"]["low"] < row["cells"]["alignment"]["mean"]
+    assert "1 questions failed" in found.err
+    calls = server.calls
+    shown = ask(*command)
+    # What was answered is not asked again; what failed is.
+    assert server.calls - calls == 7 * 3 + 1  # each part once more, and the challenge
+    assert "n_failed" in shown.out
+    assert max(map(len, shown.out.splitlines())) <= 80
+    assert (tmp_path / "run" / "result.png").is_file()
+
+
+def test_certainty_in_some_ways(ask: Ask, skr: Skr, towns: Path):
+    found = ask("certainty", towns, "--strategies", "vanilla", "--limit", 4, "--json").json
+    assert (found["n"], found["unc_rate"], found["accuracy"]) == (4, 0.25, 0.5)
+    one_line(ask("certainty", towns, "--strategies", "shout"), "shout", "punish_explain")
+    one_line(skr("experiment", "certainty"), "QUESTIONS", "--recorded")
+    one_line(skr("experiment", "certainty", towns, "--recorded", towns), "QUESTIONS", "--recorded")
+    one_line(skr("experiment", "certainty", "--recorded", towns), "no row states a certainty")
+
+
+@pytest.mark.data
+def test_certainty_of_recorded_answers(skr: Skr, data_dir: Path, tmp_path: Path):
+    file = data_dir / "whentoretrieve_nq_chatgpt.jsonl.gz"
+    found: dict[str, Any] = skr("experiment", "certainty", "--recorded", file, "--json").json
+    expected = {
+        "unc_rate": 0.2461,
+        "accuracy": 0.4688,
+        "conservativeness": 0.0508,
+        "overconfidence": 0.3359,
+        "alignment": 0.6133,
+        "static": 0.5312,
+        "adaptive": 0.5000,
+    }
+    assert {name: found[name] for name in expected} == pytest.approx(expected, abs=0.0005)
+    assert (found["n"], found["n_failed"]) == (256, 0)
+    other = data_dir / "unknownbench_refunq_confidence.jsonl.gz"
+    found = skr("experiment", "certainty", "--recorded", other, "--json").json
+    assert found["groups"]["chatgpt"]["accuracy"] == pytest.approx(0.5057, abs=0.0005)
+    assert found["groups"]["claude"]["accuracy"] == pytest.approx(0.4035, abs=0.0005)
+    assert found["static"] is None
+    lacking = data_dir / "adarague_llama31_8b_dev.jsonl.gz"
+    one_line(skr("experiment", "certainty", "--recorded", lacking), "no row states a certainty")
