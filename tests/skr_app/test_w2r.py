@@ -84,6 +84,7 @@ def ask(skr: Skr, server: OpenAIServer, monkeypatch: pytest.MonkeyPatch) -> Ask:
     )
 
 
+@pytest.mark.integration
 def test_certainty_of_a_model(ask: Ask, server: OpenAIServer, towns: Path, tmp_path: Path):
     prices = tmp_path / "prices.json"
     prices.write_bytes(orjson.dumps({"test": {"prompt": 1.0, "completion": 2.0}}))
@@ -115,6 +116,7 @@ def test_certainty_of_a_model(ask: Ask, server: OpenAIServer, towns: Path, tmp_p
     assert (tmp_path / "run" / "result.png").is_file()
 
 
+@pytest.mark.integration
 def test_certainty_in_some_ways(ask: Ask, skr: Skr, towns: Path):
     found = ask("certainty", towns, "--strategies", "vanilla", "--limit", 4, "--json").json
     assert (found["n"], found["unc_rate"], found["accuracy"]) == (4, 0.25, 0.5)
