@@ -41,7 +41,8 @@ EntailmentOption = Annotated[
     typer.Option(
         "--entailment",
         help="Judges key-facts and self-consistency: `lexical` (a baseline), `nli:NAME` (a "
-        "cross-encoder, name or folder) or `judge:MODEL`.",
+        "cross-encoder, name or folder), `true:NAME` (a T5 that says 1 or 0, such as the papers' "
+        "google/t5_xxl_true_nli_mixture) or `judge:MODEL`.",
     ),
 ]
 PricesOption = Annotated[
@@ -109,12 +110,16 @@ def make_entailment(
         from skr_core.models.cross_encoder import CrossEncoderEntailment
 
         return CrossEncoderEntailment(name)
+    if kind == "true" and name:
+        from skr_core.models.t5_entailment import T5Entailment
+
+        return T5Entailment(name)
     if kind == "judge" and name:
         from skr_core.entailment import JudgeEntailment
 
         return JudgeEntailment(through(cache, make_model(name, base_url)))
     raise InputError(
-        f"no entailment model is {entailment!r}: give lexical, nli:NAME or judge:MODEL"
+        f"no entailment model is {entailment!r}: give lexical, nli:NAME, true:NAME or judge:MODEL"
     )
 
 
@@ -132,9 +137,6 @@ async def ask_and_judge(
     """
     from skr_core.entailment import RememberingEntailment
 
-    entailment = judging.entailment
-    if entailment is not None:
-        entailment = RememberingEntailment(entailment, folder.judgements)
     answers: dict[str, Answers] = {}
     judged: dict[str, list[Judged]] = {}
     for system in systems:
@@ -153,9 +155,14 @@ async def ask_and_judge(
                 f"again to ask them again. The last: {escape(asked.last_failure)}"
             )
         answers[system.name] = asked
-        judged[system.name] = await arun(
-            judge_all(asked, entailment=entailment, price=judging.price)
-        )
+        if judging.entailment is None:
+            judged[system.name] = await arun(judge_all(asked, price=judging.price))
+            continue
+        with progress(f"Judging ({label})") as advance:
+            remembering = RememberingEntailment(judging.entailment, folder.judgements, advance)
+            judged[system.name] = await arun(
+                judge_all(asked, entailment=remembering, price=judging.price)
+            )
     return answers, judged
 
 

@@ -21,8 +21,8 @@ ReflectorOption = Annotated[
         "--reflector",
         help="Judges whether a draft's references suffice: `refusal` (the verdict in the model's "
         "own reply), `judge` or `judge:MODEL` (one call more), `entailment:lexical|nli:NAME|"
-        "judge:MODEL` (each sentence follows from what it cites), or `learned:FOLDER`, made by "
-        "`skr calibrate --reflector`.",
+        "true:NAME|judge:MODEL` (each sentence follows from what it cites), or `learned:FOLDER`, "
+        "made by `skr calibrate --reflector`.",
     ),
 ]
 
@@ -67,5 +67,5 @@ def open_reflector(
         )
     raise InputError(
         f"--reflector {reflector}: give refusal, judge, judge:MODEL, entailment:lexical, "
-        "entailment:nli:NAME, entailment:judge:MODEL or learned:FOLDER"
+        "entailment:nli:NAME, entailment:true:NAME, entailment:judge:MODEL or learned:FOLDER"
     )

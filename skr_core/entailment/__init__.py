@@ -1,6 +1,7 @@
 """Entailment models: does one text follow from another? One strategy a file.
 
-An NLI cross-encoder is in `skr_core.models.cross_encoder`, because it needs torch.
+Those that need torch are in `skr_core.models`: an NLI cross-encoder (`cross_encoder`), and the T5
+that the papers measure with (`t5_entailment`).
 """
 
 from skr_core.entailment.judge import JudgeEntailment

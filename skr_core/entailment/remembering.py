@@ -8,7 +8,7 @@ from typing import cast
 
 from skr_core.files import KeyedLog
 from skr_core.flow import Flow, arun, call, run
-from skr_core.ports import Entailment, EntailmentModel
+from skr_core.ports import Entailment, EntailmentModel, OnProgress
 from skr_core.texts import encodable
 
 CHUNK = 64
@@ -21,6 +21,7 @@ class RememberingEntailment:
     Args:
         model: Judges what the log does not hold.
         log: Of verdicts by that model.
+        on_progress: Told how many of the pairs that are not known have been judged.
 
     Example:
         >>> from skr_core.entailment.lexical import LexicalEntailment
@@ -29,9 +30,12 @@ class RememberingEntailment:
         ['entailment']
     """
 
-    def __init__(self, model: EntailmentModel, log: KeyedLog) -> None:
+    def __init__(
+        self, model: EntailmentModel, log: KeyedLog, on_progress: OnProgress | None = None
+    ) -> None:
         self._model = model
         self._log = log
+        self._on_progress = on_progress
 
     def predict(self, pairs: Sequence[tuple[str, str]]) -> Sequence[Entailment | None]:
         """Judge with blocking calls what is not known."""
@@ -53,6 +57,8 @@ class RememberingEntailment:
                 if verdict is not None
             ]
             yield from call(self._log.append, self._log.aappend, rows)
+            if self._on_progress is not None:
+                self._on_progress(start + len(chunk), len(open_))
         return [self._verdict(keys[pair]) for pair in pairs]
 
     def _verdict(self, key: str) -> Entailment | None:

@@ -73,6 +73,16 @@ def test_verdicts_are_remembered_and_failures_are_not(tmp_path: Path):
         assert judge.asked == expected
 
 
+def test_progress_counts_what_has_to_be_judged():
+    told: list[tuple[int, int | None]] = []
+    judge = RememberingEntailment(
+        Counting("neutral"), KeyedLog(None), lambda done, total: told.append((done, total))
+    )
+    judge.predict([(f"premise {n}", "b") for n in range(100)])
+    judge.predict([("premise 1", "b")])  # known
+    assert told == [(64, 100), (100, 100)]
+
+
 def test_no_verdict_does_not_entail():
     reflector = EntailmentReflector(Counting(None))
     reflection = reflector.reflect("?", [Reference.of("It is so.")], "It is so [1].")
