@@ -32,6 +32,7 @@ from skr_core.evaluation.key_facts.review import (
     read_review,
     review_block,
 )
+from skr_core.extractive import ExtractiveModel
 from skr_core.flow import arun
 from skr_core.ports import LanguageModel
 from skr_core.questions import Question
@@ -57,11 +58,18 @@ def make(
     skip_bad: SkipBadOption = False,
     json: JsonOption = False,
 ) -> None:
-    """Ask a model for the reasoning steps and the key-facts in them; write them for review."""
+    """Ask a model for the reasoning steps and the key-facts in them; write them for review.
+
+    A model that refuses is a failure, which the same command asks again.
+    """
+    language_model = make_model(model, base_url)
+    if isinstance(language_model, ExtractiveModel):
+        raise InputError(
+            "key-facts are written, and the extractive model only quotes: give --model"
+        )
     asked = load_questions(questions, dataset, None, limit=limit, skip_bad=skip_bad)
     held = {each.id for each in read_review(out)} if out.exists() else set()
     wanted = [each for each in asked if " ".join(each.id.split()) not in held]
-    language_model = make_model(model, base_url)
     failures: list[str] = []
     if wanted:
         with progress("Making key-facts") as advance:

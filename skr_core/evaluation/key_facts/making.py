@@ -2,24 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from skr_core.answering import generate
 from skr_core.errors import ModelError
 from skr_core.evaluation.experiments.knowledge import complete
+from skr_core.evaluation.key_facts.remarks import remarks_on
 from skr_core.evaluation.key_facts.review import KeyFacts
 from skr_core.flow import Flow
 from skr_core.ports import LanguageModel
 from skr_core.prompts.key_facts import ask_facts, ask_steps
 from skr_core.questions import Question
 from skr_core.replies.lists import parse_facts
+from skr_core.replies.refusal import is_refusal
+from skr_core.replies.thoughts import without_thoughts
+
+SHOWN = 120
+"""Characters of a refusal in the error."""
 
 
 def make_key_facts(model: LanguageModel, question: Question) -> Flow[KeyFacts]:
     """Reasoning steps, then the facts in them: two calls.
 
-    The number of facts is not put right here: a person sees what the model wrote.
+    Nothing is put right here: a person sees what the model wrote, with remarks on what to look at.
 
     Raises:
-        ModelError: The model failed, or wrote no fact.
+        ModelError: The model failed, refused, or wrote no fact.
 
     Example:
         >>> from skr_core.flow import run
@@ -30,9 +38,23 @@ def make_key_facts(model: LanguageModel, question: Question) -> Flow[KeyFacts]:
     """
     answer = "; ".join(question.gold)
     references = [each.reference for each in question.contexts] or complete(question)
-    steps = yield from generate(model, ask_steps(question.question, references, answer))
-    reply = yield from generate(model, ask_facts(question.question, steps.text, answer))
-    facts = parse_facts(reply.text)
+    generation = yield from generate(model, ask_steps(question.question, references, answer))
+    steps = without_thoughts(generation.text).strip()
+    _check([steps], question)
+    generation = yield from generate(model, ask_facts(question.question, steps, answer))
+    said = without_thoughts(generation.text)
+    facts = parse_facts(said)
+    _check([said, *facts], question)
     if not facts:
         raise ModelError(f"the model wrote no key-fact for {question.question!r}")
-    return KeyFacts(question.id, question.question, question.gold, facts, steps.text.strip())
+    remarks = remarks_on(facts, question.gold, references)
+    return KeyFacts(question.id, question.question, question.gold, facts, steps, remarks)
+
+
+def _check(texts: Sequence[str], question: Question) -> None:
+    refusal = next((each for each in texts if each.strip() and is_refusal(each)), None)
+    if refusal is not None:
+        raise ModelError(
+            f"the model refuses to make key-facts for {question.question!r}: "
+            f"{' '.join(refusal.split())[:SHOWN]}"
+        )

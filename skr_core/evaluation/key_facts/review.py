@@ -6,12 +6,13 @@ Question: Where was the director of Jaws born?
 Answer: Cincinnati
 - Jaws was directed by Steven Spielberg.
 - Steven Spielberg was born in Cincinnati.
+> Look: facts 1 and 2 say much the same
 > First, Jaws was directed by Steven Spielberg. ...
 ```
 
 A fact is a line with a dash, with nothing to quote or escape: change its words, delete the line,
-or add one. Lines with ``>`` are the model's reasoning, for the reviewer alone. A question whose
-whole block is deleted is left out.
+or add one. Lines with ``>`` are for the reviewer alone: what to look at, and the model's reasoning.
+A question whose whole block is deleted is left out.
 """
 
 from __future__ import annotations
@@ -21,18 +22,22 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from skr_core.errors import DataError, InputError
+from skr_core.evaluation.key_facts.remarks import FEWEST, MOST
 from skr_core.files import json_line, read_jsonl, replace_file
 from skr_core.prompts.key_facts import KEY_FACTS_VERSION
 from skr_core.questions import Question
 from skr_core.texts import encodable, normalise
 
 HEADER = f"""\
-Key-facts to be reviewed. Each has to be necessary for the answer and independent of the others
-(RaLLM §3): 2 to 4 a question. Edit, delete or add lines with a dash; delete a whole block to leave
-its question out. Lines with > are the model's reasoning. Then: skr key-facts accept
+Key-facts to be reviewed (RaLLM §3): 2 to 4 a question. Ask of each:
+  Is it necessary? Without it the answer cannot be reached.
+  Is it independent? It says what none of the others says, and stands by itself, names in full.
+  Is it right? The references say so, and together the facts lead to the answer.
+Edit, delete or add lines with a dash; delete a whole block to leave its question out. Lines with >
+are not read: "Look:" names what was found by words alone, which may be fine; below it stands the
+model's reasoning. Then: skr key-facts accept
 The prompts that made them have the version {KEY_FACTS_VERSION}.
 """
-FEWEST, MOST = 2, 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +50,7 @@ class KeyFacts:
         gold: The right answers.
         facts: What an answer has to say.
         reasoning: The reasoning of the model that made the facts; empty once they are frozen.
+        remarks: What the reviewer should look at.
         line: The line where the block begins in a review file; 0 elsewhere.
     """
 
@@ -53,6 +59,7 @@ class KeyFacts:
     gold: tuple[str, ...]
     facts: tuple[str, ...]
     reasoning: str = ""
+    remarks: tuple[str, ...] = ()
     line: int = 0
 
 
@@ -73,6 +80,7 @@ def review_block(made: KeyFacts) -> str:
         f"Question: {_line(made.question)}",
         *(f"Answer: {_line(each)}" for each in made.gold),
         *(f"- {_line(fact)}" for fact in made.facts),
+        *(f"> Look: {_line(each)}" for each in made.remarks),
         *(f"> {_line(line)}" for line in made.reasoning.splitlines() if line.strip()),
     ]
     return encodable("\n".join(lines) + "\n")

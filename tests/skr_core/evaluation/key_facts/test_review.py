@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -45,6 +46,53 @@ def test_two_calls_with_the_papers_words():
 def test_a_model_that_writes_nothing():
     with pytest.raises(ModelError, match="no key-fact"):
         run(make_key_facts(ScriptedModel(["", ""]), Question("1", "?", ("x",))))
+
+
+@pytest.mark.parametrize(
+    "replies",
+    [
+        ["I'm sorry, but I can't help with that."],
+        ["First, Jaws.", "I cannot identify key-facts: the references do not mention the film."],
+        ["First, Jaws.", "- Jaws is by Spielberg.\n- I'm sorry, I cannot tell where he was born."],
+        ["<think>Easy.</think>The references do not provide enough information."],
+    ],
+)
+def test_a_refusal_is_a_failure_and_never_a_key_fact(replies: list[str]):
+    with pytest.raises(ModelError, match="refuses to make key-facts"):
+        run(make_key_facts(ScriptedModel(replies), Question("1", "Where?", ("Ohio",))))
+
+
+def test_a_step_that_names_a_gap_is_no_refusal_and_thoughts_are_no_facts():
+    steps = "1. Jaws is by Spielberg.\n2. The text does not mention it, so his town is Ohio's."
+    facts = "<think>- Perhaps three?</think>\n- Jaws is by Spielberg.\n- Spielberg is from Ohio."
+    made = run(make_key_facts(ScriptedModel([steps, facts]), Question("1", "Where?", ("Ohio",))))
+    assert made.facts == ("Jaws is by Spielberg.", "Spielberg is from Ohio.")
+
+
+def test_the_review_file_says_what_to_look_at(tmp_path: Path):
+    context = Context("Jaws", "Jaws is a film by Steven Spielberg. Spielberg was born in Ohio.")
+    question = Question("1", "Where?", ("Ohio",), contexts=(context,))
+
+    def remarks(*facts: str) -> tuple[str, ...]:
+        reply = "\n".join(f"- {fact}" for fact in facts)
+        return run(make_key_facts(ScriptedModel(["First.", reply]), question)).remarks
+
+    assert remarks("Jaws is a film by Spielberg.", "Spielberg was born in Ohio.") == ()
+    assert remarks("Spielberg was born in Ohio.") == ("1 key-fact: 2 to 4 are accepted",)
+    assert remarks("Jaws is by Spielberg.", "Jaws is a film.") == ("no fact names the answer",)
+    assert "fact 2 leans on another" in remarks("Jaws is by Spielberg.", "He was born in Ohio.")
+    same = remarks("Spielberg was born in Ohio.", "In Ohio Spielberg was born.")
+    assert same == ("facts 1 and 2 say much the same",)
+    [alien] = remarks("Jaws is by Spielberg.", "Ohio has many excellent universities.")
+    assert alien == "fact 2 does not stand in the references, word for word"
+    assert (
+        remarks("I'm an AI of Ohio.", "Jaws is by Spielberg.")[0] == "fact 1 speaks of its writer"
+    )
+
+    block = review_block(replace(MADE, remarks=("no fact names the answer",)))
+    assert "> Look: no fact names the answer\n> First." in block
+    assert accept(write(tmp_path / "r.md", block))[0].facts == MADE.facts
+    assert "necessary" in HEADER
 
 
 @pytest.mark.parametrize(
