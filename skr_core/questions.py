@@ -50,6 +50,7 @@ class Question:
         contexts: Passages published with it, needed and not.
         choices: The options of a multiple choice, a yes or no, or a true or false.
         key_facts: What an answer has to say (RaLLM §3).
+        types: Of the question, as its data set names them: ``Implicit``, ``bridge``.
     """
 
     id: str
@@ -60,6 +61,7 @@ class Question:
     contexts: tuple[Context, ...] = ()
     choices: tuple[str, ...] = ()
     key_facts: tuple[str, ...] = ()
+    types: tuple[str, ...] = ()
 
     @property
     def asked(self) -> str:
@@ -107,8 +109,8 @@ def read_questions(
     A line holds ``question``; the gold answers as ``answers``, ``gold`` or ``answer``; and where
     known ``id``, ``supporting_titles``, ``supporting_facts`` (pairs of title and sentence index),
     ``contexts`` (objects with ``title``, ``text`` and perhaps ``sentences`` and
-    ``is_supporting``), ``choices`` and ``key_facts``. The files that data sets are published as
-    are read by `skr_core.evaluation.datasets.read_dataset`.
+    ``is_supporting``), ``choices``, ``key_facts`` and ``type``. The files that data sets are
+    published as are read by `skr_core.evaluation.datasets.read_dataset`.
 
     Args:
         path: The file.
@@ -135,6 +137,18 @@ def corpus_of(questions: list[Question]) -> list[Reference]:
     """
     found = (context.reference for question in questions for context in question.contexts)
     return list({reference.id: reference for reference in found if reference.text}.values())
+
+
+def types_of(given: Any) -> tuple[str, ...]:
+    """The types that a data set names, one or several; anything else is none.
+
+    Example:
+        >>> types_of(["Implicit:", "Ordinal"]), types_of("bridge"), types_of(None)
+        (('Implicit', 'Ordinal'), ('bridge',), ())
+    """
+    named = given if isinstance(given, list) else [given]
+    texts = (each.strip().rstrip(":").strip() for each in named if isinstance(each, str))
+    return tuple(dict.fromkeys(filter(None, texts)))
 
 
 def _read(path: Path, skip_bad: bool) -> Iterator[Question]:
@@ -166,6 +180,7 @@ def _question(path: Path, number: int, row: Mapping[str, Any]) -> Question:
         contexts=tuple(_contexts(path, number, row.get("contexts"))),
         choices=choices,
         key_facts=_texts(path, number, row.get("key_facts")),
+        types=types_of(row.get("type")),
     )
 
 

@@ -214,3 +214,24 @@ def _print(curve: RoutingCurve) -> None:
         f"\n{constants} · {curve.router} at its price {curve.chosen.mean:.3f} at "
         f"{curve.chosen_cost:.2f} {unit}"
     )
+    _print_guidance(curve)
+
+
+def _print_guidance(curve: RoutingCurve) -> None:
+    """SKR Figure 4 and Table 2, for every router that was tried."""
+    from skr_core.evaluation.report.tables import shown
+
+    console.print()
+    print_table(
+        ["router", "sent the right way", "n", "right when known", "n"],
+        [
+            [
+                name,
+                shown(each.beneficial_guidance),
+                str(each.beneficial_guidance.n),
+                shown(each.accuracy_when_known),
+                str(each.accuracy_when_known.n),
+            ]
+            for name, each in curve.guidance.items()
+        ],
+    )

@@ -101,13 +101,18 @@ def _print(name: str, group: dict[str, Any]) -> None:
         if each in group
     )
     columns = ["accuracy", "retrieval_rate", "gain", "regret", "area_gain", "saved_at_parity"]
+    columns += ["beneficial_guidance", "accuracy_when_known"]
     columns += ["retrievals"] if "multistep" in group else []
     print_table(
         ["router", *(column.replace("_", " ") for column in columns)],
         [
-            [router, *(f"{result[column]:.3f}" for column in columns)]
+            [router, *(_figure(result[column]) for column in columns)]
             for router, result in group["routers"].items()
         ],
         title=f"{name}: {group['n']} questions, {about}",
     )
     console.print()
+
+
+def _figure(value: float | None) -> str:
+    return "–" if value is None else f"{value:.3f}"

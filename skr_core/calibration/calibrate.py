@@ -14,6 +14,7 @@ from skr_core.calibration.arbitration import Arbitration, arbitrate
 from skr_core.calibration.candidates import candidates_of, statements_of
 from skr_core.calibration.choice import Choice, choose
 from skr_core.calibration.curve import Policy, RoutingCurve, best_constant
+from skr_core.calibration.guidance import Guidance
 from skr_core.calibration.intervals import interval
 from skr_core.calibration.kinds import weakest_kind
 from skr_core.errors import InputError
@@ -167,16 +168,19 @@ def calibrate(
         elif model is not None and hasattr(router, "_model"):
             router._model = model
     weighed = None
+    routed = np.array([table.actions.index(each) for each in expected.table.actions])[taken]
     if arbiter:
         if choice.rule.constant is not None:
             alone = np.full(len(some), table.actions.index(choice.rule.constant))
         else:
-            alone = np.array([table.actions.index(each) for each in expected.table.actions])[taken]
+            alone = routed
         weighed = arbitrate(some.records.tolist(), embedder, table.actions, alone)
     while done < steps:
         advance()
     lost = expected.table.scores[np.arange(len(some)), taken]
     change = lost - some.table.scores[:, best_constant(some.table)]
+    retrieved = choice.retrieved | {choice.candidate.name: routed > 0}
+    guidance = {name: Guidance.of(some.table.scores, each) for name, each in retrieved.items()}
     curve = RoutingCurve.of(
         expected,
         taken,
@@ -184,6 +188,7 @@ def calibrate(
         router=choice.candidate.name,
         recommended=recommended,
         compared={name: interval(worth) for name, worth in choice.worth.items()},
+        guidance=guidance,
         own_calls=bool((expected.table.costs != expected.constants.costs).any()),
         weakest=weakest_kind(some, change) if recommended == "router" else None,
     )

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from skr_core.calibration.candidates import Candidate
 from skr_core.errors import InputError
@@ -37,12 +38,15 @@ class Choice:
         fitted: The router, at the price of its rule.
         rule: How to decide.
         worth: Contributions of every candidate on held-out records, by name, shape (n,) each.
+        retrieved: What every candidate decided on held-out records by its own rule, or by the one
+            that serves the aim where it has none, by name, shape (n,) each.
     """
 
     candidate: Candidate
     fitted: Any
     rule: Rule
     worth: dict[str, Floats]
+    retrieved: dict[str, NDArray[np.bool_]]
 
     @property
     def router(self) -> Any:
@@ -97,7 +101,21 @@ def choose(
     candidate, router, expected = fitted[best]
     rule = aim.rule(expected)
     candidate.price(router, rule.price)
-    return Choice(candidate, router, rule, worth)
+    retrieved = {
+        name: retrieves(held_out, Rule(each.own_price) if each.own_rule else aim.rule(held_out))
+        for name, (each, _, held_out) in fitted.items()
+    }
+    return Choice(candidate, router, rule, worth, retrieved)
+
+
+def retrieves(expected: Expected, rule: Rule) -> NDArray[np.bool_]:
+    """Which questions a rule retrieves for, shape (n,)."""
+    if rule.constant is not None:
+        return np.full(len(expected.scores), rule.constant != "direct")
+    taken = best_actions(expected.scores, expected.costs, rule.price)
+    retrieving = np.array([each != "direct" for each in expected.table.actions])
+    found: NDArray[np.bool_] = retrieving[taken]
+    return found
 
 
 def worth_of(expected: Expected, training: Training, *, price: float | None = None) -> Floats:

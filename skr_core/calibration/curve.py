@@ -10,6 +10,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from skr_core.calibration.guidance import Guidance
 from skr_core.calibration.intervals import interval
 from skr_core.calibration.kinds import QuestionKind
 from skr_core.learning.outcomes import ActionTable, CostUnit
@@ -55,6 +56,7 @@ class RoutingCurve:
         against_constant: Accuracy there minus that of the best constant policy.
         recommended: The router, or the action of a constant policy where it does not pay.
         compared: Worth over mixing constant policies, of every router that was tried.
+        guidance: Of every router that was tried, whether it sends questions the right way.
         assumed_steps: Retrievals assumed for loops that nobody counted; None where none are.
         own_calls: Whether the router calls the model itself.
         weakest: The kind of question that loses most by it; None where none loses.
@@ -75,6 +77,7 @@ class RoutingCurve:
     against_constant: Interval
     recommended: Policy
     compared: Mapping[str, Interval]
+    guidance: Mapping[str, Guidance]
     assumed_steps: float | None = None
     own_calls: bool = False
     weakest: QuestionKind | None = None
@@ -89,6 +92,7 @@ class RoutingCurve:
         router: str,
         recommended: Policy,
         compared: Mapping[str, Interval] | None = None,
+        guidance: Mapping[str, Guidance] | None = None,
         own_calls: bool = False,
         weakest: QuestionKind | None = None,
     ) -> RoutingCurve:
@@ -101,6 +105,7 @@ class RoutingCurve:
             router: Its name.
             recommended: What is recommended.
             compared: See above.
+            guidance: See above.
             own_calls: See above.
             weakest: See above.
 
@@ -140,6 +145,7 @@ class RoutingCurve:
             against_constant=interval(achieved - constants.scores[:, best]),
             recommended=recommended,
             compared=dict(compared or {}),
+            guidance=dict(guidance or {}),
             assumed_steps=constants.assumed_steps,
             own_calls=own_calls,
             weakest=weakest,

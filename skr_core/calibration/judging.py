@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from skr_core.calibration.guidance import Guidance
 from skr_core.calibration.intervals import interval
 from skr_core.learning.outcomes import ActionTable
 from skr_core.learning.rows import Floats
@@ -76,6 +77,7 @@ class RouterResult:
         accuracies: The accuracy with its interval.
         corruption: Share of the questions that are right without retrieval and wrong as served.
         corruption_of_always: The same of one round of retrieval for every question.
+        guidance: Whether questions are sent the right way.
         weighs: Whether several answers were weighed against one another.
     """
 
@@ -93,6 +95,7 @@ class RouterResult:
     accuracies: Interval
     corruption: float
     corruption_of_always: float
+    guidance: Guidance
     weighs: bool = False
 
     def row(self) -> dict[str, Any]:
@@ -110,6 +113,7 @@ class RouterResult:
             "regret": self.regret.mean,
             "area_gain": self.area_gain.mean,
             "saved_at_parity": self.saved_at_parity,
+            **self.guidance.row(),
         }
         if len(self.shares) > 2 or self.weighs:
             found |= {
@@ -221,6 +225,7 @@ def _judged(router: Replayed, table: ActionTable) -> RouterResult:
         accuracies=interval(achieved),
         corruption=_corruption(scores, router.served),
         corruption_of_always=_corruption(scores, np.ones_like(router.served)),
+        guidance=Guidance.of(scores, router.served > 0),
         weighs=router.weighs,
     )
 

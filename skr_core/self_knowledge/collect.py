@@ -212,6 +212,8 @@ class _Collection:
         tally.spend(sum((answers[each].total_usage for each in ("direct", "loop")), judging))
         tally.spend(answers["single"].usage.get("answer_anyway", NO_USAGE))
         extra = {"id": question.id}
+        if question.types:
+            extra["type"] = ", ".join(question.types)
         return SelfKnowledge(asked, question.gold, outcomes, self.stamp, extra=extra)
 
     def _statements(

@@ -22,6 +22,7 @@ from typing import Any
 from skr_core.errors import DataError, InputError
 from skr_core.files import read_jsonl
 from skr_core.plain import from_plain
+from skr_core.questions import types_of
 from skr_core.self_knowledge.records import (
     Outcome,
     SelfKnowledge,
@@ -34,6 +35,7 @@ from skr_core.types import ACTIONS, Action, Stamp, Usage
 REASONING_FIELDS = ("direct_chain_of_thought", "chain_of_thought_direct", "generation_direct")
 LOGPROB_FIELDS = ("direct_logprob", "generation_score_direct")
 UNCERTAIN_FIELD = "giveup"
+TYPE_FIELD = "temporal_type"
 KEPT_OF_PAIR = ("id", "source", "confidence_raw", "passages")
 
 OnSkipped = Callable[[DataError], None]
@@ -219,6 +221,8 @@ class _Row:
     def pair(self) -> SelfKnowledge:
         row, extra = self._row, self._mapping("extra")
         extra |= {name: row[name] for name in KEPT_OF_PAIR if name in row}
+        if named := types_of(row.get("type", extra.get(TYPE_FIELD))):
+            extra["type"] = ", ".join(named)
         gave_up = number_of(extra.get(UNCERTAIN_FIELD))
         reasoning = next((extra[each] for each in REASONING_FIELDS if extra.get(each)), "")
         direct, retrieved = (

@@ -7,7 +7,7 @@
 | nq_open | JSON Lines | short answers |
 | triviaqa | JSON, under ``Data`` | with aliases |
 | popqa | TSV | with possible answers |
-| tempquestions | JSON list | temporal, with gold answers |
+| tempquestions | JSON list | temporal, with gold answers and types: SKR asks the implicit ones |
 | commonsenseqa | JSON Lines | five options |
 | infotabs | TSV | hypotheses, true or false; neutral ones are left out (SKR appendix A) |
 | strategyqa | JSON list | yes or no, with facts |
@@ -25,7 +25,7 @@ from typing import Any, Literal
 import orjson
 
 from skr_core.errors import DataError
-from skr_core.questions import Context, Question
+from skr_core.questions import Context, Question, types_of
 
 YES_NO = ("yes", "no")
 TRUE_FALSE = ("true", "false")
@@ -125,6 +125,7 @@ def _hotpotqa(row: Fields) -> Question:
         supporting_titles=tuple(dict.fromkeys(title for title, _ in facts)),
         supporting_facts=tuple(facts),
         contexts=tuple(contexts),
+        types=types_of(row.row.get("type")),
     )
 
 
@@ -168,7 +169,12 @@ def _popqa(row: Fields) -> Question:
 
 
 def _tempquestions(row: Fields) -> Question:
-    return Question(row.id("Id"), row.text("Question"), row.texts("Gold answer"))
+    return Question(
+        row.id("Id"),
+        row.text("Question"),
+        row.texts("Gold answer"),
+        types=types_of(row.row.get("Type")),
+    )
 
 
 def _commonsenseqa(row: Fields) -> Question:

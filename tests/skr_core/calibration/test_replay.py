@@ -23,6 +23,12 @@ KEYS = {
     "regret",
     "area_gain",
     "saved_at_parity",
+    "beneficial_guidance",
+    "beneficial_guidance_ci",
+    "beneficial_guidance_n",
+    "accuracy_when_known",
+    "accuracy_when_known_ci",
+    "accuracy_when_known_n",
 }
 
 

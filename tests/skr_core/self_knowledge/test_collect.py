@@ -217,6 +217,14 @@ def test_a_question_is_put_with_its_options(gather: Collect):
 
 
 @both
+def test_the_type_of_a_question_is_recorded(gather: Collect):
+    typed = Question("1", "Who?", ("Ada",), types=("Implicit", "Ordinal"))
+    plain = Question("2", "Which?", ("Bob",))
+    found = gather([typed, plain], model=ScriptedModel(["Ada"]), retriever=MappingRetriever({}))
+    assert [each.extra.get("type") for each in found] == ["Implicit, Ordinal", None]
+
+
+@both
 def test_routers_that_ask_the_model_are_asked_once_a_question(gather: Collect, tmp_path: Path):
     out = tmp_path / "r.jsonl"
     script = {

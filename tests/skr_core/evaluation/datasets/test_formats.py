@@ -174,6 +174,12 @@ def test_hotpotqa_in_full(tmp_path: Path):
     assert question.contexts[1].text == "He is a director. He was born in Cincinnati."
 
 
+def test_the_type_of_a_temporal_question_is_kept(tmp_path: Path):
+    rows = [TEMPQUESTIONS, {**TEMPQUESTIONS, "Type": "Ordinal"}, {**TEMPQUESTIONS, "Type": None}]
+    found = read_dataset("tempquestions", publish("tempquestions", rows, tmp_path))
+    assert [each.types for each in found] == [("Implicit",), ("Ordinal",), ()]
+
+
 def test_musique_marks_paragraphs_not_titles(tmp_path: Path):
     [question] = read_dataset("musique", publish("musique", [MUSIQUE], tmp_path))
     assert [each.text for each in question.gold_contexts] == ["By Spielberg."]
