@@ -5,6 +5,8 @@
 | hotpotqa, 2wikimultihopqa | JSON list | with paragraphs, sentences and supporting facts |
 | musique | JSON Lines | with paragraphs and supporting marks |
 | nq_open | JSON Lines | short answers |
+| dpr_nq | JSON list | DPR's Natural Questions for its encoder, with gold and other passages |
+| dpr_nq_csv | TSV without a header | DPR's Natural Questions, short answers |
 | triviaqa | JSON, under ``Data`` | with aliases |
 | popqa | TSV | with possible answers |
 | tempquestions | JSON list | temporal, with gold answers and types: SKR asks the implicit ones |
@@ -16,9 +18,10 @@
 
 from __future__ import annotations
 
+import ast
 import hashlib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -94,12 +97,14 @@ class Format:
         kind: Of the file.
         read: What becomes of a row; None leaves it out.
         list_in: The field that holds the rows, where a JSON file has them inside.
+        columns: Of a table that does not name them in its first line.
     """
 
     title: str
     kind: Literal["json", "jsonl", "csv", "tsv"]
     read: Callable[[Fields], Question | None]
     list_in: str = ""
+    columns: tuple[str, ...] = ()
 
 
 def _hotpotqa(row: Fields) -> Question:
@@ -150,6 +155,31 @@ def _musique(row: Fields) -> Question:
 
 def _nq_open(row: Fields) -> Question:
     return Question(row.id("id"), row.text("question"), row.texts("answer"))
+
+
+def _dpr_nq(row: Fields) -> Question:
+    """The first positive passage is the gold one; those after it were found, and name an answer."""
+    others = [name for name in ("negative_ctxs", "hard_negative_ctxs") if name in row.row]
+    contexts = [
+        Context(str(each.row.get("title") or ""), each.text("text"), supporting=place == 0)
+        for place, each in enumerate(
+            each for name in ("positive_ctxs", *others) for each in row.objects(name)
+        )
+    ]
+    if not row.list_of("positive_ctxs"):  # the first of the others is no gold passage
+        contexts = [replace(each, supporting=False) for each in contexts]
+    return Question(
+        row.id("id"), row.text("question"), row.texts("answers"), contexts=tuple(contexts)
+    )
+
+
+def _dpr_nq_csv(row: Fields) -> Question:
+    try:
+        answers = ast.literal_eval(row.text("answers"))
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        raise row.wrong("answers", "a list as Python writes it") from None
+    held = Fields(row.path, row.number, {"answers": answers})
+    return Question(row.id("id"), row.text("question"), held.texts("answers"))
 
 
 def _triviaqa(row: Fields) -> Question:
@@ -228,6 +258,10 @@ FORMATS = {
     "2wikimultihopqa": Format("2WikiMultihopQA", "json", _hotpotqa),
     "musique": Format("MuSiQue", "jsonl", _musique),
     "nq_open": Format("Natural Questions (open)", "jsonl", _nq_open),
+    "dpr_nq": Format("Natural Questions (DPR)", "json", _dpr_nq),
+    "dpr_nq_csv": Format(
+        "Natural Questions (DPR)", "tsv", _dpr_nq_csv, columns=("question", "answers")
+    ),
     "triviaqa": Format("TriviaQA", "json", _triviaqa, list_in="Data"),
     "popqa": Format("PopQA", "tsv", _popqa),
     "tempquestions": Format("TempQuestions", "json", _tempquestions),

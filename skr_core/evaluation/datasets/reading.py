@@ -72,9 +72,10 @@ def _rows(form: Format, path: Path, skip_bad: bool) -> Rows:
     text = _text(path)
     if form.kind in {"csv", "tsv"}:
         delimiter = "," if form.kind == "csv" else "\t"
-        return enumerate(
-            csv.DictReader(io.StringIO(text, newline=""), delimiter=delimiter), start=2
+        rows = csv.DictReader(
+            io.StringIO(text, newline=""), fieldnames=form.columns or None, delimiter=delimiter
         )
+        return enumerate(rows, start=1 if form.columns else 2)
     try:
         loaded = orjson.loads(text)
     except orjson.JSONDecodeError as error:

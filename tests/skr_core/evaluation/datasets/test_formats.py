@@ -39,6 +39,27 @@ MUSIQUE = {
     "answerable": True,
 }
 NQ = {"question": "when was the last time", "answer": ["2018", "May 18, 2018"]}
+DPR_NQ = {
+    "dataset": "nq_dev_psgs_w100",
+    "question": "who sings does he love me with reba",
+    "answers": ["Linda Davis"],
+    "positive_ctxs": [
+        {
+            "title": "Does He Love You",
+            "text": "Recorded as a duet by Reba McEntire and Linda Davis.",
+            "score": 1000,
+            "title_score": 1,
+            "passage_id": "11828866",
+        },
+        {"title": "", "text": "Linda Davis is a singer.", "score": 12.5, "passage_id": "3"},
+    ],
+    "negative_ctxs": [{"title": "Cormac", "text": "A novelist.", "score": 0, "passage_id": "7"}],
+    "hard_negative_ctxs": [{"title": "Why", "text": "A song by Reba.", "passage_id": "9"}],
+}
+DPR_NQ_CSV = {
+    "question": "who got the first nobel prize in physics",
+    "answers": """['Wilhelm Conrad Röntgen', "Wilhelm's"]""",
+}
 TRIVIAQA = {
     "Answer": {"Aliases": ["Sunset Bld", "Sunset Boulevard"], "Value": "Sunset Boulevard"},
     "Question": "Which Lloyd Webber musical premiered in 1993?",
@@ -101,6 +122,8 @@ ROWS = {
     "2wikimultihopqa": HOTPOTQA,
     "musique": MUSIQUE,
     "nq_open": NQ,
+    "dpr_nq": DPR_NQ,
+    "dpr_nq_csv": DPR_NQ_CSV,
     "triviaqa": TRIVIAQA,
     "popqa": POPQA,
     "tempquestions": TEMPQUESTIONS,
@@ -115,6 +138,8 @@ NEEDED = {
     "2wikimultihopqa": "context",
     "musique": "paragraphs",
     "nq_open": "answer",
+    "dpr_nq": "positive_ctxs",
+    "dpr_nq_csv": "answers",
     "triviaqa": "Answer",
     "popqa": "possible_answers",
     "tempquestions": "Gold answer",
@@ -135,7 +160,8 @@ def publish(name: str, rows: list[dict], folder: Path) -> Path:
     else:
         text = io.StringIO()
         writer = csv.DictWriter(text, rows[0].keys(), delimiter="\t" if form.kind == "tsv" else ",")
-        writer.writeheader()
+        if not form.columns:
+            writer.writeheader()
         writer.writerows(rows)
         path.write_text(text.getvalue())
     return path
@@ -184,6 +210,25 @@ def test_musique_marks_paragraphs_not_titles(tmp_path: Path):
     [question] = read_dataset("musique", publish("musique", [MUSIQUE], tmp_path))
     assert [each.text for each in question.gold_contexts] == ["By Spielberg."]
     assert question.gold == ("Cincinnati", "Cincinnati, Ohio")
+
+
+def test_the_gold_passage_of_dpr_is_the_first_positive_one(tmp_path: Path):
+    [question] = read_dataset("dpr_nq", publish("dpr_nq", [DPR_NQ], tmp_path))
+    assert [each.title for each in question.gold_contexts] == ["Does He Love You"]
+    assert [each.title for each in question.noise_contexts] == ["", "Cormac", "Why"]
+    none = {**DPR_NQ, "positive_ctxs": []}
+    [question] = read_dataset("dpr_nq", publish("dpr_nq", [none], tmp_path))
+    assert question.gold_contexts == ()
+
+
+def test_the_answers_of_dpr_are_a_list_as_python_writes_it(tmp_path: Path):
+    path = publish("dpr_nq_csv", [DPR_NQ_CSV, DPR_NQ_CSV], tmp_path)
+    first, _ = read_dataset("dpr_nq_csv", path)
+    assert first.gold == ("Wilhelm Conrad Röntgen", "Wilhelm's")
+    for answers in ("__import__('os')", "['a'", "{}", "[1]", "(" * 10_000):
+        path = publish("dpr_nq_csv", [{**DPR_NQ_CSV, "answers": answers}], tmp_path)
+        with pytest.raises(DataError, match=r'1.*"answers"'):
+            read_dataset("dpr_nq_csv", path)
 
 
 def test_the_forms_of_a_question(tmp_path: Path):
