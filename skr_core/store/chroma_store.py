@@ -23,7 +23,7 @@ from skr_core.texts import encodable
 from skr_core.types import Reference
 
 if TYPE_CHECKING:
-    from skr_core.ports import Embedder
+    from skr_core.ports import Embedder, Retriever
 
 
 class ChromaStore:
@@ -229,6 +229,26 @@ class ChromaStore:
         """The awaitable twin of `retrieve`."""
         return await arun(self._retrieve(query))
 
+    def searched_by(self, search: SearchMode, *, k: int = 10) -> Retriever:
+        """The same references, searched in another way, while this store is open.
+
+        Args:
+            search: How to search.
+            k: References a query, at most.
+
+        Raises:
+            InputError: `search` or `k` is not usable.
+
+        Example:
+            >>> with ChromaStore.ephemeral() as store:
+            ...     added = store.add([Reference.of("Paris is a city.", "Paris")])
+            ...     [found] = store.searched_by("bm25").retrieve("a city")
+            >>> found.title
+            'Paris'
+        """
+        check_options(search, k)
+        return _OtherSearch(self, search, k)
+
     def close(self) -> None:
         """Let the folder or the connections go; closing twice does nothing."""
         if not self._closed:
@@ -274,15 +294,30 @@ class ChromaStore:
             added += len(new)
         return added
 
-    def _retrieve(self, query: str) -> Flow[list[Reference]]:
+    def _retrieve(self, query: str, search: HybridSearch | None = None) -> Flow[list[Reference]]:
         self._check_is_open()
         query = encodable(query)
         if not query.strip():
             return []
-        best = yield from self._search.rank(query)
+        best = yield from (search or self._search).rank(query)
         found = yield from self._index.fetch([identity for identity, _ in best])
         return [replace(found[i], score=score) for i, score in best if i in found]
 
     def _check_is_open(self) -> None:
         if self._closed:
             raise StoreError("the store is closed")
+
+
+class _OtherSearch:
+    """A store's references, searched in another way than the store's own."""
+
+    def __init__(self, store: ChromaStore, search: SearchMode, k: int) -> None:
+        self._store = store
+        self._search = HybridSearch(store._index, store._embedder, search, k)
+        self.name = f"chroma:{search}:k={k}:{store._embedder.name}"
+
+    def retrieve(self, query: str) -> list[Reference]:
+        return run(self._store._retrieve(query, self._search))
+
+    async def aretrieve(self, query: str) -> list[Reference]:
+        return await arun(self._store._retrieve(query, self._search))

@@ -148,3 +148,55 @@ def test_certainty_of_recorded_answers(skr: Skr, data_dir: Path, tmp_path: Path)
     assert found["static"] is None
     lacking = data_dir / "adarague_llama31_8b_dev.jsonl.gz"
     one_line(skr("experiment", "certainty", "--recorded", lacking), "no row states a certainty")
+
+
+@pytest.mark.integration
+def test_adaptive_retrieval(ask: Ask, server: OpenAIServer, towns: Path, tmp_path: Path):
+    command = ("adaptive", towns, "--top", "1,2", "--out", tmp_path / "run")
+    found = ask(*command, "--json").json
+    groups = found["groups"]
+    assert list(groups) == ["static", "vanilla", "punish", "explain", "punish_explain"]
+    static, vanilla, punish = groups["static"], groups["vanilla"], groups["punish"]
+    assert (static["ra_rate"], static["none"], static["gold_top_1"]) == (1.0, 4 / 7, 1.0)
+    # Only of number 3 is it uncertain; with the document it is right of that too.
+    assert (vanilla["ra_rate"], vanilla["none"]) == pytest.approx((1 / 7, 4 / 7))
+    assert vanilla["gold_top_1"] == pytest.approx(5 / 7)
+    assert (punish["ra_rate"], punish["gold_top_1"]) == pytest.approx((3 / 7, 1.0))
+    for source in ("sparse", "dense"):
+        one, two = static[f"{source}_top_1"], static[f"{source}_top_2"]
+        assert found["documents_with_answer"][f"{source}_top_1"] == one <= two
+    rows = found["result"]["rows"]
+    assert (rows[0]["cells"]["gold_top_1"]["n"], rows[1]["cells"]["gold_top_1"]["n"]) == (8, 7)
+    assert rows[1]["cells"]["gold_top_1"]["n_failed"] == 1
+    calls = server.calls
+    shown = ask(*command)
+    assert server.calls - calls == 4 * 3  # number 7 alone, in each way
+    assert "Table 4" in shown.out
+    assert max(map(len, shown.out.splitlines())) <= 80
+    one_line(ask("adaptive", towns, "--sources", "gold,web"), "web", "sparse")
+    one_line(ask("adaptive", towns, "--top", "0"), "--top", "10")
+
+
+@pytest.mark.integration
+def test_adaptive_retrieval_on_the_questions_of_dpr(ask: Ask, towns: Path, tmp_path: Path):
+    rows = [orjson.loads(line) for line in towns.read_bytes().splitlines()]
+    published = [
+        {
+            "dataset": "nq_dev_psgs_w100",
+            "question": row["question"],
+            "answers": row["answers"],
+            "positive_ctxs": row["contexts"][:1] if row["id"] != "q5" else [],
+            "negative_ctxs": [],
+            "hard_negative_ctxs": row["contexts"][1:],
+        }
+        for row in rows
+    ]
+    path = tmp_path / "biencoder-nq-dev.json"
+    path.write_bytes(orjson.dumps(published))
+    options = ("--dataset", "dpr_nq", "--sources", "gold", "--strategies", "punish_explain")
+    found = ask("adaptive", path, *options, "--json").json
+    assert found["n"] == 7
+    assert found["groups"]["static"] == {"ra_rate": 1.0, "gold_top_1": 1.0}
+    assert found["groups"]["punish_explain"]["ra_rate"] == pytest.approx(2 / 6)
+    assert any("1 questions lack a gold" in note for note in found["result"]["notes"])
+    one_line(ask("adaptive", path, "--dataset", "dpr_nq", "--store", tmp_path / "no"), "no store")

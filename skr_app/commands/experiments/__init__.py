@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import typer
 
+from skr_app.commands.experiments.adaptive import adaptive
 from skr_app.commands.experiments.certainty import certainty
 from skr_app.commands.experiments.conditions import command_of
 from skr_app.commands.experiments.retrieval_quality import retrieval_quality
@@ -17,6 +18,7 @@ app = typer.Typer(
 for _name in EXPERIMENTS:
     app.command(_name)(command_of(_name))
 app.command("certainty")(certainty)
+app.command("adaptive")(adaptive)
 app.command("retrieval-quality")(retrieval_quality)
 app.command("training-size")(training)
 

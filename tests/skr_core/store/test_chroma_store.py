@@ -141,6 +141,22 @@ def test_hybrid_finds_what_either_alone_misses():
     assert found["hybrid"] & {reference.id for reference in fill}
 
 
+async def test_one_store_is_searched_in_several_ways():
+    with ChromaStore.ephemeral(embedder=MeaningEmbedder()) as store:
+        store.add([PARIS, ROME, CAT])
+        near, worded = (store.searched_by(search, k=1) for search in ("dense", "bm25"))
+        assert titles(near.retrieve("a feline")) == ["Cat"]
+        assert titles(await worded.aretrieve("a feline of Italy")) == ["Rome"]
+        assert (near.name, worded.name) == ("chroma:dense:k=1:meaning", "chroma:bm25:k=1:meaning")
+        late = Reference.of("A feline.", "Late")
+        store.add([late])
+        assert titles(worded.retrieve("feline")) == ["Late"]
+        with pytest.raises(InputError):
+            store.searched_by("magic")
+    with pytest.raises(StoreError):
+        near.retrieve("a feline")
+
+
 def test_threads_may_add_and_search_side_by_side(store):
     passages = [Reference.of(f"passage number {n}") for n in range(60)]
 
