@@ -16,7 +16,7 @@ from skr_core.settings import Settings
 from skr_core.types import Action
 
 if TYPE_CHECKING:
-    from skr_core.ports import Embedder
+    from skr_core.ports import Embedder, EntailmentModel
 
 ACTIONS: dict[str, Action | None] = {
     "single_shot": "single",
@@ -39,12 +39,14 @@ class Ingredients:
         embedder: For baselines that compare questions.
         pool: Questions from which Auto-CoT chooses its demonstrations.
         has_router: Whether the settings have a router that was asked for.
+        entailment: For baselines that judge what passages bear out.
     """
 
     settings: Settings
     embedder: Embedder
     pool: Path | None = None
     has_router: bool = False
+    entailment: EntailmentModel | None = None
 
 
 def make_systems(names: str, ingredients: Ingredients) -> list[System]:
@@ -95,5 +97,6 @@ def _baseline(name: str, ingredients: Ingredients) -> System:
         settings.demonstrations,
         pool,
         None if settings.templates == DEFAULT_TEMPLATES else settings.templates,
+        ingredients.entailment,
     )
     return System.of(name, make_baseline(name, given))

@@ -63,7 +63,7 @@ Systems = Annotated[
     typer.Option(
         "--systems",
         help=f"Names with commas between them: {', '.join(SYSTEMS)}, or a prompt baseline such as "
-        "zero_shot, few_shot, manual_cot, cot_ir, ircot, self_ask.",
+        "zero_shot, few_shot, manual_cot, cot_ir, ircot, self_ask, cot_rr, dsp.",
     ),
 ]
 Router = Annotated[
@@ -153,7 +153,14 @@ def evaluate(
             demonstrations=demonstrations,
         )
         chosen = make_systems(
-            systems, Ingredients(system, open_embedder(embedder), pool, router is not None)
+            systems,
+            Ingredients(
+                system,
+                open_embedder(embedder),
+                pool,
+                router is not None,
+                judging.entailment,
+            ),
         )
         settings = {
             "model": language_model.name,

@@ -46,11 +46,24 @@ Question: {question}
 Passage:"""
 """Recite-and-Answer, first step (Sun et al. 2022, §3.1): the model is its own retriever."""
 
+SEARCH = """\
+Write a search query that will help answer a complex question. Reason first, then write the query \
+on a line of its own that begins with "Search query:".
+
+{passages}Question: {question}
+Rationale: Let's think step by step. {lead}"""
+HOPS = (
+    "To answer this question, we first need to find out",
+    "Based on the passages, we have learned the following.",
+)
+"""DSP's search for multi-hop questions (Khattab et al. 2022, §3): how the rationale of each hop
+begins."""
 
 BASELINES_VERSION = version_of(
     *(STEP_BY_STEP, PASSAGES, ANSWER_LEAD),
     *(FOLLOW_UPS_NEEDED, FOLLOW_UP, INTERMEDIATE, FINAL, SELF_ASK_EXAMPLE),
     RECITE,
+    *(SEARCH, *HOPS),
 )
 """Changes with the wording of any baseline, so that its answers are told apart."""
 
@@ -114,6 +127,24 @@ def ask_after_reciting(
     """
     asked = ask(f"{one_line(passage)}\n{question}", demonstrations)
     return replace(asked, question=question)
+
+
+def ask_search(question: str, references: Sequence[Reference], lead: str) -> Prompt:
+    """Ask for the query of a hop, after the passages of those before it.
+
+    Args:
+        question: The user's question.
+        references: What earlier hops have found.
+        lead: How the rationale begins.
+
+    Example:
+        >>> asked = ask_search("Where was she born?", (), HOPS[0])
+        >>> asked.text.splitlines()[-1]
+        "Rationale: Let's think step by step. To answer this question, we first need to find out"
+    """
+    passages = f"{PASSAGES}\n{number_references(references)}\n" if references else ""
+    text = SEARCH.format(passages=passages, question=question, lead=lead)
+    return Prompt("self_complete", text, question, tuple(references))
 
 
 def _joined(demonstrations: Sequence[Demonstration]) -> str:

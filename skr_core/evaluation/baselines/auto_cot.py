@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from skr_core.answering import generate
 from skr_core.errors import extra
-from skr_core.flow import Flow, gather
-from skr_core.ports import LanguageModel
-from skr_core.prompts.baselines import STEP_BY_STEP, ask
+from skr_core.evaluation.baselines.parts import Once
+from skr_core.flow import Flow, call, gather
+from skr_core.ports import Embedder, LanguageModel
+from skr_core.prompts.baselines import ANSWER_LEAD, STEP_BY_STEP, ask
 from skr_core.prompts.parts import one_line
-from skr_core.types import Demonstration, Usage
+from skr_core.replies.conclusion import conclusion
+from skr_core.types import NO_USAGE, Demonstration, Usage
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -22,6 +25,85 @@ if TYPE_CHECKING:
 
 STARTS = 10
 """Of k-means, of which the best is kept."""
+
+
+class Pool:
+    """Questions that demonstrations are made of.
+
+    Their embeddings, their clusters and the reasoning of each are made once, whoever asks first:
+    which demonstrations are shown may depend on the question, how one of them reads never does.
+
+    Args:
+        model: Writes the reasoning.
+        embedder: For the questions.
+        questions: To choose from.
+
+    Example:
+        >>> from skr_core.flow import run
+        >>> from skr_core.models.embedders import HashingEmbedder
+        >>> from skr_core.testing import ScriptedModel
+        >>> model = ScriptedModel(["It is a capital. So the answer is Paris."])
+        >>> pool = Pool(model, HashingEmbedder(), ["Capital of France?", "Capital of Italy?"])
+        >>> shown, spent = run(pool.similar("Capital of Italy?", 1))
+        >>> shown[0].question, spent.calls
+        ('Capital of France?', 1)
+        >>> run(pool.similar("Capital of Spain?", 2))[1].calls
+        1
+    """
+
+    def __init__(self, model: LanguageModel, embedder: Embedder, questions: Sequence[str]) -> None:
+        self._questions = list(dict.fromkeys(questions))
+        self._embedder = embedder
+        embed = partial(call, embedder.embed, embedder.aembed, self._questions)
+        self._vectors: Once[Vectors] = Once(embed)
+        self._clusters: dict[int, Once[list[int]]] = {}
+        self._written = {
+            question: Once(partial(reasoned, model, question)) for question in self._questions
+        }
+
+    def similar(self, question: str, count: int) -> Flow[tuple[list[Demonstration], Usage]]:
+        """The questions nearest to one, without itself; and what writing new reasoning cost."""
+        vectors, _ = yield from self._vectors.value()
+        (asked,) = yield from call(self._embedder.embed, self._embedder.aembed, [question])
+        others = [place for place, each in enumerate(self._questions) if each != question]
+        nearest = most_similar(asked, vectors[others], count)
+        return (yield from self._demonstrated([others[place] for place in nearest]))
+
+    def diverse(self, question: str, count: int) -> Flow[tuple[list[Demonstration], Usage]]:
+        """One question of each cluster, the same for all that is asked; never what is asked."""
+        once = self._clusters.setdefault(count, Once(partial(self._diverse, count)))
+        chosen, _ = yield from once.value()
+        others = [place for place in chosen if self._questions[place] != question]
+        return (yield from self._demonstrated(others))
+
+    def _diverse(self, count: int) -> Flow[list[int]]:
+        vectors, _ = yield from self._vectors.value()
+        return most_diverse(vectors, count)
+
+    def _demonstrated(self, places: Sequence[int]) -> Flow[tuple[list[Demonstration], Usage]]:
+        made = yield from gather(
+            [self._written[self._questions[place]].value() for place in places]
+        )
+        spent = sum((usage for (_, usage), is_new in made if is_new), NO_USAGE)
+        return [demonstration for (demonstration, _), _ in made], spent
+
+
+def reasoned(model: LanguageModel, question: str) -> Flow[tuple[Demonstration, Usage]]:
+    """Let the model write a chain of thought for a question, as Zhang et al. 2023 do.
+
+    Where the reasoning ends without an answer, that is asked for with a second call, as in
+    zero-shot chain of thought.
+
+    Returns:
+        The demonstration, and what writing it cost.
+    """
+    reply = yield from generate(model, ask(question, lead=STEP_BY_STEP))
+    thought, spent = f"{STEP_BY_STEP} {one_line(reply.text)}", reply.usage
+    if conclusion(reply.text) is None:
+        answer = yield from generate(model, ask(question, lead=f"{thought}\n{ANSWER_LEAD}"))
+        thought = f"{thought} {ANSWER_LEAD} {one_line(answer.text)}"
+        spent += answer.usage
+    return Demonstration(question, thought), spent
 
 
 def most_similar(question: NDArray[np.float32], pool: Vectors, count: int) -> list[int]:
@@ -65,20 +147,3 @@ def most_diverse(pool: Vectors, count: int, *, seed: int = 0) -> list[int]:
     nearest = [int(place) for place in distances.argmin(axis=0)]
     rest = [place for place in range(len(pool)) if place not in nearest]
     return [*dict.fromkeys(nearest), *rest][:count]
-
-
-def with_reasoning(
-    model: LanguageModel, questions: Sequence[str]
-) -> Flow[tuple[list[Demonstration], Usage]]:
-    """Let the model write a chain of thought for each question, as Zhang et al. 2023 do.
-
-    Returns:
-        The demonstrations, and what writing them cost.
-    """
-    prompts = [ask(question, lead=STEP_BY_STEP) for question in questions]
-    replies = yield from gather([generate(model, prompt) for prompt in prompts])
-    demonstrations = [
-        Demonstration(question, f"{STEP_BY_STEP} {one_line(reply.text)}")
-        for question, reply in zip(questions, replies, strict=True)
-    ]
-    return demonstrations, sum((reply.usage for reply in replies), Usage())

@@ -6,7 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from skr_core.errors import InputError
-from skr_core.evaluation.baselines.auto_cot import most_diverse, most_similar, with_reasoning
+from skr_core.evaluation.baselines.auto_cot import Pool
+from skr_core.evaluation.baselines.demonstrate_search_predict import demonstrated, dsp
 from skr_core.evaluation.baselines.direct import (
     few_shot,
     recite_and_answer,
@@ -14,9 +15,16 @@ from skr_core.evaluation.baselines.direct import (
     zero_shot_cot,
 )
 from skr_core.evaluation.baselines.parts import AnswerFlow, FlowAnswerer, Once
+from skr_core.evaluation.baselines.rethinking import cot_rr
 from skr_core.evaluation.baselines.retrieving import cot_ir, ircot, self_ask
-from skr_core.flow import Flow, call
-from skr_core.ports import Embedder, LanguageModel, QuestionAnswerer, Retriever
+from skr_core.flow import Flow
+from skr_core.ports import (
+    Embedder,
+    EntailmentModel,
+    LanguageModel,
+    QuestionAnswerer,
+    Retriever,
+)
 from skr_core.prompts.templates import PromptTemplates
 from skr_core.replies.conclusion import final_answer
 from skr_core.types import NO_USAGE, Answer, Demonstration, Usage
@@ -37,6 +45,7 @@ class BaselineInputs:
             passages for those that retrieve or recite.
         pool: Questions from which Auto-CoT chooses.
         templates: The words of a run, for the baselines that ask once; the papers' own otherwise.
+        entailment: Judges whether passages bear a reasoning out.
     """
 
     model: LanguageModel
@@ -45,6 +54,7 @@ class BaselineInputs:
     demonstrations: Sequence[Demonstration] = ()
     pool: Sequence[str] = ()
     templates: PromptTemplates | None = None
+    entailment: EntailmentModel | None = None
 
 
 @dataclass(frozen=True)
@@ -79,7 +89,7 @@ def make_baseline(name: str, inputs: BaselineInputs) -> QuestionAnswerer:
     baseline = BASELINES[name]
     for need in baseline.needs:
         if not getattr(inputs, need):
-            raise InputError(f"the baseline {name} needs a {need}: give it one")
+            raise InputError(f"the baseline {name} needs {need}, and none is given")
     return FlowAnswerer(baseline.make(inputs))
 
 
@@ -89,36 +99,45 @@ def _retriever(inputs: BaselineInputs) -> Retriever:
 
 
 def _auto_cot_similarity(inputs: BaselineInputs) -> AnswerFlow:
-    embedder = inputs.embedder
-    assert embedder is not None
+    pool = _pool(inputs)
 
     def answer(question: str) -> Flow[Answer]:
-        pool = [each for each in inputs.pool if each != question]
-        vectors = yield from call(embedder.embed, embedder.aembed, [*pool, question])
-        chosen = [pool[place] for place in most_similar(vectors[-1], vectors[:-1], SHOTS)]
-        demonstrations, spent = yield from with_reasoning(inputs.model, chosen)
-        return (yield from _after_reasoning(inputs, question, demonstrations, spent))
+        shown, spent = yield from pool.similar(question, SHOTS)
+        return (yield from _after_reasoning(inputs, question, shown, spent))
 
     return answer
 
 
 def _auto_cot_diversity(inputs: BaselineInputs) -> AnswerFlow:
-    """The demonstrations depend on the pool alone, so they are chosen and written once."""
-    embedder = inputs.embedder
-    assert embedder is not None
+    pool = _pool(inputs)
 
-    def demonstrations() -> Flow[tuple[list[Demonstration], Usage]]:
-        vectors = yield from call(embedder.embed, embedder.aembed, list(inputs.pool))
-        chosen = [inputs.pool[place] for place in most_diverse(vectors, SHOTS)]
-        return (yield from with_reasoning(inputs.model, chosen))
+    def answer(question: str) -> Flow[Answer]:
+        shown, spent = yield from pool.diverse(question, SHOTS)
+        return (yield from _after_reasoning(inputs, question, shown, spent))
 
-    once = Once(demonstrations)
+    return answer
+
+
+def _pool(inputs: BaselineInputs) -> Pool:
+    assert inputs.embedder is not None
+    return Pool(inputs.model, inputs.embedder, inputs.pool)
+
+
+def _cot_rr(inputs: BaselineInputs) -> AnswerFlow:
+    entailment = inputs.entailment
+    assert entailment is not None
+    return lambda asked: cot_rr(inputs.model, _retriever(inputs), entailment, asked, _shots(inputs))
+
+
+def _dsp(inputs: BaselineInputs) -> AnswerFlow:
+    """The demonstrations are annotated once."""
+    model, retriever = inputs.model, _retriever(inputs)
+    once = Once(lambda: demonstrated(model, retriever, _shots(inputs)))
 
     def answer(question: str) -> Flow[Answer]:
         (shown, spent), is_new = yield from once.value()
-        others = [each for each in shown if each.question != question]
-        usage = spent if is_new else NO_USAGE
-        return (yield from _after_reasoning(inputs, question, others, usage))
+        answer = yield from dsp(model, retriever, question, shown)
+        return replace(answer, usage={**answer.usage, "demonstrate": spent if is_new else NO_USAGE})
 
     return answer
 
@@ -164,6 +183,7 @@ BASELINES = {
         ("retriever",),
         "Trivedi et al. 2022",
     ),
+    "cot_rr": Baseline(_cot_rr, ("retriever", "entailment"), "He et al. 2022"),
     "self_ask": Baseline(
         lambda has: lambda asked: self_ask(has.model, _retriever(has), asked),
         ("retriever",),
@@ -174,6 +194,7 @@ BASELINES = {
         (),
         "Sun et al. 2022",
     ),
+    "dsp": Baseline(_dsp, ("retriever",), "Khattab et al. 2022"),
 }
 """By name, as ``skr evaluate --systems`` takes them."""
 

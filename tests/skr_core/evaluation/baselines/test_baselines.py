@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from skr_core.entailment import LexicalEntailment
 from skr_core.errors import InputError
 from skr_core.evaluation.baselines import (
     BASELINES,
@@ -49,7 +50,14 @@ def resources(*replies: str) -> tuple[BaselineInputs, ScriptedModel, MappingRetr
         }
     )
     return (
-        BaselineInputs(model, retriever, Letters(), SHOWN, ("abc?", "abb?", "jij?")),
+        BaselineInputs(
+            model,
+            retriever,
+            Letters(),
+            SHOWN,
+            ("abc?", "abb?", "jij?"),
+            entailment=LexicalEntailment(),
+        ),
         model,
         retriever,
     )
@@ -135,6 +143,63 @@ def test_auto_cot_never_shows_the_question_itself():
     assert model.prompts[-1].question == QUESTION
 
 
+def test_auto_cot_writes_the_reasoning_of_an_example_once():
+    has, _, _ = resources("Thinking. So the answer is Ohio.")
+    baseline = make_baseline("auto_cot_similarity", has)
+    calls = [baseline.answer(asked).usage["demonstrate"].calls for asked in (QUESTION, "Else?")]
+    assert calls == [len(has.pool), 0]
+
+
+def test_auto_cot_asks_for_the_answer_that_a_reasoning_lacks():
+    has, model, _ = resources("Thinking aloud.")
+    make_baseline("auto_cot_diversity", has).answer(QUESTION)
+    assert "Let's think step by step. Thinking aloud.\nSo the answer is" in model.prompts[-2].text
+    assert "Thinking aloud. So the answer is Thinking aloud." in model.prompts[-1].text
+
+
+RIGHT = "Spielberg made Jaws. So the answer is Ohio."
+WRONG = "Lucas made Jaws. So the answer is Utah."
+
+
+def test_cot_rr_believes_the_reasoning_that_passages_bear_out():
+    replies = [WRONG] * 5 + [RIGHT] * 5
+    has, model, _ = resources(*replies)
+    own = MappingRetriever({"Spielberg made Jaws.": ["In 1975 Spielberg made Jaws."]})
+    answer = make_baseline("cot_rr", replace(has, retriever=own)).answer(QUESTION)
+    assert answer.text == "Ohio."
+    assert sorted(own.queries) == ["Lucas made Jaws.", "Spielberg made Jaws."]
+    assert [each.text for each in answer.references] == ["In 1975 Spielberg made Jaws."]
+    assert answer.total_usage.calls == 10
+    assert {prompt.sample for prompt in model.prompts} == set(range(10))
+    assert "She wrote it." in model.prompts[0].text
+
+
+def test_cot_rr_is_a_plain_vote_where_nothing_is_found():
+    has, _, _ = resources(*[WRONG] * 6, *[RIGHT] * 4)
+    own = replace(has, retriever=MappingRetriever({}))
+    assert make_baseline("cot_rr", own).answer(QUESTION).text == "Utah."
+
+
+def test_dsp_searches_in_two_hops_and_annotates_its_examples_once():
+    shown = Demonstration("Who?", "She wrote it. So the answer is Ada.")
+    has, model, retriever = resources(
+        *("Search query: Who?", "Search query: Who?"),
+        *("Who made it?\nSearch query: Who directed Jaws?", "Where was Spielberg born?"),
+        "So the answer is Ohio [2].",
+        *("Search query: Who directed Jaws?", "Search query: Where was Spielberg born?"),
+        "So the answer is Ohio [2].",
+    )
+    own = replace(has, demonstrations=(shown,))
+    baseline = make_baseline("dsp", own)
+    first, second = baseline.answer(QUESTION), baseline.answer(QUESTION)
+    assert retriever.queries == ["Who?", *["Who directed Jaws?", "Where was Spielberg born?"] * 2]
+    assert first.text == second.text == "Ohio [2]."
+    assert [each.text for each in first.cited_references] == ["Spielberg was born in Ohio."]
+    assert first.usage["demonstrate"].calls == 2
+    assert second.usage["demonstrate"].calls == 0
+    assert "Jaws is by Spielberg." in model.prompts[3].text
+
+
 def test_auto_cot_by_diversity_chooses_and_writes_once_a_pool():
     has, model, _ = resources("Thinking. So the answer is Ohio.")
     baseline = make_baseline("auto_cot_diversity", has)
@@ -202,5 +267,7 @@ def test_selection():
 def test_what_a_baseline_needs_is_named():
     with pytest.raises(InputError, match="demonstrations"):
         make_baseline("few_shot", BaselineInputs(ScriptedModel()))
+    with pytest.raises(InputError, match="entailment"):
+        make_baseline("cot_rr", BaselineInputs(ScriptedModel(), MappingRetriever({})))
     with pytest.raises(InputError, match="no baseline"):
         make_baseline("magic", BaselineInputs(ScriptedModel()))
