@@ -16,7 +16,15 @@ from skr_core.types import Demonstration
 
 if TYPE_CHECKING:
     from skr_core.caching import SqliteCache
-    from skr_core.ports import AnswerArbiter, Embedder, LanguageModel, Reflector, Retriever, Router
+    from skr_core.ports import (
+        AnswerArbiter,
+        Embedder,
+        LanguageModel,
+        Reflector,
+        Retriever,
+        Router,
+        TextScorer,
+    )
     from skr_core.questions import Question
     from skr_core.store.chroma_store import ChromaStore
     from skr_core.store.hybrid_search import SearchMode
@@ -40,6 +48,22 @@ def make_model(model: str, base_url: str | None) -> LanguageModel:
     except ValueError as error:
         raise InputError(f"SKR_TEMPERATURE must be a number, not {said!r}") from error
     return load_model(model, base_url=base_url, temperature=temperature)
+
+
+def open_likelihoods(model: str, base_url: str | None) -> TextScorer:
+    """What tells how likely the model that an option names finds a text.
+
+    Raises:
+        InputError: It is a model that tells no such thing.
+    """
+    if model == "extractive":
+        raise InputError(
+            "--likelihoods needs a model behind a server that tells them, such as vLLM: give "
+            "--model and --base-url"
+        )
+    from skr_core.models.completions import CompletionScorer
+
+    return CompletionScorer(model.removeprefix("openai:"), base_url=base_url)
 
 
 def open_cache(stack: ExitStack, folder: Path | None) -> SqliteCache | None:
@@ -187,6 +211,7 @@ def make_settings(
     router: Path | None = None,
     force: bool = False,
     reflector: Reflector | None = None,
+    likelihoods: TextScorer | None = None,
     max_rounds: int = 3,
     max_calls: int | None = None,
     when_insufficient: WhenInsufficient | None = None,
@@ -202,6 +227,7 @@ def make_settings(
         router: Folder of a saved router, and of the arbiter beside it; always retrieving without.
         force: Take them although they were made with something else.
         reflector: Judges drafts.
+        likelihoods: As in `Settings`. Without an arbiter in the folder a `MarginArbiter` decides.
         max_rounds: Rounds of retrieval.
         max_calls: Calls of the model.
         when_insufficient: As in `Settings`.
@@ -212,11 +238,17 @@ def make_settings(
     loaded = (
         None if router is None else open_router(router, model, retriever=retriever, force=force)
     )
+    arbiter = _open_arbiter(router, model, retriever, force=force)
+    if arbiter is None and likelihoods is not None:
+        from skr_core.arbiters import MarginArbiter
+
+        arbiter = MarginArbiter()
     return Settings.of(
         model,
         retriever,
         router=loaded,
-        arbiter=_open_arbiter(router, model, retriever, force=force),
+        arbiter=arbiter,
+        likelihoods=likelihoods,
         reflector=reflector,
         budget=Budget(max_rounds=max_rounds, max_calls=max_calls),
         when_insufficient=when_insufficient,

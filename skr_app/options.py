@@ -122,6 +122,14 @@ DemonstrationsOption = Annotated[
         help="JSONL with question, answer and perhaps contexts: worked examples, for every system.",
     ),
 ]
+LikelihoodsOption = Annotated[
+    bool,
+    typer.Option(
+        "--likelihoods",
+        help="Ask the model's server how likely it finds its own answer and the one from "
+        "references (six short prompts, nothing generated): vLLM and llama-cpp-python tell.",
+    ),
+]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object instead.")]
 SkipBadOption = Annotated[
     bool, typer.Option("--skip-bad", help="Leave out lines that cannot be read, and count them.")

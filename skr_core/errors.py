@@ -9,6 +9,7 @@ SKRError
 │   ├── EmbedderMismatch  the store was made by another embedder
 │   └── StoreLocked       another process has the store open
 ├── ModelError            the language model did not give a usable reply
+│   └── NoLikelihoodsError  its server tells no likelihood of a given text
 ├── RetrieverError        the retriever failed
 │   └── NoReferencesError what it returned is no references, or cannot be shown
 ├── StampMismatch         records or a router belong to another model, retriever or embedder
@@ -88,6 +89,10 @@ class StoreLocked(StoreError):
 
 class ModelError(SKRError):
     """The language model failed, or its reply cannot be used."""
+
+
+class NoLikelihoodsError(ModelError):
+    """The server tells no likelihood of a given text: a choice of server that no retry mends."""
 
 
 class RetrieverError(SKRError):

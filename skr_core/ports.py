@@ -56,6 +56,23 @@ class LanguageModel(Protocol):
 
 
 @runtime_checkable
+class TextScorer(Protocol):
+    """Says how likely a model finds a given text after a prompt.
+
+    The text comes back as if the model had written it: with the natural-log probability of each of
+    its tokens, and what asking cost. `skr_core.models.completions.CompletionScorer` is one.
+    Implementations raise `skr_core.errors.NoLikelihoodsError` where no such thing can be had.
+    """
+
+    @property
+    def name(self) -> str: ...
+
+    def score(self, prompt: str, text: str) -> Generation: ...
+
+    async def ascore(self, prompt: str, text: str) -> Generation: ...
+
+
+@runtime_checkable
 class Cache(Protocol):
     """Keeps texts by key, as long as it likes; None is what it does not hold."""
 

@@ -25,6 +25,7 @@ from skr_core.ports import (
     Reflector,
     Retriever,
     Router,
+    TextScorer,
 )
 from skr_core.prompts.templates import DEFAULT_TEMPLATES, PromptTemplates
 from skr_core.reflectors.refusal import RefusalReflector
@@ -77,6 +78,7 @@ class SettingsOptions(TypedDict, total=False):
     decompose: bool | None
     metadata_keys: Sequence[str] | None
     arbiter: ArbiterLike | None
+    likelihoods: TextScorer | None
 
 
 @dataclass(frozen=True)
@@ -103,6 +105,9 @@ class Settings:
             model's own, which is asked for with one call more. A router's folder that holds an
             arbiter too brings it along; without, the answer from references is always served. In
             place of a refusal the model's own is served with ``own_knowledge`` alone.
+        likelihoods: Tells how likely the model finds answers that are there: for an arbiter that
+            decides by that, and for records that it learns from. Of two answers it is asked six
+            short questions, of which nothing is generated; they count as calls.
 
     Example:
         >>> from skr_core.testing import ScriptedModel
@@ -124,6 +129,7 @@ class Settings:
     decompose: bool = False
     metadata_keys: tuple[str, ...] = ()
     arbiter: AnswerArbiter | None = None
+    likelihoods: TextScorer | None = None
 
     @classmethod
     def of(
@@ -169,10 +175,15 @@ class Settings:
             raise InputError("metadata_keys is one text: give a list of names")
         if "metadata_keys" in given:
             given["metadata_keys"] = tuple(given["metadata_keys"])
-        for name, (port, methods) in _PORTS.items():
+        for name, (port, noun, methods) in _PORTS.items():
             if name in given and not isinstance(given[name], port):
                 what = type(given[name]).__name__
-                raise InputError(f"a {name} has {methods}, which {what} lacks")
+                raise InputError(f"{noun} has {methods}, which {what} lacks")
+        if uses_likelihoods(given.get("arbiter")) and "likelihoods" not in given:
+            raise InputError(
+                "this arbiter decides by how likely the model finds the answers: give likelihoods, "
+                "such as skr_core.models.completions.CompletionScorer"
+            )
         for name, choices in _CHOICES.items():
             if name in given and given[name] not in choices:
                 raise InputError(f"{name} is {given[name]!r}: give one of {', '.join(choices)}")
@@ -218,7 +229,8 @@ class Settings:
 
 
 _PORTS = {
-    "store": (ReferenceStore, "name, retrieve, aretrieve, add and aadd"),
+    "store": (ReferenceStore, "a store", "name, retrieve, aretrieve, add and aadd"),
+    "likelihoods": (TextScorer, "what tells likelihoods", "name, score and ascore"),
 }
 _CHOICES = {
     "when_insufficient": get_args(WhenInsufficient),
@@ -282,6 +294,17 @@ def as_arbiter(
             "one, or the folder of a saved one"
         )
     return arbiter
+
+
+def uses_likelihoods(arbiter: AnswerArbiter | None) -> bool:
+    """Whether an arbiter looks at how likely the model finds the answers.
+
+    Example:
+        >>> from skr_core.arbiters import MarginArbiter
+        >>> uses_likelihoods(MarginArbiter()), uses_likelihoods(None)
+        (True, False)
+    """
+    return bool(getattr(arbiter, "needs_likelihoods", False))
 
 
 def as_reflector(

@@ -8,25 +8,34 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
-from skr_core.errors import ModelError
+from skr_core.errors import ModelError, NoLikelihoodsError
 from skr_core.flow import Flow, call
 from skr_core.plain import to_plain
 from skr_core.ports import AnswerArbiter
 from skr_core.references.citations import resolve_citations
 from skr_core.replies.thoughts import strip_thoughts
+from skr_core.settings import uses_likelihoods
 from skr_core.types import NO_USAGE, Action, Answer, Decision, Usage, Verdict
 from skr_graphs import events
 from skr_graphs.finish import conclude, say
+from skr_graphs.limits import call_limit
 from skr_graphs.node import StepContext
-from skr_graphs.state import Plain, SKRState, answer_of, usage_with
+from skr_graphs.state import Plain, SKRState, answer_of, usage_of, usage_with
 from skr_graphs.steps import ask_directly, rounds_with
+
+if TYPE_CHECKING:
+    from skr_core.self_knowledge.margins import Margins
 
 
 def arbitrate(state: SKRState, step: StepContext) -> Flow[Plain]:
     """Serve the answer that the arbiter finds likeliest to be right.
 
     Where the model fails, the loop's answer stands.
+
+    Raises:
+        NoLikelihoodsError: The arbiter decides by likelihoods, and the server tells none.
     """
     loop, arbiter = answer_of(state), step.settings.arbiter
     served: Answer = loop
@@ -37,10 +46,16 @@ def arbitrate(state: SKRState, step: StepContext) -> Flow[Plain]:
             update["usage"] = usage_with(state, "arbitrate", spent)
         if arbiter is not None and direct.text:
             answers = yield from _answers(arbiter, state, step, direct, loop)
-            verdict = yield from _verdict(arbiter, state["standalone"], answers)
+            after: SKRState = {**state, "usage": update.get("usage", state["usage"])}
+            margins, spent = yield from _margins(answers, after, step)
+            if spent != NO_USAGE:
+                update["usage"] = usage_with(after, "arbitrate", spent)
+            verdict = yield from _verdict(arbiter, state["standalone"], answers, margins)
             served = answers[verdict.served]
             update["verdict"] = to_plain(verdict)
             step.write(events.verdict(update["verdict"]))
+    except NoLikelihoodsError:
+        raise
     except ModelError as failure:
         update["rounds"] = rounds_with(state, failure)
     citations = [to_plain(citation) for citation in served.citations]
@@ -107,12 +122,39 @@ def _answers(
     return {action: at_hand[action] for action in arbiter.actions}
 
 
+def _margins(
+    answers: Mapping[Action, Answer], state: SKRState, step: StepContext
+) -> Flow[tuple[Mapping[Action, Margins | None], Usage]]:
+    """How likely the model finds the answers, where the arbiter asks and the budget allows."""
+    settings = step.settings
+    if settings.likelihoods is None or not uses_likelihoods(settings.arbiter):
+        return {}, NO_USAGE
+    from skr_core.self_knowledge.margins import distinct, measure_margins, rivals_in
+
+    question, direct = state["standalone"], answers["direct"].text
+    rivals = {
+        action: rivals_in(question, direct, answer, settings)
+        for action, answer in answers.items()
+        if action != "direct"
+    }
+    wanted = usage_of(state).calls + len(distinct(rivals.values()))
+    limit = settings.budget.max_calls
+    if (limit is not None and wanted > limit) or call_limit(state, settings.budget):
+        return {}, NO_USAGE
+    found, spent = yield from measure_margins(settings.likelihoods, list(rivals.values()))
+    return dict(zip(rivals, found, strict=True)), spent
+
+
 def _verdict(
-    arbiter: AnswerArbiter, question: str, answers: Mapping[Action, Answer]
+    arbiter: AnswerArbiter,
+    question: str,
+    answers: Mapping[Action, Answer],
+    margins: Mapping[Action, Margins | None],
 ) -> Flow[Verdict]:
     from skr_core.arbiters.answers import SeenAnswer  # who has no arbiter needs none of it
 
     direct = answers["direct"].text
     seen = {action: SeenAnswer.in_answer(answer, direct) for action, answer in answers.items()}
+    seen = {action: replace(each, margins=margins.get(action)) for action, each in seen.items()}
     verdict: Verdict = yield from call(arbiter.judge, arbiter.ajudge, question, seen)
     return replace(verdict, answers={action: each.text for action, each in answers.items()})

@@ -23,6 +23,7 @@ from skr_core.ports import (
     Reflector,
     Retriever,
     Router,
+    TextScorer,
 )
 from skr_core.prompts.templates import PromptTemplates
 from skr_core.settings import OnRetrieverError, Settings, WhenInsufficient, with_arbiter
@@ -61,6 +62,7 @@ class SKRContext:
     decompose: bool | None = None
     metadata_keys: Sequence[str] | None = None
     arbiter: Annotated[AnswerArbiter | None, SkipJsonSchema()] = None
+    likelihoods: Annotated[TextScorer | None, SkipJsonSchema()] = None
     stream: bool | None = None
     stream_undecided: bool = False
     closed: Annotated[Event, SkipJsonSchema()] = field(default_factory=Event, init=False)

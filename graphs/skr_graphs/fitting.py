@@ -5,17 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 
-from skr_core.budget import Budget
 from skr_core.errors import ModelError
 from skr_core.flow import Flow
-from skr_core.models.windows import reference_tokens_for
+from skr_core.models.windows import tokens_for
 from skr_core.references.fencing import shown_text
 from skr_core.references.packing import Packed, fast_tokens, pack_references
 from skr_core.settings import Settings
 from skr_core.types import Generation, Reference
-
-UNKNOWN_MODEL = 96_000
-"""Tokens of references for a model whose context window is not known: three quarters of 128,000."""
 
 _TOO_LONG = re.compile(
     r"context[_ ](?:length|window|size)|maximum context|prompt is too long|input is too long"
@@ -27,16 +23,6 @@ _TOO_LONG = re.compile(
 def reference_limit(settings: Settings) -> int:
     """How many tokens of references the model is handed at a time."""
     return tokens_for(settings.budget, settings.model.name)
-
-
-def tokens_for(budget: Budget, model: str) -> int:
-    """How many tokens of references a model of this name is handed within a budget.
-
-    Example:
-        >>> tokens_for(Budget(max_reference_tokens=500), "openai:gpt-4.1-mini")
-        500
-    """
-    return budget.max_reference_tokens or reference_tokens_for(model) or UNKNOWN_MODEL
 
 
 def is_too_long(failure: Exception) -> bool:

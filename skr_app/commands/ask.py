@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from skr_app import render
-from skr_app.opening import make_model, make_settings, open_store
+from skr_app.opening import make_model, make_settings, open_likelihoods, open_store
 from skr_app.options import (
     DEFAULT_STORE,
     BaseUrlOption,
@@ -17,6 +17,7 @@ from skr_app.options import (
     EmbedderOption,
     ForceOption,
     JsonOption,
+    LikelihoodsOption,
     MaxRoundsOption,
     ModelOption,
     SearchMode,
@@ -55,6 +56,7 @@ def ask(
     demonstrations: DemonstrationsOption = None,
     when_insufficient: WhenInsufficientOption = WhenInsufficient.best_draft,
     reflector: ReflectorOption = "refusal",
+    likelihoods: LikelihoodsOption = False,
     decompose: DecomposeOption = False,
     stream: Stream = False,
     json: JsonOption = False,
@@ -74,6 +76,7 @@ def ask(
             reflector=open_reflector(
                 reflector, language_model, opened, base_url=base_url, force=force
             ),
+            likelihoods=open_likelihoods(model, base_url) if likelihoods else None,
             max_rounds=max_rounds,
             max_calls=max_calls,
             when_insufficient=when_insufficient.value,

@@ -14,7 +14,14 @@ from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemaini
 from rich.progress import Progress as Bars
 
 from skr_app.measuring import load_questions
-from skr_app.opening import make_model, make_settings, open_cache, open_searched, through
+from skr_app.opening import (
+    make_model,
+    make_settings,
+    open_cache,
+    open_likelihoods,
+    open_searched,
+    through,
+)
 from skr_app.options import (
     DEFAULT_STORE,
     BaseUrlOption,
@@ -27,6 +34,7 @@ from skr_app.options import (
     EmbedderOption,
     GivenStoreOption,
     JsonOption,
+    LikelihoodsOption,
     LimitOption,
     MaxRoundsOption,
     ModelOption,
@@ -98,6 +106,7 @@ def collect(
     max_rounds: MaxRoundsOption = 3,
     when_insufficient: WhenInsufficientOption = WhenInsufficient.best_draft,
     reflector: ReflectorOption = "refusal",
+    likelihoods: LikelihoodsOption = False,
     decompose: DecomposeOption = False,
     templates: TemplatesOption = None,
     demonstrations: DemonstrationsOption = None,
@@ -146,6 +155,7 @@ def collect(
             reflector=open_reflector(
                 reflector, language_model, opened, base_url=base_url, cache=kept
             ),
+            likelihoods=open_likelihoods(model, base_url) if likelihoods else None,
             max_rounds=max_rounds,
             when_insufficient=when_insufficient.value,
             decompose=decompose,

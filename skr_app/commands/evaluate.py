@@ -24,6 +24,7 @@ from skr_app.opening import (
     make_settings,
     open_cache,
     open_embedder,
+    open_likelihoods,
     open_searched,
     through,
 )
@@ -39,6 +40,7 @@ from skr_app.options import (
     ForceOption,
     GivenStoreOption,
     JsonOption,
+    LikelihoodsOption,
     LimitOption,
     MaxRoundsOption,
     ModelOption,
@@ -103,6 +105,7 @@ def evaluate(
     max_rounds: MaxRoundsOption = 3,
     when_insufficient: WhenInsufficientOption = WhenInsufficient.best_draft,
     reflector: ReflectorOption = "refusal",
+    likelihoods: LikelihoodsOption = False,
     decompose: DecomposeOption = False,
     templates: TemplatesOption = None,
     demonstrations: DemonstrationsOption = None,
@@ -146,6 +149,7 @@ def evaluate(
             reflector=open_reflector(
                 reflector, language_model, opened, base_url=base_url, cache=kept, force=force
             ),
+            likelihoods=open_likelihoods(model, base_url) if likelihoods else None,
             max_rounds=max_rounds,
             when_insufficient=when_insufficient.value,
             decompose=decompose,
@@ -174,6 +178,7 @@ def evaluate(
             "system": system.version,
             "baselines": BASELINES_VERSION,
             **router_stamp(router),
+            **({"likelihoods": system.likelihoods.name} if system.likelihoods else {}),
         }
         with RunFolder(out, stamp) as folder:
             answers, judged = asyncio.run(

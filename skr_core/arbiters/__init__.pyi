@@ -1,3 +1,4 @@
 from .answers import Seen as Seen
 from .answers import SeenAnswer as SeenAnswer
 from .arbiter import Arbiter as Arbiter
+from .margins import MarginArbiter as MarginArbiter

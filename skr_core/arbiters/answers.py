@@ -10,6 +10,7 @@ from typing import Any, Self
 
 from skr_core.references.citations import without_markers
 from skr_core.self_knowledge.importers import plain_text
+from skr_core.self_knowledge.margins import Margins
 from skr_core.self_knowledge.records import Outcome, SelfKnowledge
 from skr_core.self_knowledge.standing import Standing, standing_of
 from skr_core.texts import normalise
@@ -28,6 +29,7 @@ class SeenAnswer:
         confidence: In it, on any scale; None where nothing states it.
         grounded: Whether it rests on references; None where that is not known.
         standing: How the direct answer and this one stand in its references; None as above.
+        margins: How much likelier the model finds it than the direct answer; None as above.
     """
 
     text: str
@@ -35,6 +37,7 @@ class SeenAnswer:
     confidence: float | None = None
     grounded: bool | None = None
     standing: Standing | None = None
+    margins: Margins | None = None
 
     @classmethod
     def in_outcome(cls, outcome: Outcome) -> Self:
@@ -45,6 +48,7 @@ class SeenAnswer:
             outcome.confidence,
             outcome.grounded,
             outcome.standing,
+            outcome.margins,
         )
 
     @classmethod

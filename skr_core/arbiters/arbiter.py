@@ -94,6 +94,8 @@ class Arbiter:
         actions: Whose answers it weighs, from the cheapest to the dearest.
         embedder: For questions and answers.
         stamp: What the records were made with.
+        needs_likelihoods: Whether it has learnt from the answers' likelihoods (`Margins`), which
+            ``Settings(likelihoods=...)`` then has to tell of new ones.
 
     Example:
         >>> records = [
@@ -115,8 +117,11 @@ class Arbiter:
         actions: Sequence[Action],
         embedder: Embedder,
         stamp: Stamp = Stamp(),
+        *,
+        needs_likelihoods: bool = False,
     ) -> None:
         self._estimate, self.embedder, self.stamp = estimate, embedder, stamp
+        self.needs_likelihoods = needs_likelihoods
         self.actions: tuple[Action, ...] = tuple(actions)
 
     @classmethod
@@ -152,11 +157,13 @@ class Arbiter:
             raise InputError("an arbiter is fitted on records of self-knowledge; none were given")
         embedder = embedder or HashingEmbedder()
         chosen = actions_of(records, actions)
-        views = Views.of([Seen.in_record(each, chosen) for each in records], chosen, embedder)
+        seen = [Seen.in_record(each, chosen) for each in records]
+        asked = any(answer.margins for each in seen for answer in each.answers.values())
+        views = Views.of(seen, chosen, embedder, margins=asked)
         scores = np.array([[each.outcomes[action].score for action in chosen] for each in records])
         estimate = Estimate.fit(views, scores)
         chances = estimate.held_out(views, scores, groups_of(records))
-        fitted = cls(estimate, chosen, embedder, shared_stamp(records))
+        fitted = cls(estimate, chosen, embedder, shared_stamp(records), needs_likelihoods=asked)
         refused = np.array([is_refusal(each.outcomes[chosen[-1]].answer) for each in records])
         return fitted, HeldOut(chances, scores, refused)
 
@@ -178,12 +185,18 @@ class Arbiter:
 
     def chances(self, seen: Sequence[Seen]) -> Floats:
         """The estimated chances of many questions' answers at once, shape (n, a)."""
-        return self._estimate.chances(Views.of(seen, self.actions, self.embedder))
+        asked = self.needs_likelihoods
+        return self._estimate.chances(Views.of(seen, self.actions, self.embedder, margins=asked))
 
     def arrays(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """Parameters and arrays for a file."""
         exact = is_exact(self._estimate.ridge)
-        return {"actions": list(self.actions), "exact": exact}, self._estimate.arrays()
+        parameters = {
+            "actions": list(self.actions),
+            "exact": exact,
+            "needs_likelihoods": self.needs_likelihoods,
+        }
+        return parameters, self._estimate.arrays()
 
     @classmethod
     def from_arrays(
@@ -195,7 +208,9 @@ class Arbiter:
     ) -> Self:
         """An arbiter from what `arrays` returned."""
         estimate = Estimate.from_arrays(arrays, exact=bool(parameters["exact"]))
-        return cls(estimate, tuple(parameters["actions"]), embedder, stamp)
+        asked = bool(parameters.get("needs_likelihoods"))
+        actions = tuple(parameters["actions"])
+        return cls(estimate, actions, embedder, stamp, needs_likelihoods=asked)
 
     def save(self, path: str | Path) -> None:
         """Write the arbiter to a folder, which may be that of a router.
@@ -248,7 +263,9 @@ class Arbiter:
         if missing := [action for action in self.actions if action not in answers]:
             raise InputError(f"an answer is missing: {', '.join(missing)}")
         seen = Seen(question, {action: answers[action] for action in self.actions})
-        chances = yield from self._estimate.chances_of(seen, self.actions, self.embedder)
+        chances = yield from self._estimate.chances_of(
+            seen, self.actions, self.embedder, margins=self.needs_likelihoods
+        )
         return self._served(seen, chances)
 
     def _served(self, seen: Seen, chances: Floats) -> Verdict:

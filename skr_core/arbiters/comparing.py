@@ -88,6 +88,13 @@ def own_features(question: str, answer: SeenAnswer, reasoning: str) -> list[floa
     ]
 
 
+def margin_features(answer: SeenAnswer) -> list[float]:
+    """How much likelier the model finds an answer than its own, 3 numbers; for those who ask."""
+    margins = answer.margins
+    known = margins is not None
+    return [stated(margins and margins.prior), stated(margins and margins.binding), float(known)]
+
+
 def pair_features(these: str, those: str) -> list[float]:
     """How two answers agree, 9 numbers; the second and third change places with the answers.
 

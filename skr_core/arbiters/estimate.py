@@ -65,10 +65,24 @@ class Estimate:
         """The same in a thread: work for the processor, which must not hold up an event loop."""
         return await asyncio.to_thread(self.chances, views)
 
-    def chances_of(self, seen: Seen, actions: Sequence[Action], embedder: Embedder) -> Flow[Floats]:
-        """The chances of one question's answers, which are embedded first, shape (a,)."""
+    def chances_of(
+        self,
+        seen: Seen,
+        actions: Sequence[Action],
+        embedder: Embedder,
+        *,
+        margins: bool = False,
+    ) -> Flow[Floats]:
+        """The chances of one question's answers, which are embedded first, shape (a,).
+
+        Args:
+            seen: The question with its answers.
+            actions: Their order.
+            embedder: For questions and answers.
+            margins: Look at the answers' likelihoods too, as when it was fitted.
+        """
         vectors = yield from call(embed_texts, aembed_texts, embedder, texts_seen([seen], actions))
-        views = Views.of_vectors([seen], actions, vectors)
+        views = Views.of_vectors([seen], actions, vectors, margins=margins)
         chances: Floats = yield from call(self.chances, self.achances, views)
         only: Floats = chances[0]
         return only

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from skr_core.arbiters.answers import Seen, stated
-from skr_core.arbiters.comparing import own_features, pair_features
+from skr_core.arbiters.comparing import margin_features, own_features, pair_features
 from skr_core.errors import extra
 from skr_core.learning.question_features import question_features
 from skr_core.learning.rows import Floats, Rows, embed_texts
@@ -40,18 +40,34 @@ class Views:
     rows: Floats
 
     @classmethod
-    def of(cls, seen: Sequence[Seen], actions: Sequence[Action], embedder: Embedder) -> Self:
+    def of(
+        cls,
+        seen: Sequence[Seen],
+        actions: Sequence[Action],
+        embedder: Embedder,
+        *,
+        margins: bool = False,
+    ) -> Self:
         """Embed and measure.
 
         Args:
             seen: Each with an answer of every action.
             actions: Their order.
             embedder: For questions and answers.
+            margins: Look at the answers' likelihoods too.
         """
-        return cls.of_vectors(seen, actions, embed_texts(embedder, texts_seen(seen, actions)))
+        vectors = embed_texts(embedder, texts_seen(seen, actions))
+        return cls.of_vectors(seen, actions, vectors, margins=margins)
 
     @classmethod
-    def of_vectors(cls, seen: Sequence[Seen], actions: Sequence[Action], vectors: Matrix) -> Self:
+    def of_vectors(
+        cls,
+        seen: Sequence[Seen],
+        actions: Sequence[Action],
+        vectors: Matrix,
+        *,
+        margins: bool = False,
+    ) -> Self:
         """The same from the vectors of `texts_seen`."""
         n, count = len(seen), len(actions)
         matrices = [vectors[part * n : (part + 1) * n] for part in range(count + 1)]
@@ -62,6 +78,7 @@ class Views:
                 [
                     [
                         own_features(each.question, each.answers[action], reasoning)
+                        + (margin_features(each.answers[action]) if margins else [])
                         for each, reasoning in zip(seen, reasons, strict=True)
                     ],
                     _cosines(matrices[0], matrices[1 + place]),

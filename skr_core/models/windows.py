@@ -10,6 +10,7 @@ Example:
 
 from __future__ import annotations
 
+from skr_core.budget import Budget
 from skr_core.patterns import lazy_pattern
 
 # The first that fits the beginning of a name, or of what stands behind a provider's, counts.
@@ -53,6 +54,9 @@ ROOM_FOR_ANSWER = 0.25
 """Of a window: for the answer, the question and the words around the references, and because
 models count tokens by vocabularies of their own."""
 
+UNKNOWN_MODEL = 96_000
+"""Tokens of references for a model whose context window is not known: three quarters of 128,000."""
+
 
 def context_window(model_name: str) -> int | None:
     """Tokens that a model takes in one prompt, with its answer where they share the window.
@@ -79,3 +83,13 @@ def reference_tokens_for(model_name: str) -> int | None:
     """
     window = context_window(model_name)
     return None if window is None else int(window * (1 - ROOM_FOR_ANSWER))
+
+
+def tokens_for(budget: Budget, model: str) -> int:
+    """How many tokens of references a model of this name is handed within a budget.
+
+    Example:
+        >>> tokens_for(Budget(max_reference_tokens=500), "openai:gpt-4.1-mini")
+        500
+    """
+    return budget.max_reference_tokens or reference_tokens_for(model) or UNKNOWN_MODEL

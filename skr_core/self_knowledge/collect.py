@@ -18,6 +18,7 @@ from skr_core.flow import Flow, arun, call, gather, run
 from skr_core.ports import ActionAnswerer, Router
 from skr_core.questions import Question
 from skr_core.self_knowledge.importers import record_of
+from skr_core.self_knowledge.margins import Margins, measure_margins, rivals_in
 from skr_core.self_knowledge.progress import OnCollected, Progress, Tally
 from skr_core.self_knowledge.records import (
     Outcome,
@@ -200,6 +201,7 @@ class _Collection:
     def _outcomes(self, question: Question, tally: Tally) -> Flow[SelfKnowledge]:
         asked = question.asked
         answers = yield from call(self.answerer.answer_each, self.answerer.aanswer_each, asked)
+        margins = yield from self._margins(asked, answers, tally)
         outcomes: dict[Action, Outcome] = {}
         scores: dict[str, float] = {}
         judging = NO_USAGE
@@ -207,7 +209,8 @@ class _Collection:
             if answer.text not in scores:  # two actions often answer the same
                 scores[answer.text], spent = yield from self.scorer.score(answer.text, question)
                 judging += spent
-            outcomes[action] = _outcome(answer, scores[answer.text], answers["direct"].text)
+            made = _outcome(answer, scores[answer.text], answers["direct"].text)
+            outcomes[action] = replace(made, margins=margins.get(action))
         # The first round of the loop is paid for once, whatever it stands for.
         tally.spend(sum((answers[each].total_usage for each in ("direct", "loop")), judging))
         tally.spend(answers["single"].usage.get("answer_anyway", NO_USAGE))
@@ -215,6 +218,23 @@ class _Collection:
         if question.types:
             extra["type"] = ", ".join(question.types)
         return SelfKnowledge(asked, question.gold, outcomes, self.stamp, extra=extra)
+
+    def _margins(
+        self, question: str, answers: Mapping[Action, Answer], tally: Tally
+    ) -> Flow[Mapping[Action, Margins | None]]:
+        """How likely the model finds the answers, where the system asks for that."""
+        settings = self.answerer.settings
+        if settings.likelihoods is None:
+            return {}
+        direct = answers["direct"].text
+        rivals = {
+            action: rivals_in(question, direct, answer, settings)
+            for action, answer in answers.items()
+            if answer.references
+        }
+        found, spent = yield from measure_margins(settings.likelihoods, list(rivals.values()))
+        tally.spend(spent)
+        return dict(zip(rivals, found, strict=True))
 
     def _statements(
         self,

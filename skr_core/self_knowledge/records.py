@@ -15,6 +15,7 @@ from typing import Any
 
 from skr_core.errors import StampMismatch
 from skr_core.files import json_line
+from skr_core.self_knowledge.margins import Margins
 from skr_core.self_knowledge.standing import Standing
 from skr_core.texts import encodable
 from skr_core.types import ACTIONS, NO_USAGE, Action, Effect, Stamp, Usage
@@ -36,6 +37,8 @@ class Outcome:
         certain: What the model said of its certainty; None where it was not asked or said neither.
         grounded: Whether the answer rests on references; None where that is not known.
         standing: How the direct answer and this one stand in its references; None as above.
+        margins: How much likelier the model finds it than the direct answer; None where no
+            likelihoods were asked for.
     """
 
     answer: str
@@ -49,6 +52,7 @@ class Outcome:
     certain: bool | None = None
     grounded: bool | None = None
     standing: Standing | None = None
+    margins: Margins | None = None
 
     @property
     def confidence(self) -> float | None:
