@@ -63,7 +63,7 @@ class ReflectorWorth:
             (0.5, 1.0, True)
         """
         right = np.array([record.retrieved.score >= RIGHT for record in records])
-        said = np.array([_sufficed(record.retrieved) for record in records]) == right
+        said = np.array([sufficed(record.retrieved) for record in records]) == right
         learned = (chances >= threshold) == right
         gain = learned.astype(float) - said
         return cls(
@@ -103,7 +103,7 @@ def fit_reflector(
     return reflector, ReflectorWorth.of(records, chances, reflector.threshold)
 
 
-def _sufficed(outcome: Outcome) -> bool:
+def sufficed(outcome: Outcome) -> bool:
     """Whether an answer was held to suffice when it was recorded."""
     if outcome.stop_reason:
         return outcome.stop_reason == "sufficient"

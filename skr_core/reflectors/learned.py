@@ -98,7 +98,7 @@ class LearnedReflector:
         views = Views.of(seen, _ALONE, embedder)
         estimate = Estimate.fit(views, right)
         chances = estimate.held_out(views, right, groups_of(records))[:, 0]
-        threshold = _best_threshold(chances, right[:, 0])
+        threshold = best_threshold(chances, right[:, 0])
         return cls(estimate, embedder, threshold, shared_stamp(records)), chances
 
     def save(self, path: str | Path) -> None:
@@ -191,8 +191,17 @@ def _in_draft(references: Sequence[Reference], draft: str) -> SeenAnswer:
     return SeenAnswer(text, grounded=grounded, standing=standing)
 
 
-def _best_threshold(chances: Floats, right: Floats) -> float:
-    """The chance that parts right from wrong answers with the fewest errors."""
+def best_threshold(chances: Floats, right: Floats) -> float:
+    """The chance that parts right from wrong answers with the fewest errors.
+
+    Args:
+        chances: That each is right, shape (n,).
+        right: Whether each is, 0 to 1, shape (n,).
+
+    Example:
+        >>> round(best_threshold(np.array([0.9, 0.3]), np.array([1.0, 0.0])), 3)
+        0.6
+    """
     order = np.argsort(chances)
     gained = np.concatenate([[0.0], np.cumsum(1 - 2 * right[order])])  # by sending back so many
     best = int(np.argmax(gained))

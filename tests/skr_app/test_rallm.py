@@ -15,7 +15,7 @@ from tests.skr_app.conftest import Result, Skr
 
 pytestmark = pytest.mark.integration
 
-COUNT = 8
+COUNT = 24
 
 
 def reply(messages: Messages) -> str:
@@ -24,8 +24,9 @@ def reply(messages: Messages) -> str:
     film = re.findall(r"the film Jaws (\d+) born", prompt)[-1:]
     number = film[0] if film else ""
     references = dict(re.findall(r'^\[(\d+)\][^\n]*\n"""\n(.*?)\n"""$', prompt, re.DOTALL | re.M))
-    town = next((at for at, text in references.items() if "was born in" in text), "")
-    maker = next((at for at, text in references.items() if "directed by" in text), "")
+    birth, making = f"Person {number} was born in", f"directed by Person {number}."
+    town = next((at for at, text in references.items() if birth in text), "")
+    maker = next((at for at, text in references.items() if making in text), "")
     if "Hypothesis:" in prompt:
         premise, hypothesis = re.findall(r"(?:Premise|Hypothesis): (.*)", prompt)
         said = set(re.findall(r"\w+", hypothesis.lower()))
@@ -128,3 +129,109 @@ def test_what_key_facts_cannot_be_made_with(skr: Skr, films: Path, tmp_path: Pat
     refused = skr(*command, "--entailment", f"true:{tmp_path / 'none'}")
     assert refused.code == 2
     assert "the T5 model" in refused.err
+
+
+def figures(found: dict) -> dict[str, tuple[float, float, int]]:
+    """Accuracy, F1 and n of each reflector."""
+    return {
+        name: (round(each["reflection_accuracy"], 3), round(each["reflection_f1"], 3), each["n"])
+        for name, each in found["reflectors"].items()
+    }
+
+
+def test_reflectors_over_complete_and_partial_references(
+    skr: Skr, server: OpenAIServer, films: Path, tmp_path: Path
+):
+    """The model refuses half of what it should; a judge and entailment see through the bluffs."""
+    model = ("--dataset", "hotpotqa", "--model", "any", "--base-url", server.url)
+    named = ("--reflectors", "refusal,judge,entailment:judge:any,learned")
+    command = ("experiment", "reflection", films, *model, *named, "--out", tmp_path / "run")
+    found = checked(skr(*command, "--json"))
+    n = 2 * COUNT
+    assert figures(found) | {"learned": None} == {
+        "always sufficient": (0.5, 0.0, n),
+        "always insufficient": (0.5, 0.667, n),
+        "refusal": (0.75, 0.667, n),
+        "judge": (1.0, 1.0, n),
+        "entailment:judge:any": (1.0, 1.0, n),
+        "learned": None,
+    }
+    assert found["reflectors"]["learned"]["reflection_accuracy"] > 0.9
+    assert found["reflectors"]["judge"]["calls"] == 0.75  # a refusal is not judged
+    [gain] = [each for each in found["result"]["comparisons"] if each["name"] == "judge"]
+    assert gain["cells"]["reflection_accuracy"]["low"] > 0
+    before = server.calls
+    shown = skr(*command)
+    assert server.calls == before  # the run goes on where it was
+    assert "always insufficient" in shown.out
+    assert "n_failed" in shown.out
+    paper = checked(skr(*command[:-2], "--templates", "rallm", "--json"))
+    assert figures(paper)["refusal"] == (0.75, 0.667, n)
+
+
+def test_reflectors_over_a_store(skr: Skr, server: OpenAIServer, films: Path, tmp_path: Path):
+    lines = [
+        orjson.dumps({"title": title, "text": sentences[0]})
+        for n, row in enumerate(orjson.loads(films.read_bytes()))
+        for title, sentences in row["context"]
+        if not (title.startswith("Person") and n % 4 < 2)
+    ]
+    corpus, store = tmp_path / "corpus.jsonl", tmp_path / "store"
+    corpus.write_bytes(b"\n".join(lines))
+    checked(skr("ingest", corpus, "--store", store, "--json"))
+    model = ("--dataset", "hotpotqa", "--model", "any", "--base-url", server.url)
+    command = ("experiment", "reflection", films, *model, "--reflectors", "refusal,judge,learned")
+    found = checked(skr(*command, "--store", store, "--json"))
+    assert figures(found)["always sufficient"] == (0.5, 0.0, COUNT)
+    assert figures(found)["refusal"] == (0.75, 0.667, COUNT)
+    assert figures(found)["judge"] == (1.0, 1.0, COUNT)
+    assert "learned" not in found["reflectors"]
+    assert any("40 drafts, not 24" in note for note in found["result"]["notes"])
+
+
+def test_reflectors_over_recorded_answers(skr: Skr, server: OpenAIServer, tmp_path: Path):
+    def pair(n: int, *, passages: bool = True) -> bytes:
+        known = [{"text": f"Jaws {n} is a film directed by Person {n}."}]
+        if n % 2:
+            known.append({"text": f"Person {n} was born in Town{n}."})
+        return orjson.dumps(
+            {
+                "question": f"Where was the director of the film Jaws {n} born?",
+                "gold": [f"Town{n}"],
+                "answer_direct": "Paris",
+                "correct_direct": False,
+                "answer_retrieved": f"Town{n}" if n % 2 else "Paris",
+                "correct_retrieved": bool(n % 2),
+                "passages": known if passages else [],
+            }
+        )
+
+    path, bare = tmp_path / "pairs.jsonl", tmp_path / "bare.jsonl"
+    path.write_bytes(b"\n".join(pair(n) for n in range(48)))
+    bare.write_bytes(b"\n".join(pair(n, passages=n > 3) for n in range(48)))
+    command = ("experiment", "reflection", "--model", "any", "--base-url", server.url)
+    judged = ("--reflectors", "refusal,judge,learned", "--json")
+    found = checked(skr(*command, "--recorded", path, *judged))
+    assert figures(found)["refusal"] == (0.5, 0.0, 48)
+    assert figures(found)["judge"] == (1.0, 1.0, 48)
+    assert found["reflectors"]["learned"]["reflection_accuracy"] > 0.9
+    refused = skr(*command, "--recorded", bare, *judged)
+    assert refused.code == 2
+    assert "4 of 48 recorded answers keep no references" in " ".join(refused.err.split())
+    assert "give QUESTIONS" in " ".join(skr("experiment", "reflection").err.split())
+    assert "no question has" in skr("experiment", "reflection", path).err
+
+
+@pytest.mark.data
+def test_reflectors_over_answers_of_real_models(skr: Skr, data_dir: Path):
+    recorded = data_dir / "adarague_llama31_8b_dev.jsonl.gz"
+    found = checked(skr("experiment", "reflection", "--recorded", recorded, "--json"))
+    assert figures(found)["always insufficient"] == (0.577, 0.732, 3000)
+    assert figures(found)["refusal"] == (0.464, 0.137, 3000)
+    learned = found["reflectors"]["learned"]
+    assert learned["reflection_accuracy"] > 0.64
+    assert learned["reflection_f1"] > 0.69
+    labelled = data_dir / "replies_financebench_gpt4.jsonl.gz"
+    read = ("--recorded", labelled, "--reflectors", "refusal", "--json")
+    accuracy, f1, n = figures(checked(skr("experiment", "reflection", *read)))["refusal"]
+    assert (n, accuracy > 0.9, f1 > 0.9) == (462, True, True)

@@ -7,6 +7,7 @@ import typer
 from skr_app.commands.experiments.adaptive import adaptive
 from skr_app.commands.experiments.certainty import certainty
 from skr_app.commands.experiments.conditions import command_of
+from skr_app.commands.experiments.reflection import reflection
 from skr_app.commands.experiments.retrieval_quality import retrieval_quality
 from skr_app.commands.experiments.training_size import training
 from skr_core.evaluation.experiments import EXPERIMENTS
@@ -19,6 +20,7 @@ for _name in EXPERIMENTS:
     app.command(_name)(command_of(_name))
 app.command("certainty")(certainty)
 app.command("adaptive")(adaptive)
+app.command("reflection")(reflection)
 app.command("retrieval-quality")(retrieval_quality)
 app.command("training-size")(training)
 

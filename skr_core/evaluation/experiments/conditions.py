@@ -1,4 +1,4 @@
-"""Experiments over the references that a question is given: RaLLM §6.3 and §6.4, W2R §5."""
+"""Experiments over the references that a question is given: RaLLM §6.3, W2R §5."""
 
 from __future__ import annotations
 
@@ -17,7 +17,6 @@ from skr_core.evaluation.experiments.knowledge import (
 from skr_core.evaluation.report.tables import Result, Row, compare, row_of
 from skr_core.evaluation.running.asking import System
 from skr_core.evaluation.running.measuring import Judged
-from skr_core.metrics.reflection import ReflectionScores
 from skr_core.metrics.reliance import relies
 from skr_core.metrics.statistics import Interval, bootstrap
 from skr_core.ports import LanguageModel
@@ -124,27 +123,6 @@ def _recall(model: LanguageModel, pool: Sequence[Reference]) -> list[System]:
     ]
 
 
-def _reflection(model: LanguageModel, pool: Sequence[Reference]) -> list[System]:
-    def system(name: str, given: Given) -> System:
-        return System(name, lambda each: answer_given(model, each, given(each), may_refuse=True))
-
-    return [system("complete", complete), system("partial", partial)]
-
-
-def _reflection_rows(judged: Conditions) -> list[Row]:
-    pairs = [
-        (name == "partial", bool(each.values["refused"]))
-        for name, answers in judged.items()
-        for each in answers
-        if each.values.get("refused") is not None
-    ]
-    failed = sum(map(len, judged.values())) - len(pairs)
-    scores = ReflectionScores.of([lack for lack, _ in pairs], [said for _, said in pairs])
-    cells = {"reflection_accuracy": scores.accuracy, "reflection_f1": scores.f1}
-    together = Row("both", {name: _failed(cell, failed) for name, cell in cells.items()})
-    return [together, *_plain_rows(judged)]
-
-
 def _reliance(model: LanguageModel, pool: Sequence[Reference]) -> list[System]:
     def system(name: str, given: Given) -> System:
         return System(
@@ -201,10 +179,6 @@ def _mean(values: Sequence[float | None]) -> Interval:
     return bootstrap(known, n_failed=len(values) - len(known))
 
 
-def _failed(interval: Interval, n_failed: int) -> Interval:
-    return Interval(interval.mean, interval.low, interval.high, interval.n, n_failed)
-
-
 _PARTIAL = "contexts of which two are supporting at least"
 EXPERIMENTS = {
     each.name: each
@@ -230,15 +204,6 @@ EXPERIMENTS = {
             ("key_fact_recall", "key_fact_precision", "answer_accuracy"),
             over="share of the gold references given",
             place=_gold_given,
-        ),
-        Experiment(
-            "reflection",
-            "does the model see that references are missing? (RaLLM §6.4, Table 4)",
-            _PARTIAL,
-            can_be_partial,
-            _reflection,
-            _reflection_rows,
-            ("reflection_accuracy", "reflection_f1", "refused"),
         ),
         Experiment(
             "reliance",

@@ -10,7 +10,7 @@ import pytest
 from skr_core.errors import InputError
 from skr_core.metrics.reflection import ReflectionScores
 from skr_core.reflectors import LearnedReflector
-from skr_core.reflectors.learned import _best_threshold
+from skr_core.reflectors.learned import best_threshold
 from skr_core.self_knowledge.records import Outcome, SelfKnowledge
 from skr_core.self_knowledge.standing import Standing
 from skr_core.testing import MappingRetriever, ScriptedModel
@@ -80,9 +80,9 @@ def test_the_loop_goes_on_until_it_is_content(reflector: LearnedReflector):
 
 def test_the_threshold_parts_right_from_wrong():
     chances = np.array([0.9, 0.2, 0.8, 0.4])
-    assert 0.4 < _best_threshold(chances, np.array([1.0, 0.0, 1.0, 0.0])) < 0.8
-    assert _best_threshold(chances, np.ones(4)) < 0.2
-    assert _best_threshold(chances, np.zeros(4)) > 0.9
+    assert 0.4 < best_threshold(chances, np.array([1.0, 0.0, 1.0, 0.0])) < 0.8
+    assert best_threshold(chances, np.ones(4)) < 0.2
+    assert best_threshold(chances, np.zeros(4)) > 0.9
 
 
 def test_no_records_are_named():

@@ -22,11 +22,10 @@ from skr_core.extractive import ExtractiveModel
 from skr_core.files import KeyedLog
 from skr_core.flow import run
 from skr_core.plain import from_plain, to_plain
-from skr_core.prompts.templates import REFUSAL
 from skr_core.questions import Context, Question, corpus_of
 from skr_core.routers import AlwaysRetrieve, NeverRetrieve
 from skr_core.self_knowledge import SelfKnowledge
-from skr_core.testing import MappingRetriever, ScriptedModel
+from skr_core.testing import MappingRetriever
 from skr_core.types import Generation, Reference
 
 
@@ -96,28 +95,6 @@ def test_knowledge_recall_with_the_extractive_model():
     accuracy = {row.name: row.cells["answer_accuracy"].mean for row in result.rows}
     assert accuracy["none"] == 0.0
     assert accuracy["complete"] == 1.0
-
-
-class Aware:
-    """Answers where both references are there."""
-
-    name = "aware"
-
-    def generate(self, prompt, *, on_token=None):
-        return Generation("It is so [1]." if len(prompt.references) == 2 else REFUSAL)
-
-    async def agenerate(self, prompt, *, on_token=None):
-        return self.generate(prompt)
-
-
-def test_reflection_of_a_model_that_sees_it_all_and_of_one_that_sees_nothing():
-    result, judged = perform("reflection", Aware())
-    assert list(judged) == ["complete", "partial"]
-    assert result.rows[0].cells["reflection_accuracy"].mean == 1.0
-    assert result.rows[0].cells["reflection_f1"].mean == 1.0
-    result, _ = perform("reflection", ScriptedModel(["It is so [1]."]))
-    assert result.rows[0].cells["reflection_accuracy"].mean == 0.5
-    assert result.rows[0].cells["reflection_f1"].mean == 0.0
 
 
 class Gullible:
