@@ -200,3 +200,70 @@ def test_adaptive_retrieval_on_the_questions_of_dpr(ask: Ask, towns: Path, tmp_p
     assert found["groups"]["punish_explain"]["ra_rate"] == pytest.approx(2 / 6)
     assert any("1 questions lack a gold" in note for note in found["result"]["notes"])
     one_line(ask("adaptive", path, "--dataset", "dpr_nq", "--store", tmp_path / "no"), "no store")
+
+
+@pytest.mark.integration
+def test_reliance_by_certainty(ask: Ask, server: OpenAIServer, towns: Path, tmp_path: Path):
+    from skr_core.arbiters import Arbiter
+    from skr_core.self_knowledge import SelfKnowledge
+
+    answers = [("Mayor", 1.0), ("Tom", 0.0)]
+    records = [SelfKnowledge.of(f"{n}?", direct=answers[0], single=answers[1]) for n in range(9)]
+    Arbiter.fit(records).save(tmp_path / "arbiter")
+    command = ("reliance", towns, "--by", "certainty", "--out", tmp_path / "run")
+    found = ask(*command, "--json").json
+    groups = found["groups"]
+    assert [(name, group["n"]) for name, group in groups.items()] == [
+        ("all", 8),  # with a document number 7 is answered too
+        ("0: both uncertain", 1),
+        ("1: Vanilla uncertain", 1),
+        ("2: Vanilla certain", 6),
+        ("3: both certain", 4),
+    ]
+    # What it did not know it takes from the document; what it knew stands there already.
+    rates = {name: group["utilisation_ratio"] for name, group in groups.items()}
+    assert list(rates.values()) == pytest.approx([3 / 7, 1, 1, 2 / 6, 0])
+    # Right before it is made to say "Tom": what it knew.
+    rates = {name: group["corruption_rate"] for name, group in groups.items()}
+    assert list(rates.values()) == pytest.approx([4 / 7, 0, 0, 4 / 6, 1])
+    cells = found["result"]["rows"][0]["cells"]
+    assert (cells["corruption_rate"]["n"], cells["corruption_rate"]["n_failed"]) == (7, 1)
+    assert "1 questions have no level" in found["result"]["notes"][-1]
+    # An arbiter that keeps to what the model knew: nothing is spoilt, and nothing is taken over.
+    calls = server.calls
+    after = ask(*command[:4], "--arbiter", tmp_path / "arbiter", "--json").json["groups"]["all"]
+    assert (after["corruption_rate"], after["corruption_rate_arbiter"]) == (4 / 7, 0)
+    assert after["utilisation_ratio_arbiter"] == 0
+    assert server.calls - calls == 2 * 7 + 2 * 3 + 2 * 8
+    strict = ask(*command, "--gamma", 1, "--json").json["groups"]
+    assert strict["0: both uncertain"]["utilisation_ratio"] == 0  # it grows by 1, not by more
+    shown = ask(*command)
+    assert max(map(len, shown.out.splitlines())) <= 80
+    one_line(ask("reliance", towns, "--arbiter", tmp_path), "--by certainty")
+    one_line(ask(*command, "--entailment", "lexical"), "--entailment")
+    one_line(ask("reliance"), "QUESTIONS", "--recorded")
+
+
+def test_reliance_without_levels_takes_gamma(skr: Skr, towns: Path):
+    command = ("experiment", "reliance", towns, "--json")
+    rows = skr(*command).json["result"]["rows"]
+    assert rows[1]["cells"]["utilisation_ratio"]["mean"] == 1.0
+    rows = skr(*command, "--gamma", 1).json["result"]["rows"]
+    assert rows[1]["cells"]["utilisation_ratio"]["mean"] == 0.0
+
+
+@pytest.mark.data
+def test_reliance_of_recorded_answers(skr: Skr, data_dir: Path):
+    file = data_dir / "whentoretrieve_nq_chatgpt.jsonl.gz"
+    found = skr("experiment", "reliance", "--by", "certainty", "--recorded", file, "--json").json
+    groups = found["groups"]
+    assert [group["n"] for group in groups.values()] == [256, 63, 193]
+    overall, unsure, sure = groups.values()
+    # The surer it is the less it leans on the document (Figure 1), and an arbiter undoes most.
+    assert unsure["utilisation_ratio"] == pytest.approx(0.492, abs=0.005)
+    assert sure["utilisation_ratio"] == pytest.approx(0.290, abs=0.005)
+    assert overall["corruption_rate"] == pytest.approx(27 / 256)
+    assert overall["corruption_rate_arbiter"] < 0.6 * overall["corruption_rate"]
+    assert any("levels 0 and 3" in note for note in found["result"]["notes"])
+    lacking = data_dir / "unknownbench_refunq_confidence.jsonl.gz"
+    one_line(skr("experiment", "reliance", "--recorded", lacking), "correct_retrieved")

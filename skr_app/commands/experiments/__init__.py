@@ -8,6 +8,7 @@ from skr_app.commands.experiments.adaptive import adaptive
 from skr_app.commands.experiments.certainty import certainty
 from skr_app.commands.experiments.conditions import command_of
 from skr_app.commands.experiments.reflection import reflection
+from skr_app.commands.experiments.reliance import reliance
 from skr_app.commands.experiments.retrieval_quality import retrieval_quality
 from skr_app.commands.experiments.training_size import training
 from skr_core.evaluation.experiments import EXPERIMENTS
@@ -16,8 +17,8 @@ app = typer.Typer(
     help="The papers' experiments on your data and model; each writes a table and a plot.",
     no_args_is_help=True,
 )
-for _name in EXPERIMENTS:
-    app.command(_name)(command_of(_name))
+for _name, _experiment in EXPERIMENTS.items():
+    app.command(_name)(reliance if _name == "reliance" else command_of(_experiment))
 app.command("certainty")(certainty)
 app.command("adaptive")(adaptive)
 app.command("reflection")(reflection)

@@ -27,15 +27,14 @@ from skr_app.options import (
     SkipBadOption,
 )
 from skr_core.errors import InputError
-from skr_core.evaluation.experiments import EXPERIMENTS
+from skr_core.evaluation.experiments import Experiment
 from skr_core.evaluation.report.folder import RunFolder
 from skr_core.prompts.templates import PROMPT_VERSION
 from skr_core.questions import corpus_of
 
 
-def command_of(name: str) -> Callable[..., None]:
-    """The command of one of `EXPERIMENTS`."""
-    experiment = EXPERIMENTS[name]
+def command_of(experiment: Experiment) -> Callable[..., None]:
+    """The command that asks an experiment's conditions."""
 
     def command(
         questions: QuestionsArgument,
@@ -58,7 +57,11 @@ def command_of(name: str) -> Callable[..., None]:
         language_model = make_model(model, base_url)
         judging = make_judging(entailment, prices, language_model, base_url)
         systems = experiment.systems(language_model, corpus_of(read))
-        stamp = {"command": name, "model": language_model.name, "prompts": PROMPT_VERSION}
+        stamp = {
+            "command": experiment.name,
+            "model": language_model.name,
+            "prompts": PROMPT_VERSION,
+        }
         with RunFolder(out, stamp) as folder:
             _, judged = asyncio.run(ask_and_judge(systems, usable, folder, judging, concurrency))
             left_out = len(read) - len(usable)

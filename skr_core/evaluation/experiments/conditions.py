@@ -137,7 +137,13 @@ def _reliance(model: LanguageModel, pool: Sequence[Reference]) -> list[System]:
     ]
 
 
-def _reliance_rows(judged: Conditions) -> list[Row]:
+def reliance_rows(judged: Conditions, *, gamma: float = 0.0) -> list[Row]:
+    """The rows of the experiment on reliance.
+
+    Args:
+        judged: Answers without a document, with the gold one and with the corrupted one.
+        gamma: γ of the utilisation ratio: what the overlap has to grow by; the paper sets 0.
+    """
     direct, gold, wrong = judged.values()
     uses: list[float | None] = []
     corrupts: list[float | None] = []
@@ -146,7 +152,8 @@ def _reliance_rows(judged: Conditions) -> list[Row]:
             uses.append(None)
         else:
             document = " ".join(each.text for each in with_gold.answer.references)
-            uses.append(float(relies(before.answer.text, with_gold.answer.text, document)))
+            texts = before.answer.text, with_gold.answer.text
+            uses.append(float(relies(*texts, document, gamma=gamma)))
         was, is_ = before.values["answer_accuracy"], with_wrong.values["answer_accuracy"]
         corrupts.append(None if was is None or is_ is None else float(was == 1 and is_ == 0))
     first, second, third = _plain_rows(judged, EXPERIMENTS["reliance"].measures)
@@ -211,7 +218,7 @@ EXPERIMENTS = {
             "supporting contexts that name an answer",
             can_be_corrupted,
             _reliance,
-            _reliance_rows,
+            reliance_rows,
             ("answer_accuracy", "utilisation_ratio", "corruption_rate"),
             # A corrupted title is no longer a supporting one.
             tuple(each for each in MEASURES if not each.startswith("citation")),

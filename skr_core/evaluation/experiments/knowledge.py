@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Sequence
 
 from skr_core.answering import answer_anyway, answer_directly, answer_with_references
+from skr_core.errors import ModelError
 from skr_core.flow import Flow
 from skr_core.metrics.reliance import corrupt
 from skr_core.ports import LanguageModel
@@ -13,8 +14,9 @@ from skr_core.prompts.templates import DEFAULT_TEMPLATES, PromptTemplates
 from skr_core.questions import Question
 from skr_core.references.citations import resolve_citations
 from skr_core.replies.refusal import is_refusal
+from skr_core.replies.thoughts import strip_thoughts
 from skr_core.texts import encodable
-from skr_core.types import Answer, Decision, Reference, Reflection, Round
+from skr_core.types import Answer, Decision, Generation, Reference, Reflection, Round
 
 
 def answer_given(
@@ -35,6 +37,9 @@ def answer_given(
             without it the model has to answer, as in the papers' experiments on knowledge.
         templates: The words to ask in.
 
+    Raises:
+        ModelError: The model failed, or said nothing but what it thought.
+
     Example:
         >>> from skr_core.flow import run
         >>> from skr_core.testing import ScriptedModel
@@ -46,7 +51,7 @@ def answer_given(
     asked = question.asked
     if not references:
         generation = yield from answer_directly(model, asked, templates=templates)
-        cited = resolve_citations(generation.text, ())
+        cited = resolve_citations(_said(generation), ())
         return Answer(
             question=asked,
             text=cited.text,
@@ -60,8 +65,9 @@ def answer_given(
         )
     answer = answer_with_references if may_refuse else answer_anyway
     generation = yield from answer(model, asked, references, templates=templates)
-    cited = resolve_citations(generation.text, references)
-    refused = is_refusal(generation.text)
+    said = _said(generation)
+    cited = resolve_citations(said, references)
+    refused = is_refusal(said)
     ids = tuple(reference.id for reference in references)
     verdict = Reflection(not refused, "the model refuses" if refused else "the model answers")
     return Answer(
@@ -70,7 +76,7 @@ def answer_given(
         citations=cited.citations,
         references=tuple(references),
         decision=Decision(True, max_rounds=1, reason="references given, by design"),
-        rounds=(Round((), ids, ids, generation.text.strip(), verdict),),
+        rounds=(Round((), ids, ids, said, verdict),),
         stop_reason="max_rounds" if refused else "sufficient",
         usage={"answer_with_references" if may_refuse else "answer_anyway": generation.usage},
         removed_markers=cited.removed,
@@ -146,6 +152,12 @@ def can_be_corrupted(question: Question) -> bool:
     if question.choices or {each.lower() for each in question.gold} <= {"yes", "no"}:
         return False
     return [each.text for each in complete(question)] != [each.text for each in corrupted(question)]
+
+
+def _said(generation: Generation) -> str:
+    if said := strip_thoughts(generation.text):
+        return said
+    raise ModelError("the model gave no answer")
 
 
 def _draw(question: Question, reference: Reference) -> str:

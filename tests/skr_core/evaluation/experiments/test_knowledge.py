@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from skr_core.errors import InputError
+from skr_core.errors import InputError, ModelError
 from skr_core.evaluation.experiments import EXPERIMENTS, RankSlice, half_of, training_size
 from skr_core.evaluation.experiments.knowledge import (
+    answer_given,
     can_be_corrupted,
     can_be_partial,
     complete,
@@ -63,6 +64,15 @@ def test_partial_is_never_all_and_never_nothing():
         assert can_be_partial(each)
         assert set(partial(each)) < set(complete(each))
     assert not can_be_partial(Question("1", "?", ()))
+
+
+def test_what_a_model_thinks_is_no_part_of_its_answer():
+    given = complete(QUESTIONS[0])
+    for references in ((), given):
+        thinks = ScriptedModel(["<think>Perhaps Town9?</think>\nTown0"])
+        assert run(answer_given(thinks, QUESTIONS[0], references)).text == "Town0"
+        with pytest.raises(ModelError, match="no answer"):
+            run(answer_given(ScriptedModel(["<think>Perhaps"]), QUESTIONS[0], references))
 
 
 def test_corrupted():
