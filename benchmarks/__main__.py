@@ -16,7 +16,6 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 CORPUS = "corpus_hotpotqa.jsonl.gz"
 QUESTIONS = "multihop_hotpotqa_contexts.jsonl.gz"
-CERTAIN = "whentoretrieve_nq_chatgpt.jsonl.gz"
 ROUTED = "adarague_llama31_8b_dev.jsonl.gz"
 
 
@@ -30,7 +29,6 @@ def main() -> int:
         "cost": ([], []),
         "routing": ([str(data), "--seeds", "2"], [data / ROUTED]),
         "arbiters": ([str(data / ROUTED)], [data / ROUTED]),
-        "reliance": ([str(data / CERTAIN)], [data / CERTAIN]),
     }
     failed = False
     for name, (arguments, needed) in benchmarks.items():
