@@ -26,7 +26,7 @@ from skr_core.plain import from_plain, to_plain
 from skr_core.questions import Context, Question, corpus_of
 from skr_core.routers import AlwaysRetrieve, NeverRetrieve
 from skr_core.self_knowledge import SelfKnowledge
-from skr_core.testing import MappingRetriever
+from skr_core.testing import MappingRetriever, ScriptedModel
 from skr_core.types import Generation, Reference
 
 
