@@ -55,9 +55,9 @@ from skr_app.options import (
 from skr_app.reflecting import ReflectorOption, open_reflector
 from skr_app.systems import SYSTEMS, Ingredients, make_systems, router_stamp
 from skr_core.evaluation.report.folder import RunFolder
-from skr_core.evaluation.report.tables import Result, compare, row_of
+from skr_core.evaluation.report.tables import Result, compare, row_of, shown
 from skr_core.evaluation.running.asking import Answers
-from skr_core.evaluation.running.measuring import Judged, difference, mean
+from skr_core.evaluation.running.measuring import Judged, difference, mean, measures_of
 from skr_core.prompts.baselines import BASELINES_VERSION
 
 Systems = Annotated[
@@ -211,7 +211,29 @@ def result_of(judged: dict[str, list[Judged]], settings: dict[str, str]) -> Resu
         rows=tuple(row_of(name, each) for name, each in judged.items()),
         comparisons=tuple(compare(name, judged[name], first, judged[first]) for name in others),
         plotted=("answer_accuracy", "title_recall", "prompt_tokens"),
+        notes=tuple(filter(None, [whether_the_loop_pays(judged)])),
     )
+
+
+def whether_the_loop_pays(judged: dict[str, list[Judged]]) -> str:
+    """Whether going on until the references suffice makes better answers than one search does.
+
+    RaLLM Table 4: it does for strong models, and costs weak ones answers. By key-facts where the
+    questions have them.
+    """
+    if not {"single_shot", "loop"} <= judged.keys():
+        return ""
+    known = measures_of(judged["loop"])
+    measure = "key_fact_f1" if "key_fact_f1" in known else "answer_accuracy"
+    gain = difference(judged["loop"], judged["single_shot"], measure)
+    if not gain.n:
+        return ""
+    figures = f"{measure} {shown(gain, signed=True)} over a single shot, n {gain.n}"
+    if gain.low > 0:
+        return f"The loop pays with this model: {figures}."
+    if gain.high < 0:
+        return f"The loop does not pay with this model, answer with --max-rounds 1: {figures}."
+    return f"Whether the loop pays with this model these questions do not tell: {figures}."
 
 
 def summary(answers: Answers, judged: list[Judged]) -> dict[str, object]:

@@ -1,6 +1,7 @@
 from .certainty import CertaintyScores as CertaintyScores
 from .claims import KeyFactScores as KeyFactScores
 from .claims import consistency_pairs as consistency_pairs
+from .claims import f1_of_means as f1_of_means
 from .claims import harmonic_mean as harmonic_mean
 from .claims import key_fact_pairs as key_fact_pairs
 from .claims import key_fact_scores as key_fact_scores
@@ -28,3 +29,4 @@ from .routing import beneficial_guidance as beneficial_guidance
 from .statistics import Interval as Interval
 from .statistics import bootstrap as bootstrap
 from .statistics import bootstrap_ratio as bootstrap_ratio
+from .statistics import bootstrap_sums as bootstrap_sums

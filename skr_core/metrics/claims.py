@@ -9,12 +9,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
 
 from skr_core.flow import Flow, call
+from skr_core.metrics.statistics import Interval, bootstrap_sums
 from skr_core.ports import Entailment, EntailmentModel
 from skr_core.references.citations import without_markers
 from skr_core.texts import split_sentences
 from skr_core.types import Answer
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 Pair = tuple[str, str]
 """Premise and hypothesis."""
@@ -29,6 +36,29 @@ def harmonic_mean(precision: float, recall: float) -> float:
     """
     total = precision + recall
     return 2 * precision * recall / total if total else 0.0
+
+
+def f1_of_means(
+    precisions: Sequence[float], recalls: Sequence[float], *, n_failed: int = 0
+) -> Interval:
+    """The harmonic mean of mean precision and mean recall, as in RaLLM's tables.
+
+    A model that is precise on some questions and complete on others has a higher one than the mean
+    of each question's F1.
+
+    Example:
+        >>> f1_of_means([1.0, 0.0], [0.0, 1.0]).mean
+        0.5
+    """
+
+    def of_sums(
+        precision: NDArray[np.float64], recall: NDArray[np.float64], n: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        total = n * (precision + recall)
+        return np.divide(2 * precision * recall, total, out=np.zeros_like(total), where=total != 0)
+
+    ones = np.ones(len(precisions))
+    return bootstrap_sums([precisions, recalls, ones], of_sums, n_failed=n_failed)
 
 
 @dataclass(frozen=True, slots=True)

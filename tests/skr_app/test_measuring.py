@@ -14,6 +14,8 @@ from skr_app import measuring
 from skr_app.commands import evaluate as evaluate_command
 from skr_app.commands import key_facts as key_facts_command
 from skr_core.errors import ModelError
+from skr_core.evaluation.running.measuring import Judged
+from skr_core.questions import Question
 from skr_core.testing import BrokenModel, ScriptedModel
 from tests.skr_app.conftest import Result, Skr
 
@@ -321,3 +323,25 @@ def test_recorded_hotpotqa_with_sentences(skr: Skr, data_dir: Path):
     found = skr("evaluate", path, "--limit", 5, "--systems", "single_shot", "--json").json
     [row] = found["result"]["rows"]
     assert row["cells"]["fact_recall"]["mean"] > 0.3
+
+
+@pytest.mark.parametrize(
+    ("loop", "words"),
+    [
+        ([1.0] * 8, "The loop pays with this model: answer_accuracy +0.750"),
+        ([0.0] * 8, "The loop does not pay with this model, answer with --max-rounds 1:"),
+        ([1.0, 0.0] * 4, "these questions do not tell"),
+    ],
+)
+def test_whether_the_loop_pays(loop: list[float], words: str):
+    def judged(values: list[float]) -> list[Judged]:
+        who = Question("1", "Who?", ("Ada",))
+        return [Judged(who, None, {"answer_accuracy": each}) for each in values]
+
+    single = [0.0] * 6 + [1.0, 1.0] if max(loop) else [1.0] * 6 + [0.0, 0.0]
+    both = {"single_shot": judged(single), "loop": judged(loop)}
+    said = evaluate_command.whether_the_loop_pays(both)
+    assert words in said
+    assert said.endswith("n 8.")
+    assert evaluate_command.result_of(both, {}).notes == (said,)
+    assert evaluate_command.whether_the_loop_pays({"loop": judged(loop)}) == ""

@@ -104,6 +104,7 @@ def test_key_facts_and_the_curve_of_noise(
     for row in found["rows"]:
         recall, precision = (row["cells"][f"key_fact_{each}"] for each in ("recall", "precision"))
         assert (recall["mean"], recall["n"], precision["mean"]) == (1.0, COUNT - 1, 1.0)
+        assert row["cells"]["key_fact_f1_of_means"]["mean"] == 1.0
         assert row["cells"]["self_consistency"]["mean"] > 0
     assert (out / "result.png").read_bytes().startswith(b"\x89PNG")
     shown = skr(*command, *judge, "--out", out)
@@ -117,6 +118,23 @@ def test_the_curve_of_gaps(skr: Skr, server: OpenAIServer, films: Path):
     assert [row["at"] for row in found["rows"]] == [0.0, 0.5, 1.0]
     accuracy = [row["cells"]["answer_accuracy"]["mean"] for row in found["rows"]]
     assert accuracy == [0.0, 0.0, 1.0]
+    before = server.calls
+    command = ("experiment", "knowledge-recall", films, *model, "--limit", 2, "--json")
+    checked(skr(*command, "--templates", "rallm"))
+    asked = [request["messages"][-1]["content"] for request in server.requests[before:]]
+    assert len(asked) == 6
+    assert all("Please write a high-quality answer" in each for each in asked)
+    assert not any(REFUSAL in each for each in asked)  # here it has to answer
+
+
+def test_whether_self_completion_pays_is_said(skr: Skr, server: OpenAIServer, films: Path):
+    """RaLLM Table 4: one search beside the loop, in the paper's words, at the same cap."""
+    options = ("--dataset", "hotpotqa", "--model", "any", "--base-url", server.url)
+    paper = ("--templates", "rallm", "--search", "bm25", "--limit", 6, "--json")
+    found = checked(skr("evaluate", films, *options, *paper))
+    [note] = found["result"]["notes"]
+    assert note.startswith("Whether the loop pays with this model these questions do not tell: ")
+    assert "n 6" in note
 
 
 def test_what_key_facts_cannot_be_made_with(skr: Skr, films: Path, tmp_path: Path):

@@ -15,7 +15,7 @@ from skr_app.measuring import (
     make_judging,
     show_result,
 )
-from skr_app.opening import make_model
+from skr_app.opening import make_model, read_templates
 from skr_app.options import (
     BaseUrlOption,
     ConcurrencyOption,
@@ -25,11 +25,11 @@ from skr_app.options import (
     ModelOption,
     QuestionsArgument,
     SkipBadOption,
+    TemplatesOption,
 )
 from skr_core.errors import InputError
 from skr_core.evaluation.experiments import Experiment
 from skr_core.evaluation.report.folder import RunFolder
-from skr_core.prompts.templates import PROMPT_VERSION
 from skr_core.questions import corpus_of
 
 
@@ -41,6 +41,7 @@ def command_of(experiment: Experiment) -> Callable[..., None]:
         dataset: DatasetOption = None,
         model: ModelOption = "extractive",
         base_url: BaseUrlOption = None,
+        templates: TemplatesOption = None,
         key_facts: KeyFactsOption = None,
         entailment: EntailmentOption = None,
         prices: PricesOption = None,
@@ -56,11 +57,12 @@ def command_of(experiment: Experiment) -> Callable[..., None]:
             raise InputError(f"{questions}: no question has {experiment.needs}")
         language_model = make_model(model, base_url)
         judging = make_judging(entailment, prices, language_model, base_url)
-        systems = experiment.systems(language_model, corpus_of(read))
+        words = experiment.templates if templates is None else read_templates(templates)
+        systems = experiment.systems(language_model, corpus_of(read), words)
         stamp = {
             "command": experiment.name,
             "model": language_model.name,
-            "prompts": PROMPT_VERSION,
+            "prompts": words.version,
         }
         with RunFolder(out, stamp) as folder:
             _, judged = asyncio.run(ask_and_judge(systems, usable, folder, judging, concurrency))

@@ -14,13 +14,14 @@ from skr_core.evaluation.experiments.knowledge import (
     partial,
     with_noise,
 )
-from skr_core.evaluation.report.tables import Result, Row, compare, row_of
+from skr_core.evaluation.report.tables import F1_OF_MEANS, Result, Row, compare, row_of
 from skr_core.evaluation.running.asking import System
 from skr_core.evaluation.running.measuring import Judged
 from skr_core.metrics.reliance import relies
 from skr_core.metrics.statistics import Interval, bootstrap
 from skr_core.ports import LanguageModel
 from skr_core.prompts.papers import W2R_TEMPLATES
+from skr_core.prompts.templates import DEFAULT_TEMPLATES, PromptTemplates
 from skr_core.questions import Question
 from skr_core.types import Answer, Reference
 
@@ -37,6 +38,7 @@ MEASURES = (
     "key_fact_recall",
     "key_fact_precision",
     "key_fact_f1",
+    F1_OF_MEANS,
     "token_f1",
     "citation_recall",
     "citation_precision",
@@ -57,24 +59,27 @@ class Experiment:
         title: What it asks, in words.
         needs: What a question must have, in words.
         usable: Whether a question has it.
-        systems: The conditions, from a model and the passages of all questions.
+        systems: The conditions, from a model, the passages of all questions and the words to ask
+            in.
         rows: From the judged answers to the table's rows.
         plotted: Measures that the plot shows.
         measures: Those that the table shows, where they are known.
         over: What number the conditions differ by, in words; empty where they do not.
         place: That number for one answer.
+        templates: The words where no others are given.
     """
 
     name: str
     title: str
     needs: str
     usable: Callable[[Question], bool]
-    systems: Callable[[LanguageModel, Sequence[Reference]], list[System]]
+    systems: Callable[[LanguageModel, Sequence[Reference], PromptTemplates], list[System]]
     rows: Callable[[Conditions], list[Row]]
     plotted: tuple[str, ...]
     measures: tuple[str, ...] = MEASURES
     over: str = ""
     place: Callable[[Question, Answer], float] | None = None
+    templates: PromptTemplates = DEFAULT_TEMPLATES
 
     def result(
         self, judged: Conditions, settings: Mapping[str, str], notes: Sequence[str] = ()
@@ -108,32 +113,32 @@ def _plain_rows(judged: Conditions, measures: Sequence[str] = MEASURES) -> list[
     return [row_of(name, answers, measures) for name, answers in judged.items()]
 
 
-def _precision(model: LanguageModel, pool: Sequence[Reference]) -> list[System]:
+def _precision(
+    model: LanguageModel, pool: Sequence[Reference], words: PromptTemplates
+) -> list[System]:
     def given(noise: int) -> Given:
         return lambda question: with_noise(question, noise, pool)
 
-    return [_system(f"gold + {noise} noise", model, given(noise)) for noise in NOISE]
+    return [_system(f"gold + {noise} noise", model, given(noise), words) for noise in NOISE]
 
 
-def _recall(model: LanguageModel, pool: Sequence[Reference]) -> list[System]:
+def _recall(
+    model: LanguageModel, pool: Sequence[Reference], words: PromptTemplates
+) -> list[System]:
     return [
-        _system("none", model, lambda question: ()),
-        _system("partial", model, partial),
-        _system("complete", model, complete),
+        _system("none", model, lambda question: (), words),
+        _system("partial", model, partial, words),
+        _system("complete", model, complete, words),
     ]
 
 
-def _reliance(model: LanguageModel, pool: Sequence[Reference]) -> list[System]:
-    def system(name: str, given: Given) -> System:
-        return System(
-            name,
-            lambda each: answer_given(model, each, given(each), templates=W2R_TEMPLATES),
-        )
-
+def _reliance(
+    model: LanguageModel, pool: Sequence[Reference], words: PromptTemplates
+) -> list[System]:
     return [
-        system("no document", lambda question: ()),
-        system("gold document", complete),
-        system("corrupted document", corrupted),
+        _system("no document", model, lambda question: (), words),
+        _system("gold document", model, complete, words),
+        _system("corrupted document", model, corrupted, words),
     ]
 
 
@@ -164,8 +169,8 @@ def reliance_rows(judged: Conditions, *, gamma: float = 0.0) -> list[Row]:
     ]
 
 
-def _system(name: str, model: LanguageModel, given: Given) -> System:
-    return System(name, lambda each: answer_given(model, each, given(each)))
+def _system(name: str, model: LanguageModel, given: Given, words: PromptTemplates) -> System:
+    return System(name, lambda each: answer_given(model, each, given(each), templates=words))
 
 
 def _references_given(question: Question, answer: Answer) -> float:
@@ -222,6 +227,7 @@ EXPERIMENTS = {
             ("answer_accuracy", "utilisation_ratio", "corruption_rate"),
             # A corrupted title is no longer a supporting one.
             tuple(each for each in MEASURES if not each.startswith("citation")),
+            templates=W2R_TEMPLATES,
         ),
     )
 }

@@ -6,7 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from skr_core.evaluation.running.measuring import Judged, difference, mean, measures_of
+from skr_core.metrics.claims import f1_of_means
 from skr_core.metrics.statistics import Interval
+
+PRECISION, RECALL = "key_fact_precision", "key_fact_recall"
+F1_OF_MEANS = "key_fact_f1_of_means"
+"""Of the means of both, as in RaLLM's tables; ``key_fact_f1`` is the mean over questions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +93,24 @@ def row_of(name: str, judged: Sequence[Judged], measures: Sequence[str] | None =
     """
     present = measures_of(judged)
     chosen = present if measures is None else [each for each in measures if each in present]
-    return Row(name, {measure: mean(judged, measure) for measure in chosen})
+    cells = {measure: mean(judged, measure) for measure in chosen}
+    if {PRECISION, RECALL} <= {*chosen}:
+        cells[F1_OF_MEANS] = _f1_of_means(judged)
+    return Row(name, cells)
+
+
+def _f1_of_means(judged: Sequence[Judged]) -> Interval:
+    rows = [each.values for each in judged if PRECISION in each.values]
+    known = [
+        (precision, recall)
+        for row in rows
+        if (precision := row[PRECISION]) is not None and (recall := row[RECALL]) is not None
+    ]
+    return f1_of_means(
+        [precision for precision, _ in known],
+        [recall for _, recall in known],
+        n_failed=len(rows) - len(known),
+    )
 
 
 def compare(

@@ -9,6 +9,7 @@ from skr_core.flow import run
 from skr_core.metrics.claims import (
     KeyFactScores,
     consistency_pairs,
+    f1_of_means,
     harmonic_mean,
     key_fact_pairs,
     key_fact_scores,
@@ -106,3 +107,14 @@ def test_uncited_answers_and_citations_of_nothing():
     assert consistency_pairs(answered("It is so.")) == []
     gone = Citation(9, "no such id", "It is so [9].", (0, 0))
     assert consistency_pairs(answered("It is so [9].", gone)) == []
+
+
+def test_f1_as_the_papers_tables_have_it():
+    """RaLLM Table 1: ChatGPT's precision of 85.40 and recall of 56.55 are an F1 of 68."""
+    assert f1_of_means([0.854] * 4, [0.5655] * 4).mean == pytest.approx(0.68, abs=0.003)
+    interval = f1_of_means([1.0, 0.0, 1.0], [0.0, 1.0, 1.0], n_failed=2)
+    assert interval.mean == pytest.approx(2 / 3)  # of each question alone it is 1/3
+    assert 0.0 <= interval.low <= interval.mean <= interval.high <= 1.0
+    assert (interval.n, interval.n_failed) == (3, 2)
+    assert f1_of_means([], []).n == 0
+    assert f1_of_means([0.0], [0.0]).mean == 0.0

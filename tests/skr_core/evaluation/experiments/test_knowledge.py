@@ -86,7 +86,7 @@ def perform(name: str, model: object) -> tuple[Result, dict[str, list[Judged]]]:
     experiment = EXPERIMENTS[name]
     judged = {
         system.name: run(judge_all(run(ask_all(system, QUESTIONS, KeyedLog(None)))))
-        for system in experiment.systems(model, POOL)
+        for system in experiment.systems(model, POOL, experiment.templates)
     }
     return experiment.result(judged, {}), judged
 
