@@ -192,8 +192,10 @@ class OpenAIServer:
             try:
                 said = "" if fault == "empty" else self.reply(request["messages"])
             except Exception as error:
-                _send(writer, _error(f"the test's reply function failed: {error!r}"), 500)
-                return True
+                headers = "" if self.keep_alive else "Connection: close\r\n"
+                said = f"the test's reply function failed: {error!r}"
+                _send(writer, _error(said), 500, headers)
+                return self.keep_alive
             if request.get("stream") and isinstance(said, str):
                 return _send_stream(writer, request, said, cut=fault == "truncated")
             headers = "" if self.keep_alive else "Connection: close\r\n"
