@@ -53,6 +53,7 @@ from skr_app.options import (
     SearchOption,
     SkipBadOption,
 )
+from skr_app.output import progress
 from skr_core.entailment import LexicalEntailment
 from skr_core.errors import InputError
 from skr_core.evaluation.baselines import BaselineInputs, make_baseline
@@ -249,9 +250,10 @@ class _Run:
             stamp = Stamp(self.inputs.model.name, retriever.name, metric=self.metric)
             records = records_of(direct, retrieved, self.metric, stamp)
             notes.append(_learnt(len(training), records))
-        routers, problems = make_routers(
-            self.table.routed, self.inputs.model, records, embedder, encoder
-        )
+        with progress("Fitting the routers"):
+            routers, problems = await asyncio.to_thread(
+                make_routers, self.table.routed, self.inputs.model, records, embedder, encoder
+            )
         answers, judged = await ask_and_judge(
             list(systems.values()), asked, self.folder, self.judging, self.concurrency
         )
@@ -358,6 +360,7 @@ def _recorded(
     records = read_self_knowledge(path, skip_bad=skip_bad)
     settings = {"recorded": f"{path.name} ({len(records)})", "embedder": embedder}
     with RunFolder(out, {"command": table.name, **settings}) as folder:
-        result, judged = recorded_table(records, open_embedder(embedder), settings)
+        with progress("Fitting the routers"):
+            result, judged = recorded_table(records, open_embedder(embedder), settings)
         folder.write(result, judged)
     show_result(result, out, json=json, more={"n": len(records)})
