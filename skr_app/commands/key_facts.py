@@ -24,7 +24,7 @@ from skr_app.options import (
 )
 from skr_app.output import Advance, console, escape, messages, print_json, progress
 from skr_core.errors import InputError, ModelError
-from skr_core.evaluation.key_facts.making import make_key_facts
+from skr_core.evaluation.key_facts.making import make_key_facts, read_worked_steps
 from skr_core.evaluation.key_facts.review import (
     HEADER,
     accept,
@@ -35,6 +35,7 @@ from skr_core.evaluation.key_facts.review import (
 from skr_core.extractive import ExtractiveModel
 from skr_core.flow import arun
 from skr_core.ports import LanguageModel
+from skr_core.prompts.key_facts import WorkedSteps
 from skr_core.questions import Question
 from skr_core.texts import encodable
 
@@ -53,6 +54,13 @@ def make(
     dataset: DatasetOption = None,
     model: ModelOption = "extractive",
     base_url: BaseUrlOption = None,
+    demonstrations: Annotated[
+        Path | None,
+        typer.Option(
+            "--demonstrations",
+            help="JSONL with question, answer, reasoning and perhaps contexts: shown before each.",
+        ),
+    ] = None,
     limit: LimitOption = None,
     concurrency: ConcurrencyOption = 4,
     skip_bad: SkipBadOption = False,
@@ -70,10 +78,11 @@ def make(
     asked = load_questions(questions, dataset, None, limit=limit, skip_bad=skip_bad)
     held = {each.id for each in read_review(out)} if out.exists() else set()
     wanted = [each for each in asked if " ".join(each.id.split()) not in held]
+    worked = read_worked_steps(demonstrations) if demonstrations else []
     failures: list[str] = []
     if wanted:
         with progress("Making key-facts") as advance:
-            failures = asyncio.run(_make(language_model, wanted, out, concurrency, advance))
+            failures = asyncio.run(_make(language_model, wanted, worked, out, concurrency, advance))
     if wanted and len(failures) == len(wanted):
         raise ModelError(f"every question failed; the last: {failures[-1]}")
     if failures:
@@ -110,6 +119,7 @@ def accept_review(
 async def _make(
     model: LanguageModel,
     questions: Sequence[Question],
+    worked: Sequence[WorkedSteps],
     out: Path,
     concurrency: int,
     advance: Advance,
@@ -120,7 +130,7 @@ async def _make(
     async def one(question: Question) -> None:
         async with slots:
             try:
-                made = await arun(make_key_facts(model, question))
+                made = await arun(make_key_facts(model, question, worked))
             except ModelError as error:
                 failures.append(" ".join(str(error).split()))
             else:

@@ -88,7 +88,13 @@ def test_key_facts_and_the_curve_of_noise(
     model = ("--model", "any", "--base-url", server.url)
     review, frozen, out = tmp_path / "review.md", tmp_path / "frozen.jsonl", tmp_path / "run"
     asked = ("--dataset", "hotpotqa")
-    made = skr("key-facts", "make", films, *asked, "--out", review, *model, "--json")
+    shown = tmp_path / "worked.jsonl"
+    shown.write_text('{"question": "Who wrote Emma?", "answer": "Austen", "reasoning": "First."}')
+    before = server.calls
+    options = ("--out", review, "--demonstrations", shown, "--json")
+    made = skr("key-facts", "make", films, *asked, *model, *options)
+    sent = [request["messages"][-1]["content"] for request in server.requests[before:]]
+    assert sum("Reasoning: First." in each for each in sent) == COUNT
     # A refusal is no key-fact.
     assert (checked(made)["made"], checked(made)["failed"]) == (COUNT - 1, 1)
     assert "refuses" in made.err

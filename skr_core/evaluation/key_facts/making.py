@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 from skr_core.answering import generate
-from skr_core.errors import ModelError
+from skr_core.errors import DataError, ModelError
 from skr_core.evaluation.experiments.knowledge import complete
 from skr_core.evaluation.key_facts.remarks import remarks_on
 from skr_core.evaluation.key_facts.review import KeyFacts
+from skr_core.files import read_jsonl
 from skr_core.flow import Flow
 from skr_core.ports import LanguageModel
-from skr_core.prompts.key_facts import ask_facts, ask_steps
+from skr_core.prompts.key_facts import WorkedSteps, ask_facts, ask_steps
 from skr_core.questions import Question
 from skr_core.replies.lists import parse_facts
 from skr_core.replies.refusal import is_refusal
@@ -21,10 +23,17 @@ SHOWN = 120
 """Characters of a refusal in the error."""
 
 
-def make_key_facts(model: LanguageModel, question: Question) -> Flow[KeyFacts]:
+def make_key_facts(
+    model: LanguageModel, question: Question, demonstrations: Sequence[WorkedSteps] = ()
+) -> Flow[KeyFacts]:
     """Reasoning steps, then the facts in them: two calls.
 
     Nothing is put right here: a person sees what the model wrote, with remarks on what to look at.
+
+    Args:
+        model: Reasons, and names the facts.
+        question: With its answer, and its contexts where it has some.
+        demonstrations: Of the reasoning.
 
     Raises:
         ModelError: The model failed, refused, or wrote no fact.
@@ -38,7 +47,9 @@ def make_key_facts(model: LanguageModel, question: Question) -> Flow[KeyFacts]:
     """
     answer = "; ".join(question.gold)
     references = [each.reference for each in question.contexts] or complete(question)
-    generation = yield from generate(model, ask_steps(question.question, references, answer))
+    generation = yield from generate(
+        model, ask_steps(question.question, references, answer, demonstrations)
+    )
     steps = without_thoughts(generation.text).strip()
     _check([steps], question)
     generation = yield from generate(model, ask_facts(question.question, steps, answer))
@@ -49,6 +60,34 @@ def make_key_facts(model: LanguageModel, question: Question) -> Flow[KeyFacts]:
         raise ModelError(f"the model wrote no key-fact for {question.question!r}")
     remarks = remarks_on(facts, question.gold, references)
     return KeyFacts(question.id, question.question, question.gold, facts, steps, remarks)
+
+
+def read_worked_steps(path: str | Path) -> list[WorkedSteps]:
+    """Worked examples of reasoning, from a JSONL file.
+
+    A line holds ``question``, ``answer``, ``reasoning``, and ``contexts`` where given, each with a
+    ``text``.
+
+    Raises:
+        InputError: There is no such file.
+        DataError: A line is broken, or there is none.
+    """
+    found: list[WorkedSteps] = []
+    for number, row in read_jsonl(path):
+        match row:
+            case {"question": str(asked), "answer": str(answer), "reasoning": str(steps)}:
+                contexts = row.get("contexts")
+                texts = [
+                    each.get("text") if isinstance(each, Mapping) else None
+                    for each in (contexts if isinstance(contexts, list) else ())
+                ]
+                passages = tuple(text for text in texts if isinstance(text, str))
+                found.append(WorkedSteps(asked, answer, steps.strip(), passages))
+            case _:
+                raise DataError(path, number, 'a line holds "question", "answer" and "reasoning"')
+    if not found:
+        raise DataError(path, None, "there is no worked example in this file")
+    return found
 
 
 def _check(texts: Sequence[str], question: Question) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from skr_core.errors import DataError, InputError, ModelError
-from skr_core.evaluation.key_facts.making import make_key_facts
+from skr_core.evaluation.key_facts.making import make_key_facts, read_worked_steps
 from skr_core.evaluation.key_facts.review import (
     HEADER,
     KeyFacts,
@@ -41,6 +41,29 @@ def test_two_calls_with_the_papers_words():
     assert "reasoning process towards the answer step-by-step without other content" in first
     assert "identify 2 to 4 non-redundant key-facts" in second
     assert "Step two." in second
+
+
+def test_worked_examples_stand_before_the_question(tmp_path: Path):
+    """RaLLM §3: the steps are asked for after demonstrations."""
+    path = tmp_path / "worked.jsonl"
+    path.write_text(
+        '{"question": "Who?", "answer": "Ada", "reasoning": "First this.", '
+        '"contexts": [{"text": "It was\\nAda."}]}\n'
+    )
+    model = ScriptedModel(["First that.", "- A is B.\n- C is D."])
+    run(make_key_facts(model, Question("1", "Where?", ("Ohio",)), read_worked_steps(path)))
+    steps, facts = (prompt.text for prompt in model.prompts)
+    assert steps.startswith(
+        "Question: Who?\nHere are some passages:\nIt was Ada.\nAnswer: Ada\n"
+        "Reasoning: First this.\n\nQuestion: Where?\n"
+    )
+    assert "Ada" not in facts
+    path.write_text('{"question": "Who?", "answer": "Ada"}\n')
+    with pytest.raises(DataError, match="reasoning"):
+        read_worked_steps(path)
+    path.write_text("")
+    with pytest.raises(DataError, match="no worked example"):
+        read_worked_steps(path)
 
 
 def test_a_model_that_writes_nothing():
