@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from enum import StrEnum
 from functools import partial
@@ -158,11 +159,12 @@ def _of_records(
     skip_bad: bool,
     json: bool,
 ) -> None:
-    from skr_core.evaluation.experiments.recorded_reliance import recorded_reliance
+    from skr_core.evaluation.experiments.recorded_reliance import FEWEST, recorded_reliance
     from skr_core.self_knowledge import read_self_knowledge
 
     records = read_self_knowledge(recorded, skip_bad=skip_bad, mixed_stamps=True)[:limit]
-    with progress("Fitting an arbiter") as advance:
+    fits = len(records) >= FEWEST
+    with progress("Fitting an arbiter") if fits else nullcontext() as advance:
         found, notes = recorded_reliance(
             records, gamma=gamma, embedder=open_embedder(embedder), on_progress=advance
         )

@@ -87,7 +87,7 @@ class RecordedCertainty:
     """The rows of a file by group, and what the file lacks, in words.
 
     Attributes:
-        groups: Judged answers by group; of all of them under ``all`` where there are several.
+        groups: Judged answers by group; of all under ``all`` where there are several models.
         notes: What a reader has to know.
     """
 
@@ -147,10 +147,11 @@ def read_certainty(
     if not judgeable:
         raise InputError(f"{path}: no row says which answer is right")
     groups: dict[str, list[Judged]] = {}
-    names = {each.group for each in judgeable}
+    # Ways of asking are compared, not averaged: each asks the same questions.
+    models = {each.group for each in judgeable if each.source != CONFIDENCE}
     for each in judgeable:
         judged = Judged(each.question, None, each.values)
-        if len(names) > 1:
+        if len(models) > 1:
             groups.setdefault(ALL, []).append(judged)
         groups.setdefault(each.group, []).append(judged)
     return RecordedCertainty(groups, tuple(_notes(read, judgeable, certain_from)))

@@ -113,6 +113,8 @@ def _rates(
     if document := _document(record):
         moved = relies(direct.answer, single.answer, document, gamma=gamma)
         rates[UTILISATION] = float(moved)
+    elif (standing := single.standing) is not None:
+        rates[UTILISATION] = float(standing.own - standing.direct > gamma)
     return rates
 
 
@@ -139,7 +141,13 @@ def _notes(
     known = {level for each in found for level in each.levels}
     if known and not known & {LEVELS[0], LEVELS[3]}:
         yield "One certainty a question is on record: levels 0 and 3 need that of Punish+Explain."
-    if lacking := sum(not _document(each) for each in records):
+    without = [each.outcomes["single"] for each in records if not _document(each)]
+    if standing := sum(each.standing is not None for each in without):
+        yield (
+            f"{standing} of {len(records)} records hold no passage, but how the answers stand in "
+            "the references: that is taken for their overlap."
+        )
+    if lacking := len(without) - standing:
         yield f"{lacking} of {len(records)} records hold no passage: not in the utilisation ratio."
     if not fitted:
         yield f"{len(records)} records are too few to fit an arbiter: {FEWEST} are needed."

@@ -184,7 +184,8 @@ def test_own_records_give_a_row_for_each_way_of_asking(tmp_path: Path):
     path = tmp_path / "records.jsonl"
     write_self_knowledge(path, [record(n) for n in range(4)])
     rows = {row.name: row.cells for row in read_certainty(path).result({}).rows}
-    vanilla, prudent = rows["recorded, vanilla"], rows["recorded, punish_explain"]
+    assert list(rows) == ["recorded, vanilla", "recorded, punish_explain"]
+    vanilla, prudent = rows.values()
     assert (vanilla["unc_rate"].mean, vanilla["accuracy"].mean) == (0.0, 1.0)
     assert (vanilla["adaptive"].mean, vanilla["static"].mean) == (1.0, 0.5)
     assert vanilla["prompt_tokens"].mean == 7.0

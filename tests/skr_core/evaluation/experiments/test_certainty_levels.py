@@ -16,6 +16,7 @@ from skr_core.evaluation.experiments.recorded_reliance import recorded_reliance
 from skr_core.models.embedders import HashingEmbedder
 from skr_core.self_knowledge import SelfKnowledge
 from skr_core.self_knowledge.records import Statement
+from skr_core.self_knowledge.standing import Standing
 
 
 def test_the_levels_overlap():
@@ -57,6 +58,17 @@ def test_records_of_both_ways_of_asking_have_all_levels():
     assert notes == ["1 of 8 records hold no passage: not in the utilisation ratio."]
     stricter, _ = recorded_reliance(records, gamma=1.0)
     assert {each.judged.values.get("utilisation_ratio") for each in stricter} == {0.0, None}
+
+
+def test_how_answers_stand_in_references_goes_for_their_overlap():
+    made = record(1, vanilla=True, prudent=True, passages=False)
+    stands = replace(made.outcomes["single"], standing=Standing(direct=0.25, own=1.0))
+    own = replace(made, outcomes={**made.outcomes, "single": stands})
+    found, notes = recorded_reliance([own])
+    assert found[0].judged.values["utilisation_ratio"] == 1.0
+    assert "1 of 1 records hold no passage, but how the answers stand" in notes[0]
+    [stricter], _ = recorded_reliance([own], gamma=0.8)
+    assert stricter.judged.values["utilisation_ratio"] == 0.0
 
 
 def test_an_arbiter_is_fitted_on_other_records_than_it_is_measured_on():
