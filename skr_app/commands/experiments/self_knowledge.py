@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -18,12 +17,11 @@ from skr_app.commands.experiments.certainty import (
     RecordedOption,
     questions_with_answers,
 )
+from skr_app.commands.experiments.systems_run import SystemsRun
 from skr_app.measuring import (
     EntailmentOption,
-    Judging,
     OutOption,
     PricesOption,
-    ask_and_judge,
     digest_of,
     make_judging,
     show_result,
@@ -56,35 +54,20 @@ from skr_app.options import (
 from skr_app.output import progress
 from skr_core.entailment import LexicalEntailment
 from skr_core.errors import InputError
-from skr_core.evaluation.baselines import BaselineInputs, make_baseline
-from skr_core.evaluation.baselines.rethinking import PATHS
+from skr_core.evaluation.baselines import BaselineInputs
 from skr_core.evaluation.experiments.recorded_self_knowledge import recorded_table
 from skr_core.evaluation.experiments.self_knowledge import (
-    DIRECT,
-    RETRIEVED,
     SystemsTable,
-    guided,
-    make_routers,
-    records_of,
-    table_result,
     training_apart,
-    with_guidance,
-    with_passages,
 )
 from skr_core.evaluation.report.folder import RunFolder
-from skr_core.evaluation.report.tables import Result
-from skr_core.evaluation.running.asking import System
-from skr_core.evaluation.running.measuring import Judged
-from skr_core.flow import arun
 from skr_core.prompts.baselines import BASELINES_VERSION
 from skr_core.prompts.routing import ROUTING_VERSION
-from skr_core.types import Reference, Stamp
+from skr_core.types import Reference
 
 if TYPE_CHECKING:
     from skr_core.evaluation.experiments.self_knowledge import Metric
-    from skr_core.ports import Retriever, Router
     from skr_core.questions import Question
-    from skr_core.self_knowledge.records import SelfKnowledge
 
 
 class MetricName(StrEnum):
@@ -203,116 +186,13 @@ def command_of(table: SystemsTable) -> Callable[..., None]:
                 [each.asked for each in learnt],
                 entailment=judging.entailment or LexicalEntailment(),
             )
-            run = _Run(table, inputs, _MEASURES[metric], folder, judging, concurrency)
+            run = SystemsRun(table, inputs, _MEASURES[metric], folder, judging, concurrency)
             result, judged = asyncio.run(run.result(asked, learnt, encoder, settings))
             folder.write(result, judged)
         show_result(result, out, json=json, more={"n": len(asked), "training": len(learnt)})
 
     command.__doc__ = f"{table.title[0].upper()}{table.title[1:]}"
     return command
-
-
-class _Run:
-    """One table: the two answers first, then the routers that choose between them."""
-
-    def __init__(
-        self,
-        table: SystemsTable,
-        inputs: BaselineInputs,
-        metric: Metric,
-        folder: RunFolder,
-        judging: Judging,
-        concurrency: int,
-    ) -> None:
-        self.table, self.inputs, self.metric = table, inputs, metric
-        self.folder, self.judging, self.concurrency = folder, judging, concurrency
-
-    async def result(
-        self,
-        asked: Sequence[Question],
-        training: Sequence[Question],
-        encoder: str | None,
-        settings: dict[str, str],
-    ) -> tuple[Result, dict[str, list[Judged]]]:
-        retriever, embedder = self.inputs.retriever, self.inputs.embedder
-        assert retriever is not None
-        assert embedder is not None
-        notes: list[str] = []
-        systems = await self._baselines(retriever, notes)
-        pair = [systems[DIRECT], systems[RETRIEVED]]
-        records = []
-        if training:
-            learning = [System(f"{each.name}, training", each.ask, key=each.name) for each in pair]
-            _, learnt = await ask_and_judge(
-                learning, training, self.folder, self.judging, self.concurrency
-            )
-            direct, retrieved = (learnt[each.name] for each in learning)
-            stamp = Stamp(self.inputs.model.name, retriever.name, metric=self.metric)
-            records = records_of(direct, retrieved, self.metric, stamp)
-            notes.append(_learnt(len(training), records))
-        with progress("Fitting the routers"):
-            routers, problems = await asyncio.to_thread(
-                make_routers, self.table.routed, self.inputs.model, records, embedder, encoder
-            )
-        answers, judged = await ask_and_judge(
-            list(systems.values()), asked, self.folder, self.judging, self.concurrency
-        )
-        steered = [
-            guided(name, router, answers[DIRECT], answers[RETRIEVED])
-            for name, router in routers.items()
-        ]
-        _, routed = await ask_and_judge(steered, asked, self.folder, self.judging, self.concurrency)
-        judged |= {
-            name: with_guidance(each, judged[DIRECT], judged[RETRIEVED], self.metric)
-            for name, each in routed.items()
-        }
-        notes += [*problems, *self._remarks(routers, encoder)]
-        return table_result(self.table, judged, self.metric, settings, notes), judged
-
-    async def _baselines(self, retriever: Retriever, notes: list[str]) -> dict[str, System]:
-        shown = await arun(with_passages(retriever, self.inputs.demonstrations))
-        inputs = replace(self.inputs, demonstrations=shown)
-        made = {}
-        for name in self.table.rows:
-            if name in self.table.routed:
-                continue
-            try:
-                # DSP finds the passages of its examples by its own searches.
-                given = self.inputs if name == "dsp" else inputs
-                made[name] = System.of(name, make_baseline(name, given))
-            except InputError as error:
-                notes.append(f"{name} is left out: {error}.")
-        return made
-
-    def _remarks(self, routers: Mapping[str, Router], encoder: str | None) -> list[str]:
-        remarks = []
-        if "skr_cls" in routers and encoder is None:
-            remarks.append(
-                "skr_cls is a logistic head on the embedder's vectors; --encoder "
-                "bert-base-uncased fine-tunes as the paper does."
-            )
-        if "cot_rr" in self.table.rows:
-            judge = getattr(self.inputs.entailment, "name", "the given model")
-            remarks.append(
-                f"cot_rr draws {PATHS} reasonings, which differ only where the model's "
-                f"temperature lets them; {judge} judges what passages bear out."
-            )
-        if "dsp" in self.table.rows:
-            remarks.append(
-                "self_ask shows an example of its own; dsp searches twice and predicts once, where "
-                "the original votes over several predictions."
-            )
-        return remarks
-
-
-def _learnt(asked: int, records: Sequence[SelfKnowledge]) -> str:
-    judged = [each for each in records if not each.all_wrong]
-    known = sum(each.known for each in judged)
-    return (
-        f"{asked} training questions: {known} known, {len(judged) - known} unknown, "
-        f"{len(records) - len(judged)} dropped because both answers are wrong, "
-        f"{asked - len(records)} failed."
-    )
 
 
 def _split(

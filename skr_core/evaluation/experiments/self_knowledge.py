@@ -20,6 +20,7 @@ from skr_core.evaluation.running.asking import Answers, System
 from skr_core.evaluation.running.measuring import Judged
 from skr_core.flow import Flow, call, gather
 from skr_core.ports import Embedder, LanguageModel, Retriever, Router
+from skr_core.prompts.parts import version_of
 from skr_core.questions import Question
 from skr_core.references.found import checked_references
 from skr_core.routers.classifier import ClassifierRouter
@@ -173,7 +174,14 @@ def make_routers(
     return made, problems
 
 
-def guided(name: str, router: Router, direct: Answers, retrieved: Answers) -> System:
+def guided(
+    name: str,
+    router: Router,
+    direct: Answers,
+    retrieved: Answers,
+    *,
+    learnt_from: Sequence[SelfKnowledge] = (),
+) -> System:
     """What a router makes of answers that are there: one of the two, and what deciding cost.
 
     Args:
@@ -181,7 +189,11 @@ def guided(name: str, router: Router, direct: Answers, retrieved: Answers) -> Sy
         router: Decides on each question.
         direct: The answers to known questions.
         retrieved: The answers to unknown ones.
+        learnt_from: Records of the router, which the log tells it by: with others it may decide
+            otherwise.
     """
+    effects = [(each.question, each.direct.score, each.retrieved.score) for each in learnt_from]
+    key = f"{name} {version_of(repr(effects))}" if effects else name
     known, unknown = (
         {each.question.asked: each for each in answers.asked} for answers in (direct, retrieved)
     )
@@ -194,7 +206,7 @@ def guided(name: str, router: Router, direct: Answers, retrieved: Answers) -> Sy
         usage = {**chosen.answer.usage, "route": decision.usage}
         return replace(chosen.answer, decision=decision, usage=usage)
 
-    return System(name, ask)
+    return System(name, ask, key)
 
 
 def with_guidance(
