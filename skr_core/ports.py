@@ -132,6 +132,24 @@ class DraftRouter(Router, Protocol):
 
 
 @runtime_checkable
+class ClimbingRouter(DraftRouter, Protocol):
+    """A router that decides again once the first round of retrieval has answered.
+
+    `skr_core.arbiters.Ladder` is one. `actions` are those it chooses among; the decision is to go
+    on, or to end after that round: ``max_rounds`` is 1.
+    """
+
+    @property
+    def actions(self) -> Sequence[Action]: ...
+
+    def decide_after(self, question: str, answers: Mapping[Action, SeenAnswer]) -> Decision: ...
+
+    async def adecide_after(
+        self, question: str, answers: Mapping[Action, SeenAnswer]
+    ) -> Decision: ...
+
+
+@runtime_checkable
 class AnswerArbiter(Protocol):
     """Judges which of several answers to a question to serve; `skr_core.arbiters.Arbiter` is one.
 

@@ -102,9 +102,10 @@ class Settings:
         decompose: Ask for the parts of a question before the first search; one call more.
         metadata_keys: What of a reference's metadata the model sees, beside its title.
         arbiter: Decides, where references were retrieved, whether their answer is served or the
-            model's own, which is asked for with one call more. A router's folder that holds an
-            arbiter too brings it along; without, the answer from references is always served. In
-            place of a refusal the model's own is served with ``own_knowledge`` alone.
+            model's own, which is asked for with one call more. A router that is an arbiter too (a
+            `Ladder`), or whose folder holds one, brings it along; without, the answer from
+            references is always served. A refusal is weighed like any answer, but stands where
+            `when_insufficient` is ``refuse``.
         likelihoods: Tells how likely the model finds answers that are there: for an arbiter that
             decides by that, and for records that it learns from. Of two answers it is asked six
             short questions, of which nothing is generated; they count as calls.
@@ -160,6 +161,8 @@ class Settings:
         }
         if "router" in given:
             given["router"] = as_router(given["router"], model, retriever)
+        if "arbiter" not in given and isinstance(given.get("router"), AnswerArbiter):
+            given["arbiter"] = given["router"]
         if "arbiter" in given:
             given["arbiter"] = as_arbiter(given["arbiter"], model, retriever)
         if "reflector" in given:

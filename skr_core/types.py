@@ -60,6 +60,7 @@ StopReason = Literal[
     "uncited",
     "no_new_queries",
     "no_new_references",
+    "not_worth_it",
     "max_rounds",
     "max_calls",
     "max_tokens",

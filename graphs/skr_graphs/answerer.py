@@ -11,7 +11,7 @@ from langgraph.graph.state import CompiledStateGraph
 from skr_core.errors import retrieved
 from skr_core.flow import Flow, arun, call, run
 from skr_core.plain import from_plain
-from skr_core.routers.constant import FixedDecision
+from skr_core.routers.constant import AlwaysRetrieve, FixedDecision
 from skr_core.settings import Settings
 from skr_core.types import NO_USAGE, Action, Answer, Decision, Round
 from skr_graphs.context import SKRContext
@@ -50,7 +50,9 @@ class GraphAnswerer:
         # An action that is asked for is answered by itself.
         alone = self._graph
         if settings.arbiter is not None:
-            alone = create_self_completion_graph(**vars(settings.but(arbiter=None))).compile()
+            # A router may be the arbiter too; each action brings its own.
+            only = settings.but(arbiter=None, router=AlwaysRetrieve())
+            alone = create_self_completion_graph(**vars(only)).compile()
         self._alone = alone
         self._contexts = {
             action: SKRContext(router=FixedDecision(decision))

@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING
 from skr_core.errors import ModelError, NoLikelihoodsError
 from skr_core.flow import Flow, call
 from skr_core.plain import to_plain
-from skr_core.ports import AnswerArbiter
+from skr_core.ports import AnswerArbiter, ClimbingRouter
 from skr_core.references.citations import resolve_citations
 from skr_core.replies.thoughts import strip_thoughts
 from skr_core.settings import uses_likelihoods
 from skr_core.types import NO_USAGE, Action, Answer, Decision, Usage, Verdict
 from skr_graphs import events
-from skr_graphs.finish import conclude, say
+from skr_graphs.climbing import seen_of
+from skr_graphs.finish import answer_in, conclude, say
 from skr_graphs.limits import call_limit
 from skr_graphs.node import StepContext
 from skr_graphs.state import Plain, SKRState, answer_of, usage_of, usage_with
@@ -98,7 +99,10 @@ def _direct(state: SKRState, step: StepContext) -> Flow[tuple[Answer, Usage]]:
 def _answers(
     arbiter: AnswerArbiter, state: SKRState, step: StepContext, direct: Answer, loop: Answer
 ) -> Flow[Mapping[Action, Answer]]:
-    """The answers that the arbiter weighs; the loop's is that of the dearest action it knows."""
+    """The answers that the arbiter weighs; the loop's is that of the dearest action it knows.
+
+    A ladder that ended after the first round is shown no answer of the loop.
+    """
     single = loop
     if {"single", "loop"} <= {*arbiter.actions} and len(state["rounds"]) > 1:
         # Its draft was found insufficient, or there would be no second round.
@@ -110,16 +114,11 @@ def _answers(
             sufficient=False,
             may_call=False,
         )
-        single = replace(
-            loop,
-            text=first.cited.text,
-            citations=first.cited.citations,
-            references=tuple(first.references),
-            removed_markers=first.cited.removed,
-            grounded=first.grounded,
-        )
+        single = answer_in(first, loop)
     at_hand: Mapping[Action, Answer] = {"direct": direct, "single": single, "loop": loop}
-    return {action: at_hand[action] for action in arbiter.actions}
+    reached = state["decision"]["max_rounds"] == 1 and isinstance(arbiter, ClimbingRouter)
+    left_out = "loop" if reached and "single" in arbiter.actions else None
+    return {action: at_hand[action] for action in arbiter.actions if action != left_out}
 
 
 def _margins(
@@ -151,10 +150,7 @@ def _verdict(
     answers: Mapping[Action, Answer],
     margins: Mapping[Action, Margins | None],
 ) -> Flow[Verdict]:
-    from skr_core.arbiters.answers import SeenAnswer  # who has no arbiter needs none of it
-
-    direct = answers["direct"].text
-    seen = {action: SeenAnswer.in_answer(answer, direct) for action, answer in answers.items()}
+    seen = seen_of(answers)
     seen = {action: replace(each, margins=margins.get(action)) for action, each in seen.items()}
     verdict: Verdict = yield from call(arbiter.judge, arbiter.ajudge, question, seen)
     return replace(verdict, answers={action: each.text for action, each in answers.items()})

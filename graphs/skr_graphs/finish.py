@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from langchain_core.messages import AnyMessage
@@ -19,7 +19,7 @@ from skr_core.replies.refusing import refuse
 from skr_core.replies.reply import cited_numbers
 from skr_core.replies.thoughts import strip_thoughts
 from skr_core.settings import Settings
-from skr_core.types import NO_USAGE, Reference, Usage
+from skr_core.types import NO_USAGE, Answer, Reference, Usage
 from skr_graphs import events
 from skr_graphs.conversation import answered
 from skr_graphs.fitting import ask_with_fitting
@@ -127,6 +127,26 @@ def conclude(
     return Conclusion(answers[0]["draft"], references_of(answers[0])) if answers else refused
 
 
+def is_served(stop_reason: str, settings: Settings) -> bool:
+    """Whether the last draft is the answer, as the model wrote it."""
+    # What may have been streamed already: the model's answer, though it cites nothing.
+    uncited = stop_reason == "uncited" and settings.when_insufficient == "best_draft"
+    return uncited or stop_reason == "sufficient"
+
+
+def answer_in(conclusion: Conclusion, made: Answer) -> Answer:
+    """A conclusion as an answer, with what `made` says of how it came about."""
+    cited = conclusion.cited
+    return replace(
+        made,
+        text=cited.text,
+        citations=cited.citations,
+        references=tuple(conclusion.references),
+        removed_markers=cited.removed,
+        grounded=conclusion.grounded,
+    )
+
+
 def _missing(rounds: Sequence[Plain]) -> str:
     """What the latest reflection that names something found missing."""
     reflections = [each["reflection"] for each in reversed(rounds) if each["reflection"]]
@@ -135,15 +155,13 @@ def _missing(rounds: Sequence[Plain]) -> str:
 
 def finish(state: SKRState, step: StepContext) -> Flow[Plain]:
     """Choose the answer and resolve its citations; an arbiter may yet set it aside."""
-    stop_reason, settings = state["stop_reason"], step.settings
-    # What may have been streamed already: the model's answer, though it cites nothing.
-    is_served = stop_reason == "uncited" and settings.when_insufficient == "best_draft"
+    settings = step.settings
     chosen = yield from conclude(
         state["question"],
         state["rounds"],
         state["pool"],
         settings,
-        sufficient=stop_reason == "sufficient" or is_served,
+        sufficient=is_served(state["stop_reason"], settings),
         may_call=not call_limit(state, settings.budget),
         write=step.write,
         history=exchanges(state["turns"]),
@@ -183,12 +201,12 @@ def _is_undecided(
 ) -> bool:
     """Whether an arbiter may serve another answer than the loop's.
 
-    In place of a refusal the model's own answer is served where the settings ask for what it knows,
-    and the model's own answer has to be in hand or within the budget.
+    A refusal stands where the settings always refuse. The model's own answer has to be in hand or
+    within the budget.
     """
     if settings.arbiter is None or not state["rounds"]:
         return False
-    if is_refusal(text) and settings.when_insufficient != "own_knowledge":
+    if is_refusal(text) and settings.when_insufficient == "refuse":
         return False
     if strip_thoughts(state["decision"]["draft"]):
         return True

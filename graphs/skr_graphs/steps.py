@@ -23,6 +23,7 @@ from skr_core.replies.thoughts import strip_thoughts
 from skr_core.settings import Settings
 from skr_core.types import NO_USAGE, Decision, Generation, Reference
 from skr_graphs import events
+from skr_graphs.climbing import decide_again
 from skr_graphs.conversation import answered
 from skr_graphs.fitting import ask_with_fitting
 from skr_graphs.limits import call_limit, round_limit
@@ -237,13 +238,18 @@ def reflect(state: SKRState, step: StepContext) -> Flow[Plain]:
         stop_reason = "uncited"  # more references would not make the model cite them
     else:
         stop_reason = round_limit(after, budget) or ""
+    rounds = [*earlier, {**last, "reflection": plain}]
+    decision = yield from decide_again(state, step, rounds, stop_reason)
+    if decision and decision.max_rounds == 1:
+        stop_reason = stop_reason or "not_worth_it"
     if not stop_reason:
         tokens.retract()  # where the loop ends here, the draft may be the answer all the same
     return {
-        "rounds": [*earlier, {**last, "reflection": plain}],
+        "rounds": rounds,
         "streamed": tokens.streamed,
         "usage": usage,
         "stop_reason": stop_reason,
+        **({"decision": to_plain(decision)} if decision else {}),
     }
 
 

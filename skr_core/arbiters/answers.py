@@ -14,7 +14,7 @@ from skr_core.self_knowledge.margins import Margins
 from skr_core.self_knowledge.records import Outcome, SelfKnowledge
 from skr_core.self_knowledge.standing import Standing, standing_of
 from skr_core.texts import normalise
-from skr_core.types import Action, Answer
+from skr_core.types import Action, Answer, Generation
 
 _JOINED = re.compile(r"[\W_]+")
 
@@ -52,6 +52,11 @@ class SeenAnswer:
         )
 
     @classmethod
+    def in_generation(cls, direct: Generation) -> Self:
+        """What is known of the direct answer that a model has just given."""
+        return cls(without_markers(plain_text(direct.text)), confidence=direct.mean_logprob)
+
+    @classmethod
     def in_answer(cls, answer: Answer, direct: str = "") -> Self:
         """What is known of an answer that was just given.
 
@@ -61,7 +66,7 @@ class SeenAnswer:
         """
         retrieved = answer.decision.retrieve
         return cls(
-            without_markers(answer.text),
+            without_markers(plain_text(answer.text)),
             confidence=answer.logprob,
             grounded=answer.grounded if retrieved else None,
             standing=standing_of(answer, direct) if retrieved else None,

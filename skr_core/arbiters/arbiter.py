@@ -20,7 +20,6 @@ from skr_core.learning.regression import is_exact
 from skr_core.learning.rows import Floats
 from skr_core.learning.signals import groups_of, shared_stamp
 from skr_core.models.embedders import HashingEmbedder
-from skr_core.replies.refusal import is_refusal
 from skr_core.routers.saving import (
     ARBITER,
     ARBITER_FILE,
@@ -53,22 +52,15 @@ class HeldOut:
     Attributes:
         chances: Of each answer, shape (n, a).
         scores: Measured, shape (n, a).
-        refused: Whether the dearest answer refuses, shape (n,); by default none does.
     """
 
     chances: Floats
     scores: Floats
-    refused: NDArray[np.bool_] | None = None
 
     @property
     def served(self) -> Floats:
-        """Scores of the answers that are served, shape (n,): the likeliest; a refusal stands.
-
-        A system that answers from what it knows in place of a refusal serves more.
-        """
-        likeliest, dearest = served_of(self.chances), self.scores.shape[1] - 1
-        chosen = likeliest if self.refused is None else np.where(self.refused, dearest, likeliest)
-        found: Floats = self.scores[np.arange(len(self.scores)), chosen]
+        """Scores of the answers that are served, shape (n,): the likeliest."""
+        found: Floats = self.scores[np.arange(len(self.scores)), served_of(self.chances)]
         return found
 
     @property
@@ -164,8 +156,7 @@ class Arbiter:
         estimate = Estimate.fit(views, scores)
         chances = estimate.held_out(views, scores, groups_of(records))
         fitted = cls(estimate, chosen, embedder, shared_stamp(records), needs_likelihoods=asked)
-        refused = np.array([is_refusal(each.outcomes[chosen[-1]].answer) for each in records])
-        return fitted, HeldOut(chances, scores, refused)
+        return fitted, HeldOut(chances, scores)
 
     def judge(self, question: str, answers: Mapping[Action, SeenAnswer]) -> Verdict:
         """Which of the answers to serve.
@@ -266,19 +257,25 @@ class Arbiter:
         chances = yield from self._estimate.chances_of(
             seen, self.actions, self.embedder, margins=self.needs_likelihoods
         )
-        return self._served(seen, chances)
+        return verdict_of(seen, chances)
 
-    def _served(self, seen: Seen, chances: Floats) -> Verdict:
-        likeliest = self.actions[int(served_of(chances[None])[0])]
-        said = seen.answers[likeliest].text
-        agreeing = [each for each in self.actions if agree(seen.answers[each].text, said)]
-        # Of answers that say the same, the one that rests on references.
-        grounded = [each for each in agreeing if seen.answers[each].grounded]
-        served = grounded[-1] if grounded else likeliest
-        by_action = {
-            action: float(chance) for action, chance in zip(self.actions, chances, strict=True)
-        }
-        return Verdict(served, by_action, _reason(served, by_action, len(agreeing)))
+
+def verdict_of(seen: Seen, chances: Floats) -> Verdict:
+    """Serve the likeliest of the answers at hand.
+
+    Args:
+        seen: The question with its answers.
+        chances: Of each to be right, shape (a,).
+    """
+    actions = list(seen.answers)
+    likeliest = actions[int(served_of(chances[None])[0])]
+    said = seen.answers[likeliest].text
+    agreeing = [each for each in actions if agree(seen.answers[each].text, said)]
+    # Of answers that say the same, the one that rests on references.
+    grounded = [each for each in agreeing if seen.answers[each].grounded]
+    served = grounded[-1] if grounded else likeliest
+    by_action = {action: float(chance) for action, chance in zip(actions, chances, strict=True)}
+    return Verdict(served, by_action, _reason(served, by_action, len(agreeing)))
 
 
 def surely_better(gain: Floats) -> bool:
@@ -293,13 +290,19 @@ def surely_better(gain: Floats) -> bool:
 
 
 def served_of(chances: Floats) -> NDArray[np.int64]:
-    """Index of the likeliest answer of each question; of equals the dearest, which cites."""
+    """Index of the likeliest answer of each question; of equals the dearest, which cites.
+
+    A refusal is an answer like any other: the records say how often refusing was right. So it is
+    where figures are measured, and so it is served.
+    """
     last = chances.shape[1] - 1
     found: NDArray[np.int64] = last - np.argmax(chances[:, ::-1], axis=1)
     return found
 
 
 def _reason(served: Action, chances: Mapping[Action, float], agreeing: int) -> str:
+    if len(chances) == 1:
+        return "it is the only answer"
     if agreeing == len(chances):
         return "all answers agree"
     others = [f"{NAMES[action]} {chance:.0%}" for action, chance in chances.items()]

@@ -1,128 +1,75 @@
-"""Ladder: which answer to ask for next, after each that is there, and when to stop."""
+"""Ladder: which answer to ask for next, after each that is there, and which to serve."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Self
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from skr_core.arbiters.answers import Seen
-from skr_core.arbiters.arbiter import served_of
-from skr_core.arbiters.estimate import Estimate
-from skr_core.arbiters.views import Views, texts_seen
-from skr_core.errors import InputError
-from skr_core.learning.likelihood import learn_kernel
-from skr_core.learning.outcomes import ActionTable
-from skr_core.learning.regression import Ridge, fit_ridge, held_out
-from skr_core.learning.rows import Floats, embed_texts
-from skr_core.learning.signals import groups_of
+from skr_core.answering import answer_directly
+from skr_core.arbiters.answers import SeenAnswer
+from skr_core.arbiters.climbing import Climber
+from skr_core.arbiters.rungs import Climb, Rung, fit_rungs, part_of, views_of_rungs
+from skr_core.arbiters.views import Views
+from skr_core.errors import DataError, InputError
+from skr_core.flow import Flow, arun, run
+from skr_core.learning.outcomes import ASSUMED_STEPS, ActionTable, CostUnit
+from skr_core.learning.regression import is_exact
+from skr_core.learning.rows import Floats
+from skr_core.learning.rule import Aim
+from skr_core.learning.signals import groups_of, shared_stamp
+from skr_core.metrics.cost import Price
+from skr_core.models.adapting import AnyModel, as_language_model
 from skr_core.models.embedders import HashingEmbedder
+from skr_core.prompts.templates import checked_question
+from skr_core.routers.saving import LADDER, ROUTER_FILE, SavedRouter, embedder_stamp, read_router
 from skr_core.self_knowledge.records import SelfKnowledge
-from skr_core.types import Action
+from skr_core.types import Action, Decision, Generation, Stamp, Verdict
 
 if TYPE_CHECKING:
-    from skr_core.ports import Embedder
-
-STEPS = 60
-"""Halvings of the interval that the price is searched in."""
-DEAREST = 10.0
-"""Beyond any price at which a rung is still worth taking: accuracy for a unit of cost."""
-
-
-@dataclass(frozen=True)
-class Rung:
-    """What is estimated once the answers up to an action are there.
-
-    Attributes:
-        estimate: How likely each of them is right; None of the first, where there is no choice.
-        worth: Expects the score that is served when the ladder ends here, and at each later rung.
-    """
-
-    estimate: Estimate | None
-    worth: Ridge
-
-    def expected(self, views: Views) -> Floats:
-        """The score served at this rung and at each later one, shape (n, rungs left)."""
-        return self.worth.predict(views.signals)
-
-    def served(self, views: Views) -> NDArray[np.int64]:
-        """Index of the answer that is served where the ladder ends here, shape (n,)."""
-        if self.estimate is None:
-            return np.zeros(len(views), dtype=np.int64)
-        return served_of(self.estimate.chances(views))
-
-
-@dataclass(frozen=True)
-class Climb:
-    """What a ladder would do with n questions, at any price.
-
-    Attributes:
-        expected: At each rung, the score served there and at the later ones, (n, rungs left) each.
-        served: At each rung, the index of the answer served there, shape (n,) each.
-        costs: Of ending at each rung, on average, shape (rungs,).
-    """
-
-    expected: Sequence[Floats]
-    served: Sequence[NDArray[np.int64]]
-    costs: Floats
-
-    def ends(self, price: float) -> NDArray[np.int64]:
-        """Index of the rung at which each question ends, shape (n,).
-
-        A rung is left where ending at some later one is expected to be worth more, its cost
-        included.
-        """
-        n, rungs = len(self.expected[0]), len(self.costs)
-        found = np.full(n, rungs - 1, dtype=np.int64)
-        climbing = np.ones(n, dtype=bool)
-        for rung in range(rungs - 1):
-            net = self.expected[rung] - price * self.costs[rung:]
-            stays = net[:, 0] >= net[:, 1:].max(axis=1)
-            found[climbing & stays] = rung
-            climbing &= ~stays
-        return found
-
-    def answers(self, ends: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Index of the answer that each question is served, shape (n,)."""
-        return np.array(self.served)[ends, np.arange(len(ends))]
-
-    def price_within(self, budget: float) -> float:
-        """The lowest price from 0 at which the mean cost keeps within a budget, with caution.
-
-        The mean is known to a standard error, which is kept free: on new questions it may be as
-        much higher.
-        """
-
-        def exceeded(price: float) -> bool:
-            paid = self.costs[self.ends(price)]
-            return bool(paid.mean() + paid.std() / np.sqrt(len(paid)) > budget)
-
-        if not exceeded(0.0):
-            return 0.0
-        low, high = 0.0, DEAREST
-        for _ in range(STEPS):
-            middle = (low + high) / 2
-            low, high = (middle, high) if exceeded(middle) else (low, middle)
-        return high
+    from skr_core.ports import Embedder, LanguageModel, Retriever
 
 
 class Ladder:
     """Asks for the direct answer, then for one round of retrieval, then for the loop.
 
-    The estimate is the same at every rung, "is this answer right?", with more to see each time: the
-    question and its direct answer before retrieval, where it decides as a router does; what the
-    answers say together after it, where it is an arbiter. What the next rung is worth is the score
-    that an arbiter was able to serve there on the records.
+    The estimate is the same at every rung, "is this answer right?", with more to see each time. So
+    it is a router before retrieval (`decide_on`), decides again within the loop, when the first
+    round has answered (`decide_after`), and is an arbiter after it (`judge`). What the next rung is
+    worth is the score that an arbiter was able to serve there on the records. Make one with `fit`,
+    and give it as the ``router`` of a system.
 
     Attributes:
         actions: The rungs, from the cheapest to the dearest.
-        costs: Of ending at each, on average, shape (rungs,).
+        costs: Of ending at each, on average, the direct answer included, shape (rungs,).
         price: Accuracy that a unit of cost is worth.
+        unit: What cost is counted in.
         embedder: For questions and answers.
+        stamp: What the records were made with.
+
+    Example:
+        >>> records = [
+        ...     SelfKnowledge.of(f"What is {n} plus 1?", direct=(f"{n + 1}", 1), single=("Adam", 0))
+        ...     for n in range(40)
+        ... ] + [
+        ...     SelfKnowledge.of(f"Who led team {n}?", direct=("7", 0), single=(f"Ada {n}", 1))
+        ...     for n in range(40)
+        ... ]
+        >>> ladder = Ladder.fit(records, price=0.05)
+        >>> [ladder.decide_on(question, Generation(said)).retrieve
+        ...  for question, said in [("What is 41 plus 1?", "42"), ("Who led team 41?", "7")]]
+        [False, True]
+        >>> answers = {"direct": SeenAnswer("7"), "single": SeenAnswer("Ada 41")}
+        >>> ladder.judge("Who led team 41?", answers).served
+        'single'
     """
+
+    kind: ClassVar[str] = LADDER
+    drafts: ClassVar[bool] = True
 
     def __init__(
         self,
@@ -130,11 +77,18 @@ class Ladder:
         actions: Sequence[Action],
         costs: Floats,
         embedder: Embedder,
+        stamp: Stamp = Stamp(),
         *,
         price: float = 0.0,
+        unit: CostUnit = "retrievals",
+        model: AnyModel | None = None,
     ) -> None:
-        self._rungs, self.actions, self.costs = tuple(rungs), tuple(actions), costs
-        self.embedder, self.price = embedder, price
+        self.actions: tuple[Action, ...] = tuple(actions)
+        self.embedder, self.costs, self.stamp = embedder, costs, stamp
+        self.price, self.unit = price, unit
+        self._rungs = tuple(rungs)
+        self._climber = Climber(self._rungs, self.actions, costs, embedder)
+        self.use_model(model)
 
     @classmethod
     def of_views(
@@ -143,35 +97,23 @@ class Ladder:
         table: ActionTable,
         groups: NDArray[np.int64],
         embedder: Embedder,
+        stamp: Stamp = Stamp(),
     ) -> tuple[Self, Climb]:
-        """Learn from records, and from what each was worth without itself.
+        """Learn from records; its price is 0.
 
         Args:
             views: At each rung, of n records.
             table: What the actions were worth and cost.
             groups: Records of equal numbers are left out together, shape (n,).
             embedder: The one they were embedded with.
+            stamp: What they were made with.
 
         Returns:
             The ladder, and what it would have done with each record without having seen it.
         """
-        scores, rows = table.scores, np.arange(len(table))
-        estimates: list[Estimate | None] = [None]
-        served = [np.zeros(len(table), dtype=np.int64)]
-        for count in range(2, scores.shape[1] + 1):
-            known = scores[:, :count]
-            estimate = Estimate.fit(views[count - 1], known)
-            estimates.append(estimate)
-            served.append(served_of(estimate.held_out(views[count - 1], known, groups)))
-        worth = np.column_stack([scores[rows, chosen] for chosen in served])
-        rungs, expected = [], []
-        for place, fitted in enumerate(estimates):
-            signals, targets = views[place].signals, worth[:, place:]
-            ridge, _ = fit_ridge(signals, targets, learn_kernel(signals, targets))
-            rungs.append(Rung(fitted, ridge))
-            expected.append(held_out(ridge, signals, targets, groups))
-        costs = table.costs.mean(axis=0)
-        return cls(rungs, table.actions, costs, embedder), Climb(expected, served, costs)
+        costs = table.after_draft().costs.mean(axis=0)
+        rungs, climb = fit_rungs(views, table.scores, costs, groups)
+        return cls(rungs, table.actions, costs, embedder, stamp, unit=table.unit), climb
 
     @classmethod
     def fit(
@@ -180,7 +122,12 @@ class Ladder:
         *,
         embedder: Embedder | None = None,
         actions: Sequence[Action] | None = None,
+        unit: CostUnit | None = None,
+        token_price: Price | None = None,
+        price: float | None = None,
         budget: float | None = None,
+        assumed_steps: float = ASSUMED_STEPS,
+        model: AnyModel | None = None,
     ) -> Self:
         """Learn from records.
 
@@ -188,19 +135,31 @@ class Ladder:
             records: Of self-knowledge.
             embedder: For questions and answers; a `HashingEmbedder` by default.
             actions: The rungs; by default those that every record holds.
-            budget: Mean cost a question that its price keeps within; by default cost is free.
+            unit: What cost is counted in; by default tokens where every outcome has its usage, else
+                retrievals.
+            token_price: Of the model's tokens, for the unit ``usd``.
+            price: Accuracy that a unit of cost is worth; by default cost is free.
+            budget: Mean cost a question that a price is chosen to keep within.
+            assumed_steps: Retrievals of a loop that nobody counted.
+            model: The one the records are about; needed to decide on a question alone.
 
         Raises:
-            InputError: There is no record, or one lacks an action.
+            InputError: There is no record, or one lacks an action or its usage; or price and budget
+                are both given.
         """
+        aim = Aim(price=price, budget=budget)
         if not records:
             raise InputError("a ladder is fitted on records of self-knowledge; none were given")
         embedder = embedder or HashingEmbedder()
-        table = ActionTable.of(records, actions=actions)
+        table = ActionTable.of(
+            records, actions=actions, unit=unit, price=token_price, assumed_steps=assumed_steps
+        )
         views = views_of_rungs(records, table.actions, embedder)
-        ladder, climb = cls.of_views(views, table, groups_of(records), embedder)
-        if budget is not None:
-            ladder.price = climb.price_within(budget)
+        ladder, climb = cls.of_views(
+            views, table, groups_of(records), embedder, shared_stamp(records)
+        )
+        ladder.price = climb.price_for(aim)
+        ladder.use_model(model)
         return ladder
 
     def climb(self, views: Sequence[Views]) -> Climb:
@@ -212,14 +171,136 @@ class Ladder:
             self.costs,
         )
 
+    def use_model(self, model: AnyModel | None) -> None:
+        """Ask this model for direct answers: the one the records are about."""
+        self._model = None if model is None else as_language_model(model)
 
-def views_of_rungs(
-    records: Sequence[SelfKnowledge], actions: Sequence[Action], embedder: Embedder
-) -> list[Views]:
-    """What is seen of records at each rung; every text is embedded once."""
-    seen, n = [Seen.in_record(each, actions) for each in records], len(records)
-    vectors = embed_texts(embedder, texts_seen(seen, actions))
-    return [
-        Views.of_vectors(seen, actions[:count], vectors[: (1 + count) * n])
-        for count in range(1, len(actions) + 1)
-    ]
+    def decide(self, question: str) -> Decision:
+        """Ask for the direct answer, and decide whether to retrieve, with blocking calls.
+
+        Raises:
+            InputError: The question is empty, or the ladder has no model.
+            ModelError: The model failed.
+        """
+        return run(self._decision(checked_question(question)))
+
+    async def adecide(self, question: str) -> Decision:
+        """The same, awaited."""
+        return await arun(self._decision(checked_question(question)))
+
+    def decide_on(self, question: str, direct: Generation) -> Decision:
+        """Decide whether to retrieve when the direct answer is there already."""
+        return run(self._decision_on(checked_question(question), direct))
+
+    async def adecide_on(self, question: str, direct: Generation) -> Decision:
+        """The same, awaited."""
+        return await arun(self._decision_on(checked_question(question), direct))
+
+    def decide_after(self, question: str, answers: Mapping[Action, SeenAnswer]) -> Decision:
+        """Decide whether to go on from the answers that are there.
+
+        Args:
+            question: What was asked.
+            answers: Of the first of `actions`, up to the rung that is reached.
+
+        Returns:
+            The action to take after all: that of the rung where it ends there.
+
+        Raises:
+            InputError: The direct answer is missing.
+        """
+        return run(self._climber.decide(question, answers, self.price))
+
+    async def adecide_after(self, question: str, answers: Mapping[Action, SeenAnswer]) -> Decision:
+        """The same, awaited."""
+        return await arun(self._climber.decide(question, answers, self.price))
+
+    def judge(self, question: str, answers: Mapping[Action, SeenAnswer]) -> Verdict:
+        """Which of the answers to serve.
+
+        Args:
+            question: What was asked.
+            answers: Of the first of `actions`, up to the rung that was reached.
+
+        Raises:
+            InputError: The direct answer is missing.
+        """
+        return run(self._climber.judge(question, answers))
+
+    async def ajudge(self, question: str, answers: Mapping[Action, SeenAnswer]) -> Verdict:
+        """The same, awaited."""
+        return await arun(self._climber.judge(question, answers))
+
+    def save(self, path: str | Path) -> None:
+        """Write the ladder to a folder, as a router, without its model.
+
+        Example:
+            >>> import tempfile
+            >>> records = [SelfKnowledge.of(f"{n}?", direct=("a", 1), single=("b", 0))
+            ...            for n in range(9)]
+            >>> folder = tempfile.mkdtemp()
+            >>> Ladder.fit(records, price=0.1).save(folder)
+            >>> Ladder.load(folder).price
+            0.1
+        """
+        parameters = {
+            "actions": list(self.actions),
+            "price": self.price,
+            "unit": self.unit,
+            "costs": self.costs.tolist(),
+            "exact": is_exact(self._rungs[0].worth),
+        }
+        arrays = {
+            f"{action}.{name}": each
+            for action, rung in zip(self.actions, self._rungs, strict=True)
+            for name, each in rung.arrays().items()
+        }
+        stamp = {**asdict(self.stamp), **embedder_stamp(self.embedder)}
+        SavedRouter(LADDER, stamp, parameters, arrays).write(path)
+
+    @classmethod
+    def load(
+        cls,
+        path: str | Path,
+        *,
+        model: LanguageModel | None = None,
+        retriever: Retriever | None = None,
+        embedder: Embedder | None = None,
+        force: bool = False,
+    ) -> Self:
+        """Read a ladder that `save` wrote; arguments and errors are those of `load_router`."""
+        saved = read_router(path)
+        if saved.kind != LADDER:
+            raise InputError(f"{path} holds a {saved.kind} router, not a ladder")
+        saved.check_system(model, retriever, force=force)
+        made_with = saved.embedder(embedder, force=force)
+        given = saved.parameters
+        try:
+            actions: tuple[Action, ...] = tuple(given["actions"])
+            rungs = [
+                Rung.from_arrays(part_of(saved.arrays, action), exact=bool(given["exact"]))
+                for action in actions
+            ]
+            return cls(
+                rungs,
+                actions,
+                np.array(given["costs"], dtype=np.float64),
+                made_with,
+                saved.made_of,
+                price=float(given["price"]),
+                unit=given["unit"],
+                model=model,
+            )
+        except (KeyError, TypeError, ValueError) as error:
+            raise DataError(Path(path) / ROUTER_FILE, None, f"it lacks {error}") from error
+
+    def _decision(self, question: str) -> Flow[Decision]:
+        if self._model is None:
+            raise InputError("this ladder looks at the direct answer: give model=")
+        direct = yield from answer_directly(self._model, question)
+        return (yield from self._decision_on(question, direct))
+
+    def _decision_on(self, question: str, direct: Generation) -> Flow[Decision]:
+        said = SeenAnswer.in_generation(direct)
+        decision = yield from self._climber.decide(question, {"direct": said}, self.price)
+        return replace(decision, usage=direct.usage, draft=direct.text)

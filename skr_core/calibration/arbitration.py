@@ -71,8 +71,6 @@ class Arbitration:
         best = int(np.argmax(scores.mean(axis=0)))
         at_hand = np.arange(len(actions)) <= taken[:, None]
         chosen = served_of(np.where(at_hand, held_out.chances, -1.0))
-        if held_out.refused is not None:  # a refusal stands
-            chosen = np.where(held_out.refused & (taken > 0), taken, chosen)
         served, alone = scores[rows, chosen], scores[rows, taken]
         return cls(
             actions[best],

@@ -79,6 +79,8 @@ _ENTRIES = (
           f"{_ROOM}.certainty_level:CertaintyLevelRouter", "two statements of certainty", "2 to 4"),
     Entry("uncertainty", "uncertainty", f"{_ROOM}.uncertainty:UncertaintyRouter",
           "log-probabilities of the direct answer, or samples", "1, or 5 samples"),
+    Entry("ladder", "ladder", "skr_core.arbiters.ladder:Ladder",
+          "question and the answers so far", "1"),
     Entry("always", "always", f"{_ROOM}.constant:AlwaysRetrieve", "nothing", "0"),
     Entry("never", "never", f"{_ROOM}.constant:NeverRetrieve", "nothing", "0"),
 )  # fmt: skip

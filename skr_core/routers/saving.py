@@ -35,6 +35,8 @@ ARRAYS_FILE = "arrays.npz"
 FORMAT = 2
 ARBITER, REFLECTOR = "arbiter", "reflector"
 """The kinds of what is saved beside a router, not in its place."""
+LADDER = "ladder"
+"""The kind of a router that is an arbiter too."""
 ARBITER_FILE = "arbiter.json"
 ARBITER_ARRAYS_FILE = "arbiter.npz"
 
@@ -59,7 +61,8 @@ class SavedRouter:
     @property
     def what(self) -> str:
         """What it is, for an error."""
-        return self.kind if self.kind in (ARBITER, REFLECTOR) else f"{self.kind} router"
+        named = self.kind in (ARBITER, REFLECTOR, LADDER)
+        return self.kind if named else f"{self.kind} router"
 
     def write(self, path: str | Path) -> None:
         """Write the folder; the JSON file last and all at once, so that half a save is none."""

@@ -140,22 +140,21 @@ def test_where_the_model_fails_the_loop_s_answer_stands(invoke: Invoke):
 
 
 @both
-@pytest.mark.parametrize("when_insufficient", ["best_draft", "refuse"])
-def test_a_refusal_stands_where_the_settings_ask_for_no_memory(
-    when_insufficient: str, invoke: Invoke
-):
+def test_a_refusal_stands_where_the_settings_always_refuse(invoke: Invoke):
     model = model_of("100", REFUSAL, self_complete=["NONE"])
-    output = invoke(graph_of(model, when_insufficient=when_insufficient), DOUBLE)
+    output = invoke(graph_of(model, when_insufficient="refuse"), DOUBLE)
     assert "answer_directly" not in tasks(model)
     assert output["answer"].startswith(REFUSAL)
     assert "verdict" not in output
 
 
 @both
-def test_a_refusal_competes_where_they_ask_for_it(invoke: Invoke):
+@pytest.mark.parametrize("when_insufficient", ["best_draft", "own_knowledge"])
+def test_elsewhere_a_refusal_is_weighed_like_any_answer(when_insufficient: str, invoke: Invoke):
     model = model_of("100", REFUSAL, self_complete=["NONE"], answer_anyway=[REFUSAL])
-    output = invoke(graph_of(model, when_insufficient="own_knowledge"), DOUBLE)
+    output = invoke(graph_of(model, when_insufficient=when_insufficient), DOUBLE)
     assert (output["answer"], output["verdict"]["served"]) == ("100", "direct")
+    assert not output["grounded"]
     assert output["verdict"]["answers"]["loop"].startswith(REFUSAL)
 
 

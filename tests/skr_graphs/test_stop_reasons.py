@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, get_args
 
 import pytest
 
+from skr_core.arbiters import SeenAnswer
 from skr_core.budget import Budget
 from skr_core.ports import Reflector, Router
 from skr_core.prompts.templates import REFUSAL
 from skr_core.reflectors import JudgeReflector
-from skr_core.routers import NeverRetrieve
+from skr_core.routers import AlwaysRetrieve, NeverRetrieve
 from skr_core.testing import MappingRetriever, ScriptedModel
-from skr_core.types import Decision, StopReason, Usage
+from skr_core.types import Action, Decision, Generation, StopReason, Usage
 from skr_graphs import answer_of, create_self_completion_graph
 from tests.skr_graphs.doubles import (
     PARIS,
@@ -52,6 +54,24 @@ class CostlyRouter:
 
     async def adecide(self, question: str) -> Decision:
         return self._decision
+
+
+class OneRoundIsEnough(AlwaysRetrieve):
+    """Decides again after the first round: it was the last."""
+
+    drafts, actions = False, ("direct", "single", "loop")
+
+    def decide_on(self, question: str, direct: Generation) -> Decision:
+        return Decision(True)
+
+    async def adecide_on(self, question: str, direct: Generation) -> Decision:
+        return Decision(True)
+
+    def decide_after(self, question: str, answers: Mapping[Action, SeenAnswer]) -> Decision:
+        return Decision(True, max_rounds=1)
+
+    async def adecide_after(self, question: str, answers: Mapping[Action, SeenAnswer]) -> Decision:
+        return Decision(True, max_rounds=1)
 
 
 def cases() -> list[Case]:
@@ -106,6 +126,7 @@ def cases() -> list[Case]:
             router=CostlyRouter(single),
             id="decision",
         ),
+        Case("not_worth_it", refusing("one"), 2, "Perhaps Paris.", router=OneRoundIsEnough()),
         Case("uncited", ScriptedModel(uncited), 2, "Perhaps Paris."),
         Case("max_calls", refusing("one"), 1, REFUSAL, budget=Budget(max_calls=1)),
         Case("max_calls", refusing("one"), 2, "Perhaps Paris.", budget=two_calls, id="anyway"),

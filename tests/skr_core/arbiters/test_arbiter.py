@@ -80,15 +80,13 @@ def test_records_that_teach_nothing_do_not_pay(given: Sequence[SelfKnowledge]):
     assert not Arbiter.with_held_out(given)[1].pays
 
 
-def test_a_refusal_is_counted_as_it_is_served():
+def test_a_refusal_is_weighed_like_any_answer():
     refusals = [
         SelfKnowledge.of(f"What is {n} plus 1?", direct=(f"{n + 1}", 1), single=(f"{REFUSAL}.", 0))
         for n in range(60)
     ]
     held_out = Arbiter.with_held_out([*records(), *refusals])[1]
-    assert held_out.refused is not None
-    assert held_out.refused.tolist() == [False] * len(records()) + [True] * 60
-    assert held_out.served[-60:].tolist() == [0.0] * 60  # though the direct answers are right
+    assert held_out.served[-60:].mean() > 0.9  # by the direct answers, which are right
 
 
 def test_it_comes_back_from_its_arrays_as_it_was():

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from skr_core.arbiters.ladder import Climb, Ladder, views_of_rungs
+from skr_core.arbiters.ladder import Ladder
+from skr_core.arbiters.rungs import Climb, views_of_rungs
 from skr_core.errors import InputError
 from skr_core.learning.outcomes import ActionTable
 from skr_core.models.embedders import HashingEmbedder

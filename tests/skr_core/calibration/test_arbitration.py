@@ -9,8 +9,9 @@ import pytest
 
 from skr_core.arbiters import Arbiter, SeenAnswer
 from skr_core.arbiters.arbiter import HeldOut
-from skr_core.calibration import Calibration, calibrate
+from skr_core.calibration import Calibration, calibrate, replay
 from skr_core.calibration.arbitration import Arbitration
+from skr_core.prompts.templates import REFUSAL
 from skr_core.routers.saving import holds_arbiter
 from skr_core.self_knowledge import SelfKnowledge
 from tests.skr_core.routers.facts import records
@@ -100,8 +101,21 @@ def test_only_the_answers_at_hand_are_weighed():
     assert "and always the answer of the loop has 1.000" in found.sentence
 
 
-def test_a_refusal_is_counted_as_it_stands():
-    scores, taken = np.array([[1.0, 0.0]] * 60), np.ones(60, dtype=np.int64)
-    refused = np.arange(60) < 20
-    found = Arbitration.of(HeldOut(scores, scores, refused), ("direct", "single"), taken)
-    assert found.served.mean == pytest.approx(2 / 3)
+def refusing(n: int = 60) -> list[SelfKnowledge]:
+    """References are in vain for every second question, and the model says so; it knows better."""
+    return [
+        SelfKnowledge.of(
+            f"Who led team {number}?",
+            direct=(f"Cy {number}", float(number % 2)),
+            single=(f"{REFUSAL}." if number % 2 else f"Ada {number} [1].", float(not number % 2)),
+        )
+        for number in range(n)
+    ]
+
+
+def test_a_refusal_is_weighed_alike_in_calibration_and_replay():
+    given = refusing()
+    calibrated = calibrate(given, routers=ROUTERS).arbitration
+    replayed = replay(given, routers=["arbiter"]).overall.routers["arbiter"]
+    assert calibrated is not None
+    assert calibrated.served.mean == replayed.accuracy == 1.0

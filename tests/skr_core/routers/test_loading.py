@@ -92,7 +92,7 @@ def test_every_entry_names_a_class_of_its_kind():
     assert set(KINDS) == {entry.kind for entry in ROUTERS.values()}
     for entry in ROUTERS.values():
         assert entry.load_class().kind == entry.kind
-    assert set(FITTED) | set(ASKING) | {"encoder", "always", "never"} == set(ROUTERS)
+    assert set(FITTED) | set(ASKING) | {"encoder", "ladder", "always", "never"} == set(ROUTERS)
     with pytest.raises(InputError, match="no router 'paper:x'"):
         entry_of("paper:x")
 

@@ -1,0 +1,77 @@
+"""Where the router is a ladder: is another round worth its price, once the first has answered?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from skr_core.flow import Flow, call
+from skr_core.plain import from_plain, to_plain
+from skr_core.ports import ClimbingRouter
+from skr_core.references.citations import resolve_citations
+from skr_core.replies.thoughts import strip_thoughts
+from skr_core.types import Action, Answer, Decision
+from skr_graphs import events
+from skr_graphs.finish import answer_in, conclude, is_served
+from skr_graphs.node import StepContext
+from skr_graphs.state import Plain, SKRState, answer_of
+
+if TYPE_CHECKING:
+    from skr_core.arbiters.answers import SeenAnswer
+
+
+def decide_again(
+    state: SKRState, step: StepContext, rounds: Sequence[Plain], stop_reason: str
+) -> Flow[Decision | None]:
+    """What a ladder decides once the first round has answered; None of other routers and rounds.
+
+    It is asked where the loop ends by itself too: what is served is then weighed among the answers
+    that it would have asked for.
+
+    Args:
+        state: Of the question.
+        step: What the step works with.
+        rounds: All rounds, the last with its reflection.
+        stop_reason: Why the loop ends with this round; empty where it does not.
+    """
+    router, before = step.settings.router, from_plain(Decision, state["decision"])
+    if (
+        not isinstance(router, ClimbingRouter)
+        or not {"single", "loop"} <= {*router.actions}
+        or len(rounds) > 1
+        or before.max_rounds is not None
+    ):
+        return None
+    first = yield from conclude(
+        state["question"],
+        rounds,
+        state["pool"],
+        step.settings,
+        sufficient=is_served(stop_reason, step.settings),
+        may_call=False,
+    )
+    made = answer_of(state)
+    direct = resolve_citations(strip_thoughts(before.draft), ()).text
+    seen = seen_of(
+        {
+            "direct": replace(
+                made, text=direct, decision=Decision(False), logprob=state.get("draft_logprob")
+            ),
+            "single": answer_in(first, made),
+        }
+    )
+    found: Decision = yield from call(
+        router.decide_after, router.adecide_after, state["standalone"], seen
+    )
+    decision = replace(found, usage=before.usage, draft=before.draft)
+    step.write(events.route(to_plain(decision)))
+    return decision
+
+
+def seen_of(answers: Mapping[Action, Answer]) -> dict[Action, SeenAnswer]:
+    """What is seen of answers, the direct one among them, that stand beside each other."""
+    from skr_core.arbiters.answers import SeenAnswer  # who has no arbiter needs none of it
+
+    direct = answers["direct"].text
+    return {action: SeenAnswer.in_answer(answer, direct) for action, answer in answers.items()}

@@ -1,0 +1,213 @@
+"""Rungs: what is estimated of a question with each answer that is there, and how far to climb."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skr_core.arbiters.answers import Seen
+from skr_core.arbiters.arbiter import served_of
+from skr_core.arbiters.estimate import Estimate
+from skr_core.arbiters.views import Views, texts_seen
+from skr_core.learning.likelihood import learn_kernel
+from skr_core.learning.pricing import HALVINGS, LIMIT_PRICE
+from skr_core.learning.regression import Ridge, fit_ridge, held_out, ridge_of
+from skr_core.learning.rows import Floats, embed_texts
+from skr_core.learning.rule import Aim
+from skr_core.self_knowledge.records import SelfKnowledge
+from skr_core.types import Action
+
+if TYPE_CHECKING:
+    from skr_core.ports import Embedder
+
+
+@dataclass(frozen=True)
+class Rung:
+    """What is estimated once the answers up to an action are there.
+
+    Attributes:
+        estimate: How likely each of them is right; None of the first, where there is no choice.
+        worth: Expects the score that is served when the ladder ends here, and at each later rung.
+    """
+
+    estimate: Estimate | None
+    worth: Ridge
+
+    def expected(self, views: Views) -> Floats:
+        """The score served at this rung and at each later one, shape (n, rungs left)."""
+        return self.worth.predict(views.signals)
+
+    def served(self, views: Views) -> NDArray[np.int64]:
+        """Index of the answer that is served where the ladder ends here, shape (n,)."""
+        if self.estimate is None:
+            return np.zeros(len(views), dtype=np.int64)
+        return served_of(self.estimate.chances(views))
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """The rung as plain arrays, for a file."""
+        estimated = {} if self.estimate is None else self.estimate.arrays()
+        parts = {"estimate": estimated, "worth": self.worth.arrays()}
+        return {f"{part}.{name}": each for part in parts for name, each in parts[part].items()}
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], *, exact: bool) -> Self:
+        """A rung from what `arrays` returned."""
+        estimated, worth = part_of(arrays, "estimate"), part_of(arrays, "worth")
+        estimate = Estimate.from_arrays(estimated, exact=exact) if estimated else None
+        return cls(estimate, ridge_of(worth, exact=exact))
+
+
+@dataclass(frozen=True)
+class Outlook:
+    """What going on from a rung is expected to bring to n questions, and what that is worth.
+
+    Attributes:
+        gain: The score served at the best later rung minus the one served here, shape (n,).
+        toll: What has to be paid on the way there, in accuracy, shape (n,).
+
+    Example:
+        >>> seen = Outlook.of(np.array([[0.3, 0.5], [0.5, 0.5]]), np.array([0.0, 1.0]), 0.1)
+        >>> seen.goes_on.tolist()
+        [True, False]
+    """
+
+    gain: Floats
+    toll: Floats
+
+    @classmethod
+    def of(cls, expected: Floats, costs: Floats, price: float) -> Self:
+        """Of what is expected at a rung and at the later ones.
+
+        Args:
+            expected: Scores, shape (n, rungs left).
+            costs: Of ending there, shape (rungs left,).
+            price: Accuracy that a unit of cost is worth.
+        """
+        later = 1 + np.argmax(expected[:, 1:] - price * costs[1:], axis=1)
+        gain = expected[np.arange(len(expected)), later] - expected[:, 0]
+        return cls(gain, price * (costs[later] - costs[0]))
+
+    @property
+    def goes_on(self) -> NDArray[np.bool_]:
+        """Whether that is worth it, shape (n,)."""
+        return self.gain > self.toll
+
+
+@dataclass(frozen=True)
+class Climb:
+    """What a ladder would do with n questions, at any price.
+
+    Attributes:
+        expected: At each rung, the score served there and at the later ones, (n, rungs left) each.
+        served: At each rung, the index of the answer served there, shape (n,) each.
+        costs: Of ending at each rung, on average, shape (rungs,).
+    """
+
+    expected: Sequence[Floats]
+    served: Sequence[NDArray[np.int64]]
+    costs: Floats
+
+    def ends(self, price: float) -> NDArray[np.int64]:
+        """Index of the rung at which each question ends, shape (n,).
+
+        A rung is left where ending at some later one is expected to be worth more, its cost
+        included.
+        """
+        n, rungs = len(self.expected[0]), len(self.costs)
+        found = np.full(n, rungs - 1, dtype=np.int64)
+        climbing = np.ones(n, dtype=bool)
+        for rung in range(rungs - 1):
+            goes_on = Outlook.of(self.expected[rung], self.costs[rung:], price).goes_on
+            found[climbing & ~goes_on] = rung
+            climbing &= goes_on
+        return found
+
+    def price_for(self, aim: Aim) -> float:
+        """The price that an aim asks for; without one cost is free."""
+        if aim.budget is not None:
+            return self.price_within(aim.budget)
+        return aim.price or 0.0
+
+    def answers(self, ends: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Index of the answer that each question is served, shape (n,)."""
+        return np.array(self.served)[ends, np.arange(len(ends))]
+
+    def price_within(self, budget: float) -> float:
+        """The lowest price from 0 at which the mean cost keeps within a budget, with caution.
+
+        The mean is known to a standard error, which is kept free: on new questions it may be as
+        much higher.
+        """
+
+        def exceeded(price: float) -> bool:
+            paid = self.costs[self.ends(price)]
+            return bool(paid.mean() + paid.std() / np.sqrt(len(paid)) > budget)
+
+        if not exceeded(0.0):
+            return 0.0
+        low, high = 0.0, 1.0
+        while exceeded(high) and high < LIMIT_PRICE:
+            high *= 2
+        for _ in range(HALVINGS):
+            middle = (low + high) / 2
+            low, high = (middle, high) if exceeded(middle) else (low, middle)
+        return high
+
+
+def part_of(arrays: Mapping[str, NDArray[Any]], part: str) -> dict[str, NDArray[Any]]:
+    """The arrays whose names begin with a part's, without it.
+
+    Example:
+        >>> list(part_of({"a.x": np.zeros(1), "b.x": np.zeros(1)}, "a"))
+        ['x']
+    """
+    start = f"{part}."
+    return {name.removeprefix(start): arrays[name] for name in arrays if name.startswith(start)}
+
+
+def fit_rungs(
+    views: Sequence[Views], scores: Floats, costs: Floats, groups: NDArray[np.int64]
+) -> tuple[list[Rung], Climb]:
+    """Learn from records, and from what each was worth without itself.
+
+    Args:
+        views: At each rung, of n records.
+        scores: Of their answers, shape (n, rungs).
+        costs: Of ending at each rung, on average, shape (rungs,).
+        groups: Records of equal numbers are left out together, shape (n,).
+
+    Returns:
+        The rungs, and what they would have done with each record without having seen it.
+    """
+    n, count = scores.shape
+    estimates: list[Estimate | None] = [None]
+    served = [np.zeros(n, dtype=np.int64)]
+    for seen in range(2, count + 1):
+        known = scores[:, :seen]
+        estimate = Estimate.fit(views[seen - 1], known)
+        estimates.append(estimate)
+        served.append(served_of(estimate.held_out(views[seen - 1], known, groups)))
+    worth = np.column_stack([scores[np.arange(n), chosen] for chosen in served])
+    rungs, expected = [], []
+    for place, fitted in enumerate(estimates):
+        signals, targets = views[place].signals, worth[:, place:]
+        ridge, _ = fit_ridge(signals, targets, learn_kernel(signals, targets))
+        rungs.append(Rung(fitted, ridge))
+        expected.append(held_out(ridge, signals, targets, groups))
+    return rungs, Climb(expected, served, costs)
+
+
+def views_of_rungs(
+    records: Sequence[SelfKnowledge], actions: Sequence[Action], embedder: Embedder
+) -> list[Views]:
+    """What is seen of records at each rung; every text is embedded once."""
+    seen, n = [Seen.in_record(each, actions) for each in records], len(records)
+    vectors = embed_texts(embedder, texts_seen(seen, actions))
+    return [
+        Views.of_vectors(seen, actions[:count], vectors[: (1 + count) * n])
+        for count in range(1, len(actions) + 1)
+    ]

@@ -1,0 +1,186 @@
+"""A ladder as a system's router: it climbs and serves as it would on the same answers on record."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from skr_core.arbiters import Ladder
+from skr_core.arbiters.rungs import views_of_rungs
+from skr_core.errors import InputError, StampMismatch
+from skr_core.ports import AnswerArbiter, ClimbingRouter
+from skr_core.routers import AlwaysRetrieve
+from skr_core.settings import Settings
+from skr_core.types import Answer
+from skr_graphs import GraphAnswerer, SKRContext, create_self_completion_graph
+from skr_graphs.state import OUTPUT_KEYS
+from tests.skr_graphs.climbing import BEST, KINDS, Knowing, ladder, library, question_of, recorded
+from tests.skr_graphs.doubles import Invoke, both
+
+UNSEEN = range(30, 36)
+ASKED = {kind: question_of(kind, 30).asked for kind in KINDS}
+EAGER = SKRContext(stream=True)
+
+
+def graph_of(model: Any, **options: Any) -> Any:
+    chosen = {"router": ladder(), "retriever": library(UNSEEN), **options}
+    return create_self_completion_graph(model=model, **chosen).compile()
+
+
+def tasks(model: Knowing) -> list[str]:
+    return [prompt.task for prompt in model.prompts]
+
+
+@pytest.mark.parametrize("colour", ["sync", "async"])
+def test_it_serves_what_it_would_serve_of_the_same_answers_on_record(colour: str):
+    records = recorded(UNSEEN)
+    climbing = ladder()
+    climb = climbing.climb(views_of_rungs(records, climbing.actions, climbing.embedder))
+    ends = climb.ends(climbing.price)
+    by_replay = [climbing.actions[each] for each in climb.answers(ends)]
+    system = GraphAnswerer(Settings.of(Knowing(), library(UNSEEN), router=climbing))
+    answers: list[Answer] = [
+        system.answer(each.question)
+        if colour == "sync"
+        else asyncio.run(system.aanswer(each.question))
+        for each in records
+    ]
+    assert [answer.text for answer in answers] == [
+        record.outcomes[action].answer for record, action in zip(records, by_replay, strict=True)
+    ]
+    assert [climbing.actions.index(answer.decision.action) for answer in answers] == ends.tolist()
+    assert {*ends.tolist()} == {0, 1, 2}
+    # And that is right: each kind climbs as far as its answer is.
+    right = [BEST[kind] for kind in KINDS for _ in UNSEEN]
+    assert [answer.decision.action for answer in answers] == right == by_replay
+
+
+@both
+def test_a_known_question_costs_its_draft_alone(invoke: Invoke):
+    model = Knowing()
+    output = invoke(graph_of(model), ASKED["sum"])
+    assert (output["answer"], output["stop_reason"]) == ("31 apples.", "known")
+    assert tasks(model) == ["answer_directly"]
+    assert set(output) == {*OUTPUT_KEYS} - {"verdict"}
+    assert "judging by the direct answer, more retrieval" in output["decision"]["reason"]
+
+
+@both
+def test_it_ends_where_another_round_is_not_worth_it(invoke: Invoke):
+    model = Knowing()
+    output = invoke(graph_of(model), ASKED["hut"])
+    assert (output["answer"], output["stop_reason"]) == ("On hill 30 [1].", "not_worth_it")
+    assert tasks(model) == ["answer_directly", "answer_with_references"]
+    assert (output["grounded"], len(output["rounds"])) == (True, 1)
+    assert output["decision"]["max_rounds"] == 1
+    assert "the direct answer and the answer after one round" in output["decision"]["reason"]
+    assert output["decision"]["score"] <= output["decision"]["threshold"]
+    assert output["decision"]["draft"] == "Seven of them."
+    verdict = output["verdict"]
+    assert verdict["served"] == "single"
+    assert verdict["answers"] == {"direct": "Seven of them.", "single": "On hill 30 [1]."}
+    assert output["usage"]["route"]["calls"] == 1
+
+
+@both
+def test_a_round_that_suffices_ends_as_such(invoke: Invoke):
+    output = invoke(graph_of(Knowing()), ASKED["leader"])
+    assert (output["answer"], output["stop_reason"]) == ("Ada 30 [1].", "sufficient")
+    assert set(output["verdict"]["answers"]) == {"direct", "single"}
+
+
+@both
+def test_it_goes_on_where_that_is_worth_it(invoke: Invoke):
+    model = Knowing()
+    output = invoke(graph_of(model), ASKED["captain"])
+    assert (output["answer"], output["stop_reason"]) == ("Bo 30 [2].", "sufficient")
+    assert tasks(model) == ["answer_directly"] + ["answer_with_references"] * 2
+    assert output["decision"]["max_rounds"] is None
+    assert output["verdict"]["answers"] == {
+        "direct": "Seven of them.",
+        "single": "A sailor [1].",
+        "loop": "Bo 30 [2].",
+    }
+
+
+def test_it_tells_both_decisions_and_streams_what_is_served():
+    events = list(
+        graph_of(Knowing()).stream({"question": ASKED["hut"]}, stream_mode="custom", context=EAGER)
+    )
+    kinds = [event["type"] for event in events]
+    assert kinds.count("route") == 2
+    assert kinds[-4:] == ["verdict", "sources", "token", "answer"]
+    assert "retract" not in kinds
+    assert "".join(each["text"] for each in events if each["type"] == "token") == "On hill 30 [1]."
+    at_once = SKRContext(stream=True, stream_undecided=True)
+    told = list(
+        graph_of(Knowing()).stream(
+            {"question": ASKED["leader"]}, stream_mode="custom", context=at_once
+        )
+    )
+    kinds = [event["type"] for event in told]
+    assert kinds.index("token") < kinds.index("verdict")
+    assert "".join(each["text"] for each in told if each["type"] == "token") == "Ada 30 [1]."
+
+
+@both
+def test_its_folder_is_a_router_s_and_brings_all_of_it_along(tmp_path: Path, invoke: Invoke):
+    ladder().save(tmp_path)
+    graph = graph_of(Knowing(), router=tmp_path)
+    for kind, stopped in (("sum", "known"), ("hut", "not_worth_it"), ("captain", "sufficient")):
+        assert invoke(graph, ASKED[kind])["stop_reason"] == stopped
+    settings = Settings.of(Knowing(), library(UNSEEN), router=tmp_path)
+    assert settings.arbiter is settings.router
+    assert isinstance(settings.router, ClimbingRouter)
+    assert isinstance(settings.router, AnswerArbiter)
+    with pytest.raises(StampMismatch, match="this ladder was made with the model 'scripted'"):
+        Settings.of(Knowing(name="other"), library(UNSEEN), router=tmp_path)
+
+
+@both
+def test_a_run_that_replaces_the_router_keeps_it_as_the_arbiter(invoke: Invoke):
+    model = Knowing()
+    always = SKRContext(router=AlwaysRetrieve())
+    output = invoke(graph_of(model), ASKED["hut"], context=always)
+    assert tasks(model) == ["answer_with_references"] * 2 + ["answer_directly"]
+    assert (output["answer"], output["verdict"]["served"]) == ("On hill 30 [1].", "single")
+
+
+def test_a_run_may_bring_a_ladder_of_its_own(tmp_path: Path):
+    ladder().save(tmp_path)
+    frugal = Ladder.load(tmp_path)
+    frugal.price = 5.0
+    plain = graph_of(Knowing(), router=None)
+    for graph in (plain, graph_of(Knowing())):
+        output = graph.invoke({"question": ASKED["hut"]}, context=SKRContext(router=frugal))
+        assert (output["answer"], output["stop_reason"]) == ("Seven of them.", "known")
+
+
+def test_actions_that_are_asked_for_are_answered_by_themselves():
+    model = Knowing()
+    answers = GraphAnswerer(Settings.of(model, library(UNSEEN), router=ladder())).answer_each(
+        ASKED["hut"]
+    )
+    assert {action: answer.text for action, answer in answers.items()} == {
+        "direct": "Seven of them.",
+        "single": "On hill 30 [1].",
+        "loop": "In the Dead Sea [2].",
+    }
+    assert all(answer.verdict is None for answer in answers.values())
+    assert tasks(model) == ["answer_directly"] + ["answer_with_references"] * 2
+
+
+def test_alone_it_asks_its_own_model():
+    climbing = ladder()
+    with pytest.raises(InputError, match="give model="):
+        climbing.decide(ASKED["sum"])
+    climbing.use_model(Knowing())
+    try:
+        decision = climbing.decide(ASKED["sum"])
+        assert (decision.retrieve, decision.draft) == (False, "31 apples.")
+        assert asyncio.run(climbing.adecide(ASKED["hut"])).retrieve
+    finally:
+        climbing.use_model(None)
