@@ -23,7 +23,6 @@ Given = TypeVar("Given")
 
 CONFIGURABLE = {
     "router": "Decides whether to retrieve; a ladder also how far, and which answer is served.",
-    "arbiter": "Decides which of the answers at hand is served.",
     "reflector": "Judges drafts.",
     "arbiter": "Decides whether the answer from references is served or the model's own.",
     "budget": "The limits of a question: a Budget, or its fields as a dict.",

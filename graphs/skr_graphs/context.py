@@ -145,10 +145,10 @@ class SettingsOfRuns:
                     name: getattr(self._defaults, name)
                     for name in ("router", "arbiter", "reflector")
                 }
-                if loaded["arbiter"] is loaded["router"] and isinstance(
-                    context.router, AnswerArbiter
-                ):
-                    del loaded["arbiter"]  # one ladder takes the other's place
+                if isinstance(given.get("router"), AnswerArbiter):
+                    kept: Any = loaded.pop("arbiter")  # one ladder takes the other's place
+                    if kept is not loaded["router"]:
+                        loaded["arbiter"] = kept
             settings = Settings.of(**{"model": None, **self._given, **loaded, **given})
             self._of_runs[context] = settings
         return settings

@@ -79,7 +79,8 @@ Budget = Annotated[
 ArbiterOption = Annotated[
     bool,
     typer.Option(
-        help="Look whether it pays to weigh the direct answer against the retrieving ones."
+        help="Look whether it pays to weigh the direct answer against the retrieving ones, and to "
+        "ask for one after the other where the records hold all three."
     ),
 ]
 ReflectorFlag = Annotated[
@@ -147,19 +148,17 @@ def calibrate(
         found.curve.plot(plot)
     if json:
         row = {"out": str(out), **_row(found.curve)}
-        if found.arbitration is not None:
-            row["arbiter"] = {
-                "sentence": found.arbitration.sentence,
-                **to_plain(found.arbitration),
-            }
-        if worth is not None:
-            row["reflector"] = {"sentence": worth.sentence, **to_plain(worth)}
+        more = {"arbiter": found.arbitration, "ladder": found.climbing, "reflector": worth}
+        for name, each in more.items():
+            if each is not None:
+                row[name] = {"sentence": each.sentence, **to_plain(each)}
         print_json(row)
         return
     _print(found.curve)
     console.print(f"\n{escape(found.curve.sentence)}")
-    if found.arbitration is not None:
-        console.print(escape(found.arbitration.sentence))
+    for each in (found.arbitration, found.climbing):
+        if each is not None:
+            console.print(escape(each.sentence))
     if worth is not None:
         console.print(escape(worth.sentence))
         console.print(f"It is in {escape(str(out))}:  skr ask QUESTION --reflector learned:{out}")

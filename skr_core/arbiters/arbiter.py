@@ -59,8 +59,18 @@ class HeldOut:
 
     @property
     def served(self) -> Floats:
-        """Scores of the answers that are served, shape (n,): the likeliest."""
-        found: Floats = self.scores[np.arange(len(self.scores)), served_of(self.chances)]
+        """Scores of the answers that are served where all are at hand, shape (n,)."""
+        return self.served_after(np.full(len(self.scores), self.scores.shape[1] - 1))
+
+    def served_after(self, taken: NDArray[np.int64]) -> Floats:
+        """The same where an action was taken and the answers of cheaper ones are at hand, (n,).
+
+        Args:
+            taken: Indices of the actions, shape (n,).
+        """
+        at_hand = np.arange(self.scores.shape[1]) <= taken[:, None]
+        chosen = served_of(np.where(at_hand, self.chances, -1.0))
+        found: Floats = self.scores[np.arange(len(taken)), chosen]
         return found
 
     @property

@@ -14,7 +14,7 @@ from skr_core.arbiters.arbiter import served_of
 from skr_core.arbiters.estimate import Estimate
 from skr_core.arbiters.views import Views, texts_seen
 from skr_core.learning.likelihood import learn_kernel
-from skr_core.learning.pricing import HALVINGS, LIMIT_PRICE
+from skr_core.learning.pricing import HALVINGS, LIMIT_PRICE, POINTS
 from skr_core.learning.regression import Ridge, fit_ridge, held_out, ridge_of
 from skr_core.learning.rows import Floats, embed_texts
 from skr_core.learning.rule import Aim
@@ -131,6 +131,20 @@ class Climb:
         if aim.budget is not None:
             return self.price_within(aim.budget)
         return aim.price or 0.0
+
+    def prices_above(self, price: float, points: int = POINTS) -> list[float]:
+        """Ascending prices at which about as many questions each leave a rung earlier."""
+        leaving = [
+            (expected[:, later] - expected[:, 0]) / gap
+            for rung, expected in enumerate(self.expected)
+            for later, gap in enumerate(self.costs[rung:] - self.costs[rung])
+            if gap > 0
+        ]
+        changes = np.concatenate([*leaving, np.zeros(0)])
+        changes = changes[changes > price]
+        if not len(changes):
+            return []
+        return [float(each) for each in np.quantile(changes, np.arange(1, points) / points)]
 
     def answers(self, ends: NDArray[np.int64]) -> NDArray[np.int64]:
         """Index of the answer that each question is served, shape (n,)."""

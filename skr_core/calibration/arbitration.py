@@ -14,10 +14,10 @@ from skr_core.arbiters.arbiter import (
     NAMES,
     Arbiter,
     HeldOut,
-    served_of,
     surely_better,
 )
 from skr_core.calibration.intervals import interval
+from skr_core.learning.rows import Floats
 from skr_core.metrics.statistics import Interval
 from skr_core.types import Action
 
@@ -67,11 +67,9 @@ class Arbitration:
             >>> found.alone.mean, found.served.mean, found.pays
             (0.5, 1.0, True)
         """
-        scores, rows = held_out.scores, np.arange(len(taken))
+        scores = held_out.scores
         best = int(np.argmax(scores.mean(axis=0)))
-        at_hand = np.arange(len(actions)) <= taken[:, None]
-        chosen = served_of(np.where(at_hand, held_out.chances, -1.0))
-        served, alone = scores[rows, chosen], scores[rows, taken]
+        served, alone = held_out.served_after(taken), scores[np.arange(len(taken)), taken]
         return cls(
             actions[best],
             interval(scores[:, best]),
@@ -109,9 +107,13 @@ def arbitrate(
     embedder: Embedder,
     actions: Sequence[Action],
     taken: NDArray[np.int64],
-) -> tuple[Arbiter, Arbitration] | None:
-    """An arbiter and what it adds to the actions taken; None where the records are too few."""
+) -> tuple[Arbiter, Arbitration, Floats] | None:
+    """An arbiter, what it adds to the actions taken, and the scores of what it serves, shape (n,).
+
+    None where the records are too few.
+    """
     if len(records) < FEWEST:
         return None
     arbiter, held_out = Arbiter.with_held_out(records, actions=actions, embedder=embedder)
-    return arbiter, Arbitration.of(held_out, arbiter.actions, taken)
+    found = Arbitration.of(held_out, arbiter.actions, taken)
+    return arbiter, found, held_out.served_after(taken)

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from skr_core.calibration.arbitration import Arbitration, arbitrate
 from skr_core.calibration.candidates import candidates_of, statements_of
 from skr_core.calibration.choice import Choice, choose
+from skr_core.calibration.climbing import Alone, Climbing, climb_records
 from skr_core.calibration.curve import Policy, RoutingCurve, best_constant
 from skr_core.calibration.guidance import Guidance
 from skr_core.calibration.intervals import interval
@@ -49,14 +50,18 @@ class Calibration:
     Attributes:
         router: The one to use; `AlwaysRetrieve` or `NeverRetrieve` where routing does not pay.
         curve: Why.
-        arbiter: Which of several answers to serve; None where it does not pay.
+        arbiter: Which of several answers to serve; None where it does not pay, and beside a ladder,
+            which is one.
         arbitration: Why; None where it was not asked for, or the records are too few to tell.
+        climbing: What a ladder is worth beyond both, which is the router where that pays; None as
+            above, and where the records hold no loop beside the first round.
     """
 
     router: Any
     curve: RoutingCurve
     arbiter: Arbiter | None = None
     arbitration: Arbitration | None = None
+    climbing: Climbing | None = None
 
     def save(self, path: str | Path) -> None:
         """Write the router to a folder, and the arbiter beside it where it pays."""
@@ -106,7 +111,8 @@ def calibrate(
             retrieval, call, thousand tokens or dollar.
         budget: Choose for the best accuracy at this mean cost a question instead.
         arbiter: Look whether an arbiter pays beside what is chosen, which serves of a question's
-            answers the one that is likeliest to be right.
+            answers the one that is likeliest to be right; and where the records hold direct, single
+            and loop, whether a ladder is worth more than both.
         assumed_steps: Retrievals of a loop that nobody counted.
         on_progress: Told after each step.
 
@@ -141,7 +147,7 @@ def calibrate(
         assumed_steps=assumed_steps,
     )
     embedder = embedder or HashingEmbedder()
-    done, steps = 0, 1 + len(candidates) + FOLDS + 1 + arbiter
+    done, steps = 0, 1 + len(candidates) + FOLDS + 1 + 2 * arbiter
 
     def advance() -> None:
         nonlocal done
@@ -167,14 +173,20 @@ def calibrate(
             router.use_model(model)
         elif model is not None and hasattr(router, "_model"):
             router._model = model
-    weighed = None
     routed = np.array([table.actions.index(each) for each in expected.table.actions])[taken]
+    fitted = arbitration = climbing = None
     if arbiter:
-        if choice.rule.constant is not None:
-            alone = np.full(len(some), table.actions.index(choice.rule.constant))
-        else:
-            alone = routed
-        weighed = arbitrate(some.records.tolist(), embedder, table.actions, alone)
+        alone = Alone.by(choice, expected, taken, some.table)
+        if weighed := arbitrate(some.records.tolist(), embedder, table.actions, alone.taken):
+            weighing, arbitration, scores = weighed
+            if arbitration.pays:
+                fitted, alone = weighing, alone.with_arbiter(scores, some.table.costs[:, 0])
+        advance()
+        if climbed := climb_records(some, embedder, alone, aim):
+            ladder, climbing = climbed
+            if climbing.pays:
+                ladder.use_model(model)
+                router, fitted = ladder, None
     while done < steps:
         advance()
     lost = expected.table.scores[np.arange(len(some)), taken]
@@ -192,10 +204,7 @@ def calibrate(
         own_calls=bool((expected.table.costs != expected.constants.costs).any()),
         weakest=weakest_kind(some, change) if recommended == "router" else None,
     )
-    if weighed is None:
-        return Calibration(router, curve)
-    fitted, arbitration = weighed
-    return Calibration(router, curve, fitted if arbitration.pays else None, arbitration)
+    return Calibration(router, curve, fitted, arbitration, climbing)
 
 
 def cross_fitted(

@@ -256,6 +256,7 @@ def test_schemas_and_drawing() -> None:
     assert chain.get_output_jsonschema()["type"] == "string"
     configurable = chain.config_schema().model_json_schema()["$defs"]["Configurable"]
     assert sorted(configurable["properties"]) == [
+        "arbiter",
         "budget",
         "decompose",
         "on_retriever_error",
