@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from skr_core.arbiters import Arbiter
+from skr_core.arbiters import Arbiter, Ladder
 from skr_core.routers import AlwaysRetrieve
 from skr_core.self_knowledge.importers import read_self_knowledge
 from tests import worlds
@@ -85,14 +85,15 @@ def test_what_is_collected_is_what_is_evaluated(skr: Skr, server: OpenAIServer, 
     assert collected["accuracy"]["loop"] > collected["accuracy"]["single"]
 
 
-def test_an_arbiter_alone_serves_more_right_answers_than_either_constant(
+def test_an_arbiter_beats_both_constants_and_a_ladder_does_so_for_less(
     skr: Skr, server: OpenAIServer, tmp_path: Path
 ):
-    """Every question is searched, and the model's own answer stands beside what was found."""
+    """With the arbiter every question is searched; the ladder asks for what is worth its price."""
     state: worlds.State = "half out of date"
     train = worlds.half_known(TRAIN, state)
     test = worlds.half_known(TEST, state, first=TRAIN)
     store, records, always = tmp_path / "store", tmp_path / "r.jsonl", tmp_path / "always"
+    ladder = tmp_path / "ladder"
     model = ("--model", "openai:test", "--base-url", server.url, "--store", store)
     checked(
         skr("ingest", worlds.write_corpus(tmp_path, [*train, *test]), "--store", store, "--json")
@@ -100,11 +101,12 @@ def test_an_arbiter_alone_serves_more_right_answers_than_either_constant(
     checked(
         skr("collect", worlds.write(tmp_path, "a.jsonl", train), *model, "--out", records, "--json")
     )
+    known, asked = read_self_knowledge(records), worlds.write(tmp_path, "b.jsonl", test)
     AlwaysRetrieve().save(always)
-    Arbiter.fit(read_self_knowledge(records)).save(always)
+    Arbiter.fit(known).save(always)
     judged = checked(
         skr(
-            *("evaluate", worlds.write(tmp_path, "b.jsonl", test), *model, "--json"),
+            *("evaluate", asked, *model, "--json"),
             *("--systems", "never,single_shot,always,adaptive", "--router", always),
         )
     )
@@ -113,3 +115,19 @@ def test_an_arbiter_alone_serves_more_right_answers_than_either_constant(
     # One direct call a question more than always retrieving, and its few tokens.
     assert judged["adaptive"]["calls"] == judged["always"]["calls"] + 1
     assert 0 < judged["adaptive"]["prompt_tokens"] - judged["always"]["prompt_tokens"] < 100
+
+    Ladder.fit(known, price=0.05).save(ladder)
+    climbed = checked(
+        skr("evaluate", asked, *model, "--json", "--systems", "adaptive", "--router", ladder)
+    )["adaptive"]
+    figures = {
+        name: (each["answer_accuracy"], each["calls"], each["prompt_tokens"])
+        for name, each in (("arbiter", judged["adaptive"]), ("ladder", climbed))
+    }
+    assert figures["ladder"][0] >= figures["arbiter"][0] - 0.02, figures
+    assert figures["ladder"][1] <= figures["arbiter"][1] - 0.4, figures
+    assert figures["ladder"][2] <= 0.7 * figures["arbiter"][2], figures
+    assert climbed["stop_reasons"]["known"] >= TEST // 2 - 1, climbed["stop_reasons"]
+    told = checked(skr("ask", test[0].question, *model, "--router", ladder, "--json"))
+    assert told["verdict"]["served"] in ("single", "loop")
+    assert set(told["verdict"]["answers"]) <= {"direct", "single", "loop"}
