@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from skr_app.measuring import Judging, ask_and_judge
 from skr_app.output import progress
 from skr_core.errors import InputError
-from skr_core.evaluation.baselines import BaselineInputs, make_baseline
+from skr_core.evaluation.baselines import BASELINES, BaselineInputs, make_baseline
 from skr_core.evaluation.baselines.rethinking import PATHS
 from skr_core.evaluation.experiments.self_knowledge import (
     DIRECT,
@@ -86,7 +86,9 @@ class SystemsRun:
         systems = await self._baselines(retriever, notes)
         pair = [systems[DIRECT], systems[RETRIEVED]]
         records = []
-        if training:
+        if not training:
+            notes.append("Rows that learn need training questions: give --training, or --type.")
+        else:
             learning = [System(f"{each.name}, training", each.ask, key=each.name) for each in pair]
             _, learnt = await ask_and_judge(
                 learning, training, self.folder, self.judging, self.concurrency
@@ -120,6 +122,9 @@ class SystemsRun:
         made = {}
         for name in self.table.rows:
             if name in self.table.routed:
+                continue
+            if "pool" in BASELINES[name].needs and not inputs.pool:
+                notes.append(f"{name} is left out: it takes its examples from training questions.")
                 continue
             try:
                 # DSP finds the passages of its examples by its own searches.

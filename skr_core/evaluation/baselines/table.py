@@ -89,7 +89,7 @@ def make_baseline(name: str, inputs: BaselineInputs) -> QuestionAnswerer:
     baseline = BASELINES[name]
     for need in baseline.needs:
         if not getattr(inputs, need):
-            raise InputError(f"the baseline {name} needs {need}, and none is given")
+            raise InputError(f"the baseline {name} needs {need}: give some, such as with --{need}")
     return FlowAnswerer(baseline.make(inputs))
 
 
