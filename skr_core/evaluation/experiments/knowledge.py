@@ -10,10 +10,11 @@ from skr_core.errors import ModelError
 from skr_core.flow import Flow
 from skr_core.metrics.reliance import corrupt
 from skr_core.ports import LanguageModel
-from skr_core.prompts.templates import DEFAULT_TEMPLATES, PromptTemplates
+from skr_core.prompts.templates import DEFAULT_TEMPLATES, REFUSAL, PromptTemplates
 from skr_core.questions import Question
 from skr_core.references.citations import resolve_citations
 from skr_core.replies.refusal import is_refusal
+from skr_core.replies.reply import read_reply
 from skr_core.replies.thoughts import strip_thoughts
 from skr_core.texts import encodable
 from skr_core.types import Answer, Decision, Generation, Reference, Reflection, Round
@@ -66,8 +67,11 @@ def answer_given(
     answer = answer_with_references if may_refuse else answer_anyway
     generation = yield from answer(model, asked, references, templates=templates)
     said = _said(generation)
-    cited = resolve_citations(said, references)
-    refused = is_refusal(said)
+    reply = read_reply(said, len(references)) if may_refuse else None
+    # Neither the verdict's word nor the queries below it are part of the answer.
+    text = said if reply is None else reply.text or REFUSAL
+    cited = resolve_citations(text, references)
+    refused = is_refusal(text) or (reply is not None and reply.sufficient is False)
     ids = tuple(reference.id for reference in references)
     verdict = Reflection(not refused, "the model refuses" if refused else "the model answers")
     return Answer(

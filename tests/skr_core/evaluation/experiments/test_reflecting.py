@@ -15,6 +15,7 @@ from skr_core.evaluation.experiments.drafts import (
     Draft,
     complete_and_partial,
     draft_of,
+    falls_short,
     made_drafts,
     read_drafts,
 )
@@ -28,7 +29,7 @@ from skr_core.evaluation.experiments.reflecting import (
 )
 from skr_core.evaluation.report.drawing import plot
 from skr_core.evaluation.running.asking import ask_all
-from skr_core.evaluation.running.measuring import judge_all
+from skr_core.evaluation.running.measuring import Judged, judge_all
 from skr_core.files import KeyedLog
 from skr_core.flow import arun, run
 from skr_core.prompts.templates import REFUSAL
@@ -59,6 +60,21 @@ DRAFTS = [CITED, BLUFF, UNCITED, REFUSED, ASKED_FOR_MORE]
 
 def holds(held: list[Held]) -> list[bool | None]:
     return [each.insufficient for each in held]
+
+
+def test_a_query_that_names_the_answer_is_no_answer():
+    """What is found in a store is judged by the answer, and the reply asks for more as well."""
+    asked = drafted("INSUFFICIENT\nIt is old [1].\nSearch: Paris capital", insufficient=True).answer
+    bare = drafted("INSUFFICIENT\nSearch: Paris", insufficient=True).answer
+    stated = drafted("SUFFICIENT\nIt is Paris [1].", insufficient=False).answer
+    assert [each.text for each in (asked, bare, stated)] == [
+        "It is old [1].", REFUSAL, "It is Paris [1].",
+    ]  # fmt: skip
+    question = Question("1", "What is the capital of France?", ("Paris",))
+    assert [falls_short(Judged(question, each, {})) for each in (asked, bare, stated)] == [
+        True, True, False,
+    ]  # fmt: skip
+    assert (asked.stop_reason, stated.stop_reason) == ("max_rounds", "sufficient")
 
 
 def test_what_the_replies_say_themselves():
