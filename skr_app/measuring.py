@@ -129,8 +129,19 @@ async def ask_and_judge(
     folder: RunFolder,
     judging: Judging,
     concurrency: int,
+    *,
+    may_fail: bool = False,
 ) -> tuple[dict[str, Answers], dict[str, list[Judged]]]:
     """Ask every system every question, going on where an earlier run stopped; judge the answers.
+
+    Args:
+        systems: What is asked, one after the other.
+        questions: What they are asked.
+        folder: Holds what was answered before, and gets what is answered now.
+        judging: What answers are judged with.
+        concurrency: Questions under way at a time.
+        may_fail: Go on where a system after the first answers nothing at all, as a model may in
+            one way of asking.
 
     Raises:
         ModelError: A system answered nothing at all.
@@ -147,7 +158,7 @@ async def ask_and_judge(
                     system, questions, folder.answers, concurrency=concurrency, on_progress=advance
                 )
             )
-        if asked.n_failed == len(questions):
+        if asked.n_failed == len(questions) and not (may_fail and answers):
             raise ModelError(f"every question failed ({label}); the last: {asked.last_failure}")
         if asked.n_failed:
             messages.print(

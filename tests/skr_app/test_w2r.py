@@ -126,6 +126,25 @@ def test_certainty_in_some_ways(ask: Ask, skr: Skr, towns: Path):
     one_line(skr("experiment", "certainty", "--recorded", towns), "no row states a certainty")
 
 
+@pytest.mark.integration
+def test_a_way_of_asking_may_fail_throughout(
+    skr: Skr, towns: Path, monkeypatch: pytest.MonkeyPatch
+):
+    def says(messages: Messages) -> str:
+        return "..." if "short document" in messages[0]["content"] else model(messages)
+
+    monkeypatch.setenv("OPENAI_API_KEY", "none")
+    with OpenAIServer(says, keep_alive=False) as server:
+        command = ("experiment", "certainty", towns, "--model", "test", "--base-url", server.url)
+        found = skr(*command, "--strategies", "vanilla,generate", "--json")
+        groups = found.json["groups"]
+        assert (groups["vanilla"]["n"], groups["vanilla"]["n_failed"]) == (7, 1)
+        assert (groups["generate"]["n"], groups["generate"]["n_failed"]) == (0, 8)
+        assert groups["generate"]["alignment"] is None
+        assert "states no certainty" in found.err
+        one_line(skr(*command, "--strategies", "generate,vanilla"), "every question", code=1)
+
+
 @pytest.mark.data
 def test_certainty_of_recorded_answers(skr: Skr, data_dir: Path, tmp_path: Path):
     file = data_dir / "whentoretrieve_nq_chatgpt.jsonl.gz"

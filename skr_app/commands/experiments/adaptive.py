@@ -106,7 +106,9 @@ def adaptive(
         systems = [strategy_system(language_model, each) for each in ways]
         systems += [each.system(language_model) for each in documents]
         judging = make_judging(None, None, language_model, base_url)
-        _, judged = asyncio.run(ask_and_judge(systems, asked, folder, judging, concurrency))
+        _, judged = asyncio.run(
+            ask_and_judge(systems, asked, folder, judging, concurrency, may_fail=True)
+        )
         augmented = {each.name: judged[each.name] for each in documents}
         named = {name: named_by(each) for name, each in augmented.items()}
         result, values = adaptive_result(

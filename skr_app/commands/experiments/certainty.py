@@ -103,7 +103,9 @@ def certainty(
     systems = [strategy_system(language_model, strategy) for strategy in chosen]
     stamp = {"command": "certainty", "model": language_model.name, "prompts": ROUTING_VERSION}
     with RunFolder(out, stamp) as folder:
-        _, judged = asyncio.run(ask_and_judge(systems, asked, folder, judging, concurrency))
+        _, judged = asyncio.run(
+            ask_and_judge(systems, asked, folder, judging, concurrency, may_fail=True)
+        )
         settings = {
             "questions": f"{Path(str(questions)).name} ({len(asked)})",
             "model": language_model.name,

@@ -142,7 +142,9 @@ def reliance(
         with RunFolder(out, stamp) as folder:
             judging = make_judging(None, None, language_model, base_url)
             systems = level_systems(language_model)
-            _, judged = asyncio.run(ask_and_judge(systems, usable, folder, judging, concurrency))
+            _, judged = asyncio.run(
+                ask_and_judge(systems, usable, folder, judging, concurrency, may_fail=True)
+            )
             found = asyncio.run(
                 arun(levelled(judged, gamma=gamma, arbiter=chosen, concurrency=concurrency))
             )

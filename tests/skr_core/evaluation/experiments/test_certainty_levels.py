@@ -6,17 +6,26 @@ from dataclasses import replace
 
 import pytest
 
+from skr_core.arbiters import Arbiter
 from skr_core.errors import InputError
 from skr_core.evaluation.experiments.certainty_levels import (
     LEVELS,
     level_result,
+    level_systems,
+    levelled,
     levels_of,
 )
 from skr_core.evaluation.experiments.recorded_reliance import recorded_reliance
+from skr_core.evaluation.running.asking import ask_all
+from skr_core.evaluation.running.measuring import judge_all
+from skr_core.files import KeyedLog
+from skr_core.flow import arun, run
 from skr_core.models.embedders import HashingEmbedder
+from skr_core.questions import Context, Question
 from skr_core.self_knowledge import SelfKnowledge
 from skr_core.self_knowledge.records import Statement
 from skr_core.self_knowledge.standing import Standing
+from skr_core.testing import ScriptedModel
 
 
 def test_the_levels_overlap():
@@ -96,3 +105,21 @@ def test_what_records_lack():
     assert list(groups) == ["all"]
     assert "1 questions have no level" in result.notes[-1]
     assert "utilisation_ratio" not in result.measures
+
+
+async def test_both_colours_level_the_same():
+    contexts = (Context("Ada", "Ada wrote it.", supporting=True),)
+    who = Question("1", "Who wrote it?", ("Ada",), contexts=contexts)
+    records = [SelfKnowledge.of(f"{n}?", direct=("a", 1), single=("b", 0)) for n in range(9)]
+    arbiter = Arbiter.fit(records)
+    model = ScriptedModel(["Bob (uncertain)", "Bob (certain)", "Ada", "Tom"])
+    judged = {
+        system.name: run(judge_all(run(ask_all(system, [who], KeyedLog(None)))))
+        for system in level_systems(model)
+    }
+    [found] = run(levelled(judged, arbiter=arbiter))
+    assert [found] == await arun(levelled(judged, arbiter=arbiter))
+    assert found.levels == [LEVELS[1]]
+    values = found.judged.values
+    assert (values["utilisation_ratio"], values["utilisation_ratio_arbiter"]) == (1.0, 0.0)
+    assert (values["accuracy_gold"], values["corruption_rate"]) == (1.0, 0.0)
