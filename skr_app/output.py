@@ -80,7 +80,9 @@ def print_table(headings: Sequence[str], rows: Sequence[Sequence[str]], *, title
     best = next((each for each in (as_it_stands, turned) if _width(each) <= console.width), None)
     if title:
         console.print(escape(title), style="italic")
-    for part in _parts(as_it_stands) if best is None else [best]:
+    for place, part in enumerate(_parts(as_it_stands) if best is None else [best]):
+        if place:
+            console.print()
         table = Table(box=None, pad_edge=False, padding=(0, _GAP, 0, 0))
         table.add_column(escape(part[0][0]), max_width=None if best else console.width // 2)
         for heading in part[0][1:]:

@@ -21,6 +21,7 @@ BROUGHT_BY = {
     "scipy": "learning",
     "sklearn": "learning",
     "matplotlib": "plots",
+    "jinja2": "plots",
     "bs4": "documents",
     "pypdf": "documents",
     "langchain_text_splitters": "documents",
@@ -65,6 +66,10 @@ FIRST_USES = {
         "plots",
         "from skr_core.evaluation.report.drawing import plot\n"
         "from skr_core.evaluation.report.tables import Result; plot(Result('a', 'b', {}, ()))",
+    ),
+    "jinja2": (
+        "plots",
+        "from skr_core.evaluation.report.page import report_page; report_page([])",
     ),
     "sentence_transformers": (
         "local",

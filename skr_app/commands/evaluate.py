@@ -54,6 +54,7 @@ from skr_app.options import (
 )
 from skr_app.reflecting import ReflectorOption, open_reflector
 from skr_app.systems import SYSTEMS, Ingredients, make_systems, router_stamp
+from skr_core.evaluation.report.findings import PAIRS
 from skr_core.evaluation.report.folder import RunFolder
 from skr_core.evaluation.report.tables import Result, compare, row_of, shown
 from skr_core.evaluation.running.asking import Answers
@@ -202,14 +203,18 @@ def evaluate(
 
 
 def result_of(judged: dict[str, list[Judged]], settings: dict[str, str]) -> Result:
-    """The table: every system, and each beside the first."""
+    """The table: every system, each beside the first, and the loop and the router's gain."""
     first, *others = judged
+    pairs = [(name, first) for name in others]
+    pairs += [each for each in PAIRS if {*each} <= judged.keys() and each not in pairs]
     return Result(
         "evaluate",
         "which system pays?",
         settings,
         rows=tuple(row_of(name, each) for name, each in judged.items()),
-        comparisons=tuple(compare(name, judged[name], first, judged[first]) for name in others),
+        comparisons=tuple(
+            compare(name, judged[name], against, judged[against]) for name, against in pairs
+        ),
         plotted=("answer_accuracy", "title_recall", "prompt_tokens"),
         notes=tuple(filter(None, [whether_the_loop_pays(judged)])),
     )

@@ -9,32 +9,29 @@ import typer
 
 from skr_app.output import console, escape
 from skr_core.errors import InputError
-from skr_core.evaluation.report.folder import read_curve, read_plot, read_result, read_scores
-from skr_core.evaluation.report.page import ReportedRun, report_page
 from skr_core.texts import encodable
 
 Runs = Annotated[
-    list[Path], typer.Argument(help="Folders that evaluations and experiments wrote with --out.")
+    list[Path],
+    typer.Argument(
+        help="Folders that evaluations and experiments wrote with --out, and files of what "
+        "evaluate, experiment, calibrate and replay printed with --json.",
+        show_default=False,
+    ),
 ]
 Out = Annotated[Path, typer.Option("--out", help="The page.")]
+Title = Annotated[str, typer.Option("--title", help="Of the page.")]
 
 
-def report(runs: Runs, out: Out = Path("report.html")) -> None:
-    """Make one self-contained page of runs: tables, plots, rounds, cost, the worst questions."""
-    read = [
-        ReportedRun(
-            folder.resolve().name,
-            read_result(folder),
-            read_scores(folder),
-            read_plot(folder),
-            read_curve(folder),
-        )
-        for folder in runs
-    ]
-    page = report_page(read)
+def report(runs: Runs, out: Out = Path("report.html"), title: Title = "skr report") -> None:
+    """Make one page of runs: what was found, curves, gains, cost and the worst questions."""
+    from skr_core.evaluation.report.page import report_page
+    from skr_core.evaluation.report.reading import read_section
+
+    page = report_page([read_section(run) for run in runs], title)
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
         out.write_text(encodable(page), encoding="utf-8")
     except OSError as error:
         raise InputError(f"{out} cannot be written: {error}") from error
-    console.print(f"{escape(str(out))}: {len(read)} runs, {len(page) // 1024:,} KB")
+    console.print(f"{escape(str(out))}: {len(runs)} runs, {len(page) // 1024:,} KB")

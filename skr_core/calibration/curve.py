@@ -213,9 +213,11 @@ class RoutingCurve:
 
     def plot(self, path: str | Path) -> None:
         """Draw the curve into a PNG, SVG or PDF file, by its name's ending."""
-        from skr_core.calibration.plotting import draw
+        from skr_core.calibration.plotting import CurveDrawing
+        from skr_core.figures import save
 
-        draw(self, path)
+        drawing = CurveDrawing(self)
+        save(drawing, drawing.height, path)
 
 
 def best_constant(table: ActionTable) -> int:

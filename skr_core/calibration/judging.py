@@ -106,18 +106,19 @@ class RouterResult:
         """
         found: dict[str, Any] = {
             "accuracy": self.accuracy,
+            "accuracy_ci": [self.accuracies.low, self.accuracies.high],
             "retrieval_rate": self.retrieval_rate,
             "random_line": self.random_line,
             "gain": self.gain.mean,
             "gain_ci": [self.gain.low, self.gain.high],
             "regret": self.regret.mean,
+            "regret_ci": [self.regret.low, self.regret.high],
             "area_gain": self.area_gain.mean,
             "saved_at_parity": self.saved_at_parity,
             **self.guidance.row(),
         }
         if len(self.shares) > 2 or self.weighs:
             found |= {
-                "accuracy_ci": [self.accuracies.low, self.accuracies.high],
                 "retrievals": self.retrievals,
                 "model_calls": self.model_calls,
                 "shares": dict(self.shares),

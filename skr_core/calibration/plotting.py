@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
-from skr_core.errors import InputError, extra
+from skr_core.figures import FAINT, INK, SERIES, label
 
 if TYPE_CHECKING:
     from skr_core.calibration.curve import RoutingCurve
 
-FORMATS = (".png", ".svg", ".pdf")
 COST_LABELS = {
     "retrievals": "retrievals a question",
     "calls": "model calls a question",
@@ -20,35 +19,44 @@ COST_LABELS = {
 """What a cost is of, for people."""
 
 
-def draw(curve: RoutingCurve, path: str | Path) -> None:
-    """Draw accuracy against cost, with the policies that a router has to beat.
+@dataclass(frozen=True)
+class CurveDrawing:
+    """Accuracy against cost, with the policies that a router has to beat.
 
-    Args:
+    Attributes:
         curve: What is drawn.
-        path: A file whose name ends in .png, .svg or .pdf.
-
-    Raises:
-        InputError: It ends in something else.
+        height: Inches.
     """
-    path = Path(path)
-    if path.suffix.lower() not in FORMATS:
-        raise InputError(f"{path}: a plot is a file that ends in {', '.join(FORMATS)}")
-    with extra("plots"):
-        from matplotlib.backends.backend_agg import FigureCanvasAgg
-        from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(6, 4), layout="constrained")
-    FigureCanvasAgg(figure)  # draws into memory: needs no display
-    axes = figure.add_subplot()
-    axes.fill_between(curve.costs, curve.low, curve.high, alpha=0.2, color="C0", linewidth=0)
-    axes.plot(curve.costs, curve.accuracy, color="C0", label=curve.router)
-    axes.plot(curve.costs, curve.random_line, color="0.5", linestyle="--", label="at random")
-    axes.plot(curve.costs, curve.oracle, color="0.7", linestyle=":", label="oracle")
-    for action, accuracy in curve.constants.items():
-        place = (curve.constant_costs[action], accuracy.mean)
-        axes.plot(*[[each] for each in place], "o", color="0.3")
-        axes.annotate(action, place, xytext=(0, -12), textcoords="offset points", ha="center")
-    axes.plot([curve.chosen_cost], [curve.chosen.mean], "D", color="C1", label="chosen")
-    axes.set(xlabel=COST_LABELS[curve.unit], ylabel="accuracy")
-    axes.legend(frameon=False)
-    figure.savefig(path, dpi=150)
+    curve: RoutingCurve
+    height: float = 3.9
+
+    def __call__(self, figure: Any) -> None:
+        """Draw it on an empty figure."""
+        curve = self.curve
+        axes = figure.add_subplot()
+        axes.fill_between(curve.costs, curve.low, curve.high, alpha=0.18, color=SERIES[0], lw=0)
+        axes.plot(curve.costs, curve.accuracy, color=SERIES[0], label=label(curve.router))
+        axes.plot(curve.costs, curve.random_line, color=FAINT, ls="--", label="drawn at random")
+        axes.plot(curve.costs, curve.oracle, color=SERIES[2], ls=":", label="oracle")
+        dearest = max(curve.constant_costs.values(), default=1.0)
+        for action, accuracy in curve.constants.items():
+            cost = curve.constant_costs[action]
+            axes.plot([cost], [accuracy.mean], "o", color=INK, clip_on=False, zorder=3)
+            axes.annotate(
+                action,
+                (cost, accuracy.mean),
+                xytext=(0, -13),
+                textcoords="offset points",
+                ha="left" if cost < dearest / 4 else "right" if cost == dearest else "center",
+            )
+        axes.plot(
+            *([curve.chosen_cost], [curve.chosen.mean], "D"),
+            color=SERIES[1],
+            label="at the chosen price",
+            clip_on=False,
+            zorder=4,
+        )
+        axes.set(xlabel=COST_LABELS[curve.unit], ylabel="accuracy", ylim=(0, 1))
+        axes.set_xlim(0, max(1.0, dearest) if curve.unit == "retrievals" else None)
+        figure.legend(loc="outside lower center", ncols=2)

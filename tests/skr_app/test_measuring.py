@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import time
+from html import unescape
 from pathlib import Path
 
 import orjson
@@ -16,6 +17,7 @@ from skr_app.commands import key_facts as key_facts_command
 from skr_core.errors import ModelError
 from skr_core.evaluation.running.measuring import Judged
 from skr_core.questions import Question
+from skr_core.self_knowledge import SelfKnowledge, write_self_knowledge
 from skr_core.testing import BrokenModel, ScriptedModel
 from tests.skr_app.conftest import Result, Skr
 
@@ -196,18 +198,8 @@ def test_retrieval_quality(skr: Skr, published: Path):
 
 
 def test_training_size(skr: Skr, tmp_path: Path):
-    from skr_core.self_knowledge import SelfKnowledge, write_self_knowledge
-
     path = tmp_path / "records.jsonl"
-    write_self_knowledge(
-        path,
-        [
-            SelfKnowledge.of(
-                f"What is {n} of it?", ["x"], direct=("", n % 2), single=("", n % 3 == 0)
-            )
-            for n in range(60)
-        ],
-    )
+    write_self_knowledge(path, recorded(60))
     for kind in ("knn", "benefit", "classifier"):
         found = skr("experiment", "training-size", path, "--kind", kind, "--json").json
         names = [row["name"] for row in found["result"]["rows"]]
@@ -254,15 +246,46 @@ def test_key_facts_from_model_to_evaluation(
 def test_report(skr: Skr, published: Path, tmp_path: Path):
     for name in ("one", "two"):
         skr("evaluate", published, "--dataset", "hotpotqa", "--out", tmp_path / name)
-    (tmp_path / "two" / "curve.json").write_text('{"rates": [0, 1], "accuracy": [0.5, 0.6]}')
+    known = tmp_path / "records.jsonl"
+    write_self_knowledge(known, recorded(60))
+    printed = {
+        "calibrated": skr(
+            "calibrate", known, "--router", "paper", "--out", tmp_path / "r", "--json"
+        ),
+        "replayed": skr("replay", "--train", known, "--router", "always,never,paper", "--json"),
+        "evaluated": skr("evaluate", published, "--dataset", "hotpotqa", "--json"),
+        "sized": skr("experiment", "training-size", known, "--json"),
+    }
+    for name, result in printed.items():
+        (tmp_path / f"{name}.json").write_text(result.out)
+    (tmp_path / "two" / "curve.json").write_text(printed["calibrated"].out)
     page = tmp_path / "page.html"
-    result = skr("report", tmp_path / "one", tmp_path / "two", "--out", page)
-    assert result.code == 0
-    assert "://" not in page.read_text()
-    assert "data:image/png;base64," in page.read_text()
+    files = [tmp_path / f"{name}.json" for name in printed]
+    result = skr(
+        *("report", tmp_path / "one", tmp_path / "two", *files),
+        *("--out", page, "--title", "What pays <here>?"),
+    )
+    assert result.code == 0, result.err
+    text = page.read_text()
+    assert "<h1>What pays &lt;here&gt;?</h1>" in text
+    assert "://" not in text
+    assert printed["calibrated"].json["sentence"] in unescape(text)
+    gain = printed["evaluated"].json["gain"]["answer_accuracy"]
+    assert f"{100 * gain['mean']:+.1f} points" in text
+    assert "Answer accuracy of loop" in text
+    assert "The router paper answers" in text
+    assert "Answer accuracy goes from" in text
+    assert text.count("<h3>The router&#39;s calibration") == 1
     one_line(skr("report", tmp_path, "--out", page), "no result")
     (tmp_path / "two" / "curve.json").write_text("{}")
     one_line(skr("report", tmp_path / "two", "--out", page), "routing curve")
+
+
+def recorded(n: int) -> list[SelfKnowledge]:
+    return [
+        SelfKnowledge.of(f"What is {n} of it?", ["x"], direct=("", n % 2), single=("", n % 3 == 0))
+        for n in range(n)
+    ]
 
 
 SLOW = """

@@ -20,6 +20,7 @@ from typing import Any
 
 import orjson
 
+from skr_core.calibration.curve import RoutingCurve
 from skr_core.errors import DataError, InputError, MissingDependency, StampMismatch, StoreError
 from skr_core.evaluation.report.drawing import plot
 from skr_core.evaluation.report.tables import Result, to_markdown
@@ -135,29 +136,20 @@ def read_scores(folder: str | Path) -> list[dict[str, Any]]:
     return [row for _, row in read_jsonl(path)] if path.is_file() else []
 
 
-def read_plot(folder: str | Path) -> bytes:
-    """The plot in a run's folder; empty where there is none."""
-    path = Path(folder) / "result.png"
-    return path.read_bytes() if path.is_file() else b""
+def read_curve(folder: str | Path) -> RoutingCurve | None:
+    """The routing curve in a run's folder; None where there is none.
 
-
-def read_curve(folder: str | Path) -> list[tuple[float, float]]:
-    """The routing curve in a run's folder: share retrieved and accuracy; empty where there is none.
-
-    It is read from ``curve.json``: what ``skr calibrate --json`` prints, with its ``rates`` and
-    ``accuracy``.
+    It is read from ``curve.json``, where what ``skr calibrate --json`` printed is put.
 
     Raises:
         DataError: The file is something else.
     """
     path = Path(folder) / "curve.json"
     if not path.is_file():
-        return []
+        return None
     try:
-        loaded = orjson.loads(path.read_bytes())
-        pairs = zip(loaded["rates"], loaded["accuracy"], strict=True)
-        return [(float(rate), float(accuracy)) for rate, accuracy in pairs]
-    except (orjson.JSONDecodeError, KeyError, TypeError, ValueError) as error:
+        return from_plain(RoutingCurve, orjson.loads(path.read_bytes()))
+    except (orjson.JSONDecodeError, InputError) as error:
         raise DataError(path, None, f"this is not a routing curve ({error})") from error
 
 

@@ -191,6 +191,45 @@ def shown(interval: Interval | None, *, signed: bool = False) -> str:
     return f"{interval.mean:{form}} ({interval.low:{form}} to {interval.high:{form}})"
 
 
+COUNTED = frozenset(
+    "rounds calls model_calls retrievals prompt_tokens completion_tokens total_tokens tokens "
+    "removed_markers usd seconds".split()
+)
+"""Measures that count something, however small the count is."""
+
+
+def is_share(measure: str, cells: Sequence[Interval]) -> bool:
+    """Whether a measure is a share from 0 to 1, or a difference of two.
+
+    Example:
+        >>> half = Interval(0.5, 0.4, 0.6, 9)
+        >>> is_share("answer_accuracy", [half]), is_share("rounds", [half])
+        (True, False)
+    """
+    return measure not in COUNTED and all(-1 <= end <= 1 for each in cells for end in
+                                          (each.low, each.high))  # fmt: skip
+
+
+def in_words(name: str) -> str:
+    """A name of a program's as people write it.
+
+    Example:
+        >>> in_words("answer_accuracy")
+        'answer accuracy'
+    """
+    return name.replace("_", " ")
+
+
+def capital(text: str) -> str:
+    """A text as the beginning of a sentence.
+
+    Example:
+        >>> capital("which system pays?")
+        'Which system pays?'
+    """
+    return text[:1].upper() + text[1:]
+
+
 def counts(cells: Mapping[str, Interval]) -> list[str]:
     """Questions judged and failed; a range where the measures differ."""
     found = []

@@ -5,22 +5,25 @@ from __future__ import annotations
 import re
 from html.parser import HTMLParser
 
-from skr_core.evaluation.report.page import ReportedRun, accuracy_by_rounds, report_page, worst
+from skr_core.evaluation.report.page import report_page
+from skr_core.evaluation.report.results import accuracy_by_rounds, of_result, worst
+from skr_core.evaluation.report.sections import Section
 from skr_core.evaluation.report.tables import Comparison, Result, Row
 from skr_core.metrics.statistics import Interval
 
-HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(2)>\" onclick='x'"
+HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(2)>\" onclick='x' {{ 7 * 7 }}"
 CELL = Interval(0.5, 0.4, 0.6, 10, 2)
 RESULT = Result(
     f"evaluate {HOSTILE}",
     HOSTILE,
     {"model": HOSTILE, HOSTILE: "x"},
     rows=tuple(
-        Row(name, {"answer_accuracy": CELL, "retrieved": CELL, "calls": CELL, HOSTILE: CELL})
+        Row(name, {"answer_accuracy": CELL, "prompt_tokens": CELL, "calls": CELL, HOSTILE: CELL})
         for name in ("never", "always", HOSTILE)
     ),
     comparisons=(Comparison(HOSTILE, "never", {"answer_accuracy": CELL}),),
     notes=(HOSTILE,),
+    over=HOSTILE,
 )
 
 
@@ -42,43 +45,77 @@ def row(n: int, right: float | None, rounds: int = 1, system: str = "loop") -> d
 class Tags(HTMLParser):
     def __init__(self) -> None:
         super().__init__()
-        self.tags: set[str] = set()
+        self.tags: list[str] = []
         self.attributes: list[tuple[str, str | None]] = []
-        self.open: list[str] = []
+        self.text = ""
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags.add(tag)
+        self.tags.append(tag)
         self.attributes += attrs
 
+    def handle_data(self, data: str) -> None:
+        self.text += data
 
-def page() -> str:
-    scores = [row(n, 0.0) for n in range(30)] + [row(99, None)]
-    run = ReportedRun(HOSTILE, RESULT, scores, b"\x89PNG", [(0.0, 0.4), (0.5, 0.6), (1.0, 0.5)])
-    return report_page([run, ReportedRun("second", RESULT)])
+
+def sections() -> list[Section]:
+    scores = [row(n, 0.0, 1 + n % 2) for n in range(30)] + [row(99, None)]
+    at = [Row(HOSTILE, {"answer_accuracy": CELL}, float(n), HOSTILE) for n in range(2)]
+    lines = Result(HOSTILE, HOSTILE, {}, tuple(at), over=HOSTILE)
+    return [of_result(HOSTILE, RESULT, scores), of_result("second", lines)]
+
+
+def page() -> tuple[str, Tags]:
+    text, tags = report_page(sections(), title=HOSTILE), Tags()
+    tags.feed(text)
+    return text, tags
 
 
 def test_hostile_text_is_text():
-    tags = Tags()
-    tags.feed(page())
-    assert "script" not in tags.tags
+    _, tags = page()
+    assert not {"script", "img", "iframe", "object", "foreignobject"} & set(tags.tags)
     assert not any(name.startswith("on") for name, _ in tags.attributes)
-    sources = [value for name, value in tags.attributes if name in {"src", "href"}]
-    assert sources
-    assert all(value and value.startswith("data:") for value in sources)
+    links = [value for name, value in tags.attributes if name in {"src", "href", "xlink:href"}]
+    assert links
+    assert all(value and value.startswith("#") for value in links)
+    assert tags.text.count(HOSTILE) > 100
 
 
 def test_nothing_is_fetched():
-    assert not re.search(r"https?://|@import|url\(", page())
-    assert "default-src 'none'" in page()
-    assert "width=device-width" in page()
+    text, _ = page()
+    assert not re.search(r"https?://|@import|url\((?!#)", text)
+    assert "default-src 'none'" in text
+    assert "width=device-width" in text
 
 
-def test_failures_and_the_curve_are_shown():
-    shown = page()
-    assert "+ 2 failed" in shown
-    assert "<polyline" in shown
-    assert shown.count("<circle") == 4  # never and always, on two runs
-    assert "Accuracy by rounds" in shown
+def test_contents_lead_to_sections_and_ids_stand_once():
+    text, tags = page()
+    ids = [value for name, value in tags.attributes if name == "id"]
+    assert len(ids) == len(set(ids))
+    assert {"run1", "run2"} <= set(ids)
+    assert text.index('href="#run2"') < text.index('id="run1"')
+    assert "<nav" not in report_page(sections()[:1])
+
+
+def test_the_finding_stands_before_the_drawings():
+    text, _ = page()
+    start = text.index('id="run1"')
+    assert start < text.index('class="finding"', start) < text.index("<svg", start)
+
+
+def test_both_schemes_and_paper():
+    text, _ = page()
+    assert "prefers-color-scheme: dark" in text
+    assert "@media print" in text
+    assert "var(--first)" in text
+
+
+def test_failures_rounds_and_cost_are_shown():
+    _, tags = page()
+    assert "10 + 2 failed" in tags.text
+    assert "Accuracy by rounds" in tags.text
+    assert "1 new references" in tags.text
+    assert "The worst 20 questions of loop" in tags.text
+    assert "(failed)" in tags.text
 
 
 def test_the_worst_are_of_the_best_system_and_twenty():
@@ -97,4 +134,6 @@ def test_rounds():
 
 
 def test_a_run_without_anything():
-    assert "</html>" in report_page([ReportedRun("empty", Result("e", "t", {}, ()))])
+    assert "</html>" in report_page([of_result("empty", Result("e", "t", {}, ()))])
+    unjudged = Row("a", {"answer_accuracy": Interval(0.0, 0.0, 0.0, 0, 9)})
+    assert "9 failed" in report_page([of_result("failed", Result("e", "t", {}, (unjudged,)))])
