@@ -153,8 +153,8 @@ class ClimbingRouter(DraftRouter, Protocol):
 class AnswerArbiter(Protocol):
     """Judges which of several answers to a question to serve; `skr_core.arbiters.Arbiter` is one.
 
-    `actions` are those whose answers it weighs, ``direct`` first; the verdict names one of them. One
-    whose ``needs_likelihoods`` is true is told how likely the model finds each (`TextScorer`).
+    `actions` are those whose answers it weighs, ``direct`` first; the verdict names one of them.
+    One whose ``needs_likelihoods`` is true is told how likely the model finds each (`TextScorer`).
     """
 
     @property

@@ -23,6 +23,7 @@ Routers = Annotated[
     typer.Option(
         "--router",
         help=f"With commas between: always, never, recommended, {titles()}, arbiter, ladder, "
+        "margins, "
         "signal:FIELD; of three actions also multistep.",
     ),
 ]

@@ -13,7 +13,15 @@ from skr_core.calibration.candidates import Candidate, candidates_of, statements
 from skr_core.calibration.choice import choose
 from skr_core.calibration.judging import GroupResult, Replayed, judge_group
 from skr_core.calibration.recorded_signal import PREFIX, RecordedSignal, value_of
-from skr_core.calibration.weighing import WEIGHING, Decided, Known, arbitrated, climbed
+from skr_core.calibration.weighing import (
+    WEIGHING,
+    Decided,
+    Known,
+    arbitrated,
+    by_margins,
+    climbed,
+    have_likelihoods,
+)
 from skr_core.errors import InputError
 from skr_core.learning.folds import FOLDS, Indices, folds
 from skr_core.learning.outcomes import ASSUMED_STEPS, ActionTable
@@ -128,13 +136,14 @@ def replay(
     drafts = any(maker.drafts for maker in makers.values())
 
     weighs = any(maker.weighs for maker in makers.values())
+    told = have_likelihoods(train)
 
     def known(records: Sequence[SelfKnowledge]) -> Known:
         table = ActionTable.of(
             records, actions=actions, unit="retrievals", assumed_steps=assumed_steps
         )
         training = Training.of(records, embedder, drafts=drafts, table=table)
-        return Known.of(training, embedder) if weighs else Known(training)
+        return Known.of(training, embedder, likelihoods=told) if weighs else Known(training)
 
     fitting = known(train)
     judging = fitting if test is None else known(test)
@@ -213,6 +222,10 @@ def _maker(
     if name in WEIGHING:
         if name == "arbiter":
             return _Maker(arbitrated, weighs=True)
+        if name == "margins":
+            if not have_likelihoods(asked):
+                raise InputError("no record has likelihoods: collect them with --likelihoods")
+            return _Maker(by_margins, weighs=True)
         return _Maker(partial(climbed, embedder=embedder, budget=aim.budget), weighs=True)
     if name.startswith(PREFIX):
         if len(actions) > 2:

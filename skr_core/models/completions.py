@@ -1,8 +1,8 @@
 """CompletionScorer: how likely a model finds a given text, by a completions endpoint that echoes.
 
 vLLM tells the log-probabilities of a prompt's own tokens, and so does llama-cpp-python with
-``logits_all``, but rightly for models alone that begin every text with a special token. OpenAI's chat
-models, Ollama, llama.cpp's own server and most hosted services do not.
+``logits_all``, but rightly for models alone that begin every text with a special token. OpenAI's
+chat models, Ollama, llama.cpp's own server and most hosted services do not.
 """
 
 from __future__ import annotations

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from dataclasses import replace
 from pathlib import Path
+from random import Random
 
 import pytest
 
@@ -54,9 +55,9 @@ def test_an_arbiter_that_needs_them_asks_for_them(arbiter: MarginArbiter | None)
 
 def records(*, margins: bool = True) -> list[SelfKnowledge]:
     """Nothing but the likelihoods tells which answer is right."""
-    found = []
+    found, chance = [], Random(0)
     for n in range(120):
-        right = n % 2
+        right = int(chance.random() < 0.65)
         each = SelfKnowledge.of(
             f"Who led team {n}?", direct=("Ada", 1 - right), single=("B", right)
         )
@@ -72,7 +73,7 @@ def records(*, margins: bool = True) -> list[SelfKnowledge]:
 def test_a_learned_one_reads_them(prior: float, served: str, tmp_path: Path):
     write_self_knowledge(path := tmp_path / "records.jsonl", records())
     arbiter, held_out = Arbiter.with_held_out(read_self_knowledge(path))
-    assert held_out.gain.mean() > 0.4
+    assert held_out.gain.mean() > 0.25
     arbiter.save(tmp_path)
     margins = Margins(prior, 0.5 if prior > 0 else -0.5)
     answers = {"direct": SeenAnswer("Ada"), "single": SeenAnswer("B", margins=margins)}
