@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from skr_core.budget import Budget
 from skr_core.errors import DataError, InputError, StoreError
+from skr_core.ports import AnswerArbiter
 from skr_core.prompts.templates import DEFAULT_TEMPLATES, PromptTemplates
 from skr_core.settings import Settings, WhenInsufficient
 from skr_core.types import Demonstration
@@ -17,7 +18,6 @@ from skr_core.types import Demonstration
 if TYPE_CHECKING:
     from skr_core.caching import SqliteCache
     from skr_core.ports import (
-        AnswerArbiter,
         Embedder,
         LanguageModel,
         Reflector,
@@ -227,7 +227,8 @@ def make_settings(
         router: Folder of a saved router, and of the arbiter beside it; always retrieving without.
         force: Take them although they were made with something else.
         reflector: Judges drafts.
-        likelihoods: As in `Settings`. Without an arbiter in the folder a `MarginArbiter` decides.
+        likelihoods: As in `Settings`. Where the folder holds neither an arbiter nor a ladder a
+            `MarginArbiter` decides.
         max_rounds: Rounds of retrieval.
         max_calls: Calls of the model.
         when_insufficient: As in `Settings`.
@@ -239,7 +240,7 @@ def make_settings(
         None if router is None else open_router(router, model, retriever=retriever, force=force)
     )
     arbiter = _open_arbiter(router, model, retriever, force=force)
-    if arbiter is None and likelihoods is not None:
+    if likelihoods is not None and arbiter is None and not isinstance(loaded, AnswerArbiter):
         from skr_core.arbiters import MarginArbiter
 
         arbiter = MarginArbiter()

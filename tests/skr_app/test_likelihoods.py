@@ -7,10 +7,14 @@ from typing import Any
 
 import pytest
 
+from skr_app.opening import make_settings
+from skr_core.arbiters import Ladder, MarginArbiter
 from skr_core.self_knowledge import read_self_knowledge
+from skr_core.testing import MappingRetriever, ScriptedModel, WordScorer
 from tests.integration.test_likelihoods import knowing
 from tests.servers import OpenAIServer
 from tests.skr_app.conftest import Skr
+from tests.skr_core.reflectors.test_learned import record
 
 pytestmark = pytest.mark.integration
 
@@ -42,3 +46,13 @@ def test_the_command_collects_and_asks_with_them(skr: Skr, tmp_path: Path, corpu
     refused = skr("ask", "Who?", "--store", store, "--likelihoods")
     assert refused.code == 2
     assert "--likelihoods needs a model behind a server" in refused.err
+
+
+def test_a_ladder_is_not_set_aside_for_the_rule(tmp_path: Path) -> None:
+    model, retriever, scorer = ScriptedModel(), MappingRetriever({}), WordScorer()
+    plain = make_settings(model, retriever, likelihoods=scorer)
+    assert isinstance(plain.arbiter, MarginArbiter)
+    assert make_settings(model, retriever).arbiter is None
+    Ladder.fit([record(number) for number in range(60)]).save(tmp_path)
+    climbing = make_settings(model, retriever, router=tmp_path, likelihoods=scorer)
+    assert isinstance(climbing.arbiter, Ladder)
