@@ -23,6 +23,8 @@ from skr_core.metrics.statistics import Interval, bootstrap
 
 WORST = 20
 """Questions shown in full."""
+ANSWERS = "answer_accuracy"
+"""What says which answers are wrong."""
 _COST = ("calls", "prompt_tokens", "completion_tokens", "usd")
 
 
@@ -42,7 +44,7 @@ def of_result(
     """
     plotted = [each for each in result.plotted if each in result.measures] or result.measures[:1]
     charts = [Chart.of(in_words(each), drawing_of(result, each)) for each in plotted]
-    bad = worst(scores)
+    bad = worst(scores, decides=plotted[0] if plotted else ANSWERS)
     blocks = [
         Block("Means with their 95 % intervals", charts),
         Block(
@@ -93,29 +95,34 @@ def accuracy_by_rounds(scores: Sequence[Mapping[str, Any]]) -> dict[str, dict[in
     }
 
 
-def worst(scores: Sequence[Mapping[str, Any]], count: int = WORST) -> list[Mapping[str, Any]]:
+def worst(
+    scores: Sequence[Mapping[str, Any]], count: int = WORST, *, decides: str = ANSWERS
+) -> list[Mapping[str, Any]]:
     """The best system's worst answers: failed, wrong, little found, much spent.
 
     Args:
         scores: Rows of ``scores.jsonl``.
         count: How many answers at most.
+        decides: The measure of a run that judges no answers, such as one of reflectors.
 
     Example:
         >>> rows = [{"system": "loop", "id": n, "values": {"answer_accuracy": n}} for n in (1, 0)]
         >>> [row["id"] for row in worst(rows)]
         [0]
     """
+    decides = ANSWERS if any(ANSWERS in row["values"] for row in scores) else decides
+    scores = [row for row in scores if decides in row["values"]]
     if not scores:
         return []
     right: dict[str, list[float]] = {}
     for row in scores:
-        right.setdefault(str(row["system"]), []).append(row["values"].get("answer_accuracy") or 0.0)
+        right.setdefault(str(row["system"]), []).append(row["values"][decides] or 0.0)
     # Of equals the last, which is what the others are compared with.
     best = max(reversed(right), key=lambda system: sum(right[system]) / len(right[system]))
 
     def badness(row: Mapping[str, Any]) -> tuple[float, ...]:
         values = row["values"]
-        accuracy, found = values.get("answer_accuracy"), values.get("title_recall")
+        accuracy, found = values[decides], values.get("title_recall")
         unknown = -1.0
         return (
             unknown if accuracy is None else accuracy,
@@ -125,7 +132,7 @@ def worst(scores: Sequence[Mapping[str, Any]], count: int = WORST) -> list[Mappi
         )
 
     rows = [row for row in scores if row["system"] == best]
-    bad = [row for row in rows if row["values"].get("answer_accuracy", 0.0) != 1.0]
+    bad = [row for row in rows if row["values"][decides] != 1.0]
     return sorted(bad, key=badness)[:count]
 
 

@@ -128,6 +128,15 @@ def test_the_worst_are_of_the_best_system_and_twenty():
     assert worst([]) == []
 
 
+def test_where_no_answers_are_judged_the_worst_are_by_what_decides():
+    rows = [
+        {"system": "learned", "id": n, "values": {"reflection_accuracy": float(n % 2)}}
+        for n in range(4)
+    ]
+    assert [each["id"] for each in worst(rows, decides="reflection_accuracy")] == [0, 2]
+    assert worst(rows) == []
+
+
 def test_rounds():
     groups = accuracy_by_rounds([row(1, 1.0, 1), row(2, 0.0, 3), row(3, 1.0, 3), row(4, None)])
     assert {rounds: cell.mean for rounds, cell in groups["loop"].items()} == {1: 1.0, 3: 0.5}
