@@ -5,7 +5,7 @@ DEMO := .venv-demo
 DEV := .venv
 PIP := -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: help demo test unit lint typecheck format bench clean
+.PHONY: help demo test unit soak lint typecheck format bench clean
 
 help: ## Show this list
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/'
@@ -27,7 +27,10 @@ test: lint typecheck ## All checks: format, lint, types and every test
 	$(DEV)/bin/python -m pytest
 
 unit: $(DEV)/.installed ## The quick tests alone: no servers, no real weights, no recorded data
-	$(DEV)/bin/python -m pytest -m "not integration and not data"
+	$(DEV)/bin/python -m pytest -m "not integration and not data and not soak"
+
+soak: $(DEV)/.installed ## The tests that take minutes: servers that hang, drip and never end
+	$(DEV)/bin/python -m pytest -m soak
 
 lint: $(DEV)/.installed ## ruff, format and rules
 	$(DEV)/bin/ruff format --check .

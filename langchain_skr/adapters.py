@@ -18,7 +18,13 @@ from typing import TYPE_CHECKING, Any
 
 from langchain_core.documents import Document
 from langchain_core.language_models import BaseLanguageModel, LanguageModelInput
-from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
+from langchain_core.messages import (
+    AIMessage,
+    BaseMessage,
+    BaseMessageChunk,
+    HumanMessage,
+    SystemMessage,
+)
 from langchain_core.retrievers import BaseRetriever
 from langchain_core.runnables import Runnable, RunnableConfig
 from langchain_core.vectorstores import VectorStore
@@ -26,7 +32,7 @@ from langgraph.errors import GraphBubbleUp
 
 from langchain_skr.caching import settings_of
 from langchain_skr.documents import checked_documents, to_reference
-from langchain_skr.models import load_model, model_name, streams_safely
+from langchain_skr.models import layers_of, load_model, model_name, streams_safely
 from skr_core.errors import (
     InputError,
     ModelError,
@@ -35,6 +41,7 @@ from skr_core.errors import (
 )
 from skr_core.models.chunked import ChunkedModel, Reply
 from skr_core.ports import LanguageModel, Retriever
+from skr_core.redaction import remember_keys
 from skr_core.references.fused import FusedRetriever
 from skr_core.types import Generation, Prompt, Reference, Usage
 from skr_core.usage import estimate_usage
@@ -61,8 +68,11 @@ class _Reply(Reply):
     whole: Any = None
 
     def add(self, chunk: Any) -> None:
-        self.whole = chunk if self.whole is None else self.whole + chunk
         self.take(_text(chunk))
+        if isinstance(chunk, BaseMessageChunk):
+            # What is said is kept already: adding it up takes the square of its length.
+            chunk = chunk.model_copy(update={"content": ""})
+        self.whole = chunk if self.whole is None else self.whole + chunk
 
     def generation(self, prompt: Prompt) -> Generation:
         about: Mapping[str, Any] = getattr(self.whole, "response_metadata", {})
@@ -114,6 +124,8 @@ class LangChainModel(ChunkedModel):
         self.model = model
         self.name = name or model_name(model)
         self.streaming = streams_safely(model) if streaming is None else streaming
+        for layer in layers_of(model):
+            remember_keys(layer)
 
     @property
     def version(self) -> str:
@@ -124,17 +136,23 @@ class LangChainModel(ChunkedModel):
         # LangGraph's interrupts travel as exceptions, and are no failure.
         with translated(ModelError, self.name, GraphBubbleUp):
             if stream:
-                yield from self.model.stream(_messages(prompt), _config(prompt))
+                yield from self.model.stream(_messages(prompt), _config(prompt), **self._more)
             else:
-                yield self.model.invoke(_messages(prompt), _config(prompt))
+                yield self.model.invoke(_messages(prompt), _config(prompt), **self._more)
 
     async def _achunks(self, prompt: Prompt, stream: bool) -> AsyncGenerator[Any, None]:
         with translated(ModelError, self.name, GraphBubbleUp):
             if stream:
-                async for chunk in self.model.astream(_messages(prompt), _config(prompt)):
+                chunks = self.model.astream(_messages(prompt), _config(prompt), **self._more)
+                async for chunk in chunks:
                     yield chunk
             else:
-                yield await self.model.ainvoke(_messages(prompt), _config(prompt))
+                yield await self.model.ainvoke(_messages(prompt), _config(prompt), **self._more)
+
+    @property
+    def _more(self) -> dict[str, Any]:
+        *_, inner = layers_of(self.model)
+        return self._asked_for(inner)
 
 
 class LangChainRetriever:

@@ -15,6 +15,11 @@ from skr_core.errors import InputError, MissingDependency, extra
 from skr_core.models.openai_server import server_address, server_key
 from skr_core.ports import LanguageModel
 
+TIMEOUT = 60.0
+"""Seconds that a server may be silent; the clients' own ten minutes outlast any reader."""
+
+RETRIES = 2
+
 NO_LOGPROBS = "{!r} has no log-probabilities to ask for: leave logprobs out"
 
 
@@ -61,10 +66,13 @@ def load_model(
         from skr_core.extractive import ExtractiveModel
 
         return ExtractiveModel()
+    # The names that `init_chat_model` has for every provider.
     options: dict[str, Any] = {
         "base_url": base_url,
         "api_key": api_key,
         "temperature": temperature,
+        "timeout": TIMEOUT,
+        "max_retries": RETRIES,
     }
     options = {name: value for name, value in options.items() if value is not None}
     server = server_address(base_url)
@@ -151,11 +159,19 @@ def _chat_model(
 
 
 def _openai_options(server: str | None, options: dict[str, Any]) -> dict[str, Any]:
+    with extra("openai"):
+        from openai import OpenAIError
+
+        from skr_core.models import wire
     # Streams of other servers report no usage unless asked to.
-    extra: dict[str, Any] = {"stream_usage": True}
+    more: dict[str, Any] = {
+        "stream_usage": True,
+        "http_client": wire.blocking_client(OpenAIError, TIMEOUT),
+        "http_async_client": wire.awaiting_client(OpenAIError, TIMEOUT),
+    }
     if key := server_key(options.get("api_key"), server):
-        extra["api_key"] = key
-    return extra
+        more["api_key"] = key
+    return more
 
 
 def _with_logprobs(model: BaseChatModel, spec: str) -> BaseChatModel:

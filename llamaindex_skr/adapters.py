@@ -28,6 +28,7 @@ from llamaindex_skr.replies import Chunk, LlamaIndexReply
 from skr_core.errors import InputError, ModelError, OptionError, RetrieverError, translated
 from skr_core.models.chunked import ChunkedModel
 from skr_core.ports import LanguageModel, Retriever
+from skr_core.redaction import remember_keys
 from skr_core.references.fused import FusedRetriever
 from skr_core.types import Prompt, Reference
 
@@ -62,6 +63,7 @@ class LlamaIndexModel(ChunkedModel):
         self.llm = llm
         self.name = name or model_name(llm)
         self.streaming = streaming
+        remember_keys(llm)
 
     @property
     def version(self) -> str:
@@ -95,8 +97,8 @@ class LlamaIndexModel(ChunkedModel):
         """The LLM's method, and what it is called with."""
         text = wrapped_text(prompt, self.llm)
         if text is None:
-            return "chat", messages_of(prompt, self.llm), {}
-        return "complete", text, {"formatted": True}
+            return "chat", messages_of(prompt, self.llm), self._asked_for(self.llm)
+        return "complete", text, {"formatted": True, **self._asked_for(self.llm)}
 
 
 class LlamaIndexRetriever:

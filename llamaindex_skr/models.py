@@ -18,7 +18,6 @@ from skr_core.ports import LanguageModel
 if TYPE_CHECKING:
     from llama_index.llms.openai_like import OpenAILike
 
-TRIES = 3
 CONTEXT_WINDOW = 128_000
 OF_OPENAI = ("openai", "ft")
 """What may stand before a colon in an id of OpenAI's; the second begins those of tuned models."""
@@ -84,7 +83,7 @@ def openai_like(
     api_key: str | None = None,
     temperature: float | None = None,
     logprobs: bool = False,
-    tries: int = TRIES,
+    tries: int = 3,
     timeout: float = 60.0,
 ) -> OpenAILike:
     """Make an ``OpenAILike`` that sends each question at most `tries` times.
@@ -99,7 +98,8 @@ def openai_like(
         logprobs: Ask for the log-probabilities of tokens, by which `UncertaintyRouter` decides; it
             samples answers without them.
         tries: Requests at most; the client waits between them as the server's Retry-After says.
-        timeout: Seconds for one request.
+        timeout: Seconds that the server may be silent; what is left of a question's deadline
+            where that is less.
 
     Raises:
         InputError: A key is missing.
@@ -111,7 +111,9 @@ def openai_like(
     """
     with extra("llamaindex-openai"):
         from llama_index.llms.openai_like import OpenAILike
-        from openai import NOT_GIVEN, AsyncOpenAI, OpenAI
+        from openai import NOT_GIVEN, AsyncOpenAI, OpenAI, OpenAIError
+
+        from skr_core.models import wire
     server = server_address(base_url)
     key = server_key(api_key, server)
     if key is None:
@@ -125,8 +127,10 @@ def openai_like(
         "max_retries": tries - 1,
     }
     given: dict[str, Any] = {
-        "openai_client": OpenAI(**options),
-        "async_openai_client": AsyncOpenAI(**options),
+        "openai_client": OpenAI(**options, http_client=wire.blocking_client(OpenAIError, timeout)),
+        "async_openai_client": AsyncOpenAI(
+            **options, http_client=wire.awaiting_client(OpenAIError, timeout)
+        ),
     }
     # Dropped by LlamaIndex from requests that are not streamed.
     sent: dict[str, Any] = {"stream_options": {"include_usage": True}}

@@ -22,6 +22,7 @@ STOP_REASONS = {
     "max_rounds": "the rounds are used up",
     "max_calls": "the calls are used up",
     "max_tokens": "the tokens are used up",
+    "max_spend": "the money is used up",
     "deadline": "the time is used up",
     "retriever_failed": "the retriever failed",
     "model_failed": "the model failed, this is its best draft",

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from skr_core.bounds import MAX_CHARACTERS
 from skr_core.errors import ModelError
 from skr_core.flow import Flow, call
 from skr_core.ports import LanguageModel, OnToken
@@ -28,12 +29,14 @@ def generate(
     """One call of the model.
 
     Raises:
-        ModelError: It failed, or what it gave is no text.
+        ModelError: It failed, or what it gave is no text, or one without end.
     """
     generation = yield from call(model.generate, model.agenerate, prompt, on_token=on_token)
     text = getattr(generation, "text", None)
     if not isinstance(text, str):  # a model is anybody's code
         raise ModelError(f"the model gave {type(text).__name__} in place of a text")
+    if len(text) > MAX_CHARACTERS:
+        raise ModelError(f"{model.name}: the reply has over {MAX_CHARACTERS:,} characters")
     return generation
 
 

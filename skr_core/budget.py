@@ -6,9 +6,11 @@ the thousands by default, and servers override it.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from skr_core.errors import InputError
+from skr_core.metrics.cost import Price, cost
 from skr_core.types import StopReason, Usage
 
 MAX_REFERENCES = 10
@@ -22,8 +24,11 @@ MAX_HISTORY_TOKENS = 2_000
 
 _LIMITS = (
     *("max_rounds", "max_references", "max_calls", "max_tokens", "max_reference_tokens"),
-    "max_history_tokens",
+    *("max_history_tokens", "max_reply_tokens"),
 )
+
+SHORT_REPLY = 4_096
+"""Tokens of a reply that every model may be asked for; larger figures some refuse."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,12 +50,21 @@ class Budget:
             known to hold, or no limit where it is not known.
         max_history_tokens: Tokens of the conversation's turns that the model is shown: the latest
             that fit. They count towards `max_tokens` as all that is sent does.
-        deadline_s: Seconds of wall clock since the question was asked; no call starts after them.
-            Time in which a run stands still, as between a crash and its resumption, counts. A
-            person's review does not: the clock starts anew after it. None: no limit.
+        deadline_s: Seconds of wall clock since the question was asked. No call starts after them,
+            and one that is under way is given up: the best draft so far is served, or where there
+            is none `DeadlineError` is raised. Time in which a run stands still, as between a crash
+            and its resumption, counts. A person's review does not: the clock starts anew after it.
+            None: no limit.
+        max_reply_tokens: Tokens of one reply, sent with each request as ``max_tokens`` where the
+            framework's model has that setting. None: what is left of `max_tokens` once that is less
+            than 4,096, else the model's own.
+        max_spend: US dollars, by `price`. As with `max_tokens` the call that crosses the line is
+            finished. None: no limit.
+        price: Of the model's tokens, see `skr_core.metrics.cost.read_prices`.
 
     Raises:
-        InputError: A limit is no whole number from 1, or a deadline not above 0 seconds.
+        InputError: A limit is no whole number from 1, a deadline or an amount of money not above 0,
+            or money is limited without a price.
 
     Example:
         >>> Budget(max_calls=2).reached(Usage(calls=1), rounds=1, seconds=0.5)
@@ -64,6 +78,9 @@ class Budget:
     deadline_s: float | None = None
     max_reference_tokens: int | None = None
     max_history_tokens: int = MAX_HISTORY_TOKENS
+    max_reply_tokens: int | None = None
+    max_spend: float | None = None
+    price: Price | None = None
 
     def __post_init__(self) -> None:
         for name in _LIMITS:
@@ -74,11 +91,16 @@ class Budget:
                 raise InputError(f"{name} must be a whole number, not {limit!r}")
             if limit < 1:
                 raise InputError(f"{name} must be at least 1, not {limit}")
-        seconds = self.deadline_s
-        is_number = isinstance(seconds, int | float) and not isinstance(seconds, bool)
-        # Nothing is above "not a number".
-        if seconds is not None and not (is_number and seconds > 0):
-            raise InputError(f"deadline_s must be above 0 seconds, not {seconds!r}")
+        for name, unit in (("deadline_s", "seconds"), ("max_spend", "US dollars")):
+            amount = getattr(self, name)
+            is_number = isinstance(amount, int | float) and not isinstance(amount, bool)
+            # Nothing is above "not a number".
+            if amount is not None and not (is_number and amount > 0):
+                raise InputError(f"{name} must be above 0 {unit}, not {amount!r}")
+        if self.max_spend is not None and self.price is None:
+            raise InputError(
+                "max_spend needs the price of the model's tokens: give price=Price(...)"
+            )
 
     def spent(self, usage: Usage, *, seconds: float) -> StopReason | None:
         """Which limit forbids another model call, or None."""
@@ -86,9 +108,27 @@ class Budget:
             return "max_calls"
         if self.max_tokens is not None and usage.total_tokens >= self.max_tokens:
             return "max_tokens"
+        if self.max_spend is not None and self._cost(usage) >= self.max_spend:
+            return "max_spend"
         if self.deadline_s is not None and seconds >= self.deadline_s:
             return "deadline"
         return None
+
+    def _cost(self, usage: Usage) -> float:
+        return 0.0 if self.price is None else cost(usage, self.price)
+
+    def reply_tokens(self, usage: Usage) -> int | None:
+        """How long the next reply may be; None leaves it to the model.
+
+        Example:
+            >>> Budget(max_tokens=1_000).reply_tokens(Usage(700, 100))
+            200
+        """
+        left = math.inf if self.max_tokens is None else self.max_tokens - usage.total_tokens
+        given = self.max_reply_tokens or math.inf
+        short = left if left <= SHORT_REPLY else math.inf
+        least = min(given, short)
+        return None if least == math.inf else max(1, int(least))
 
     def reached(
         self, usage: Usage, *, rounds: int, seconds: float, max_rounds: int | None = None

@@ -9,7 +9,9 @@ SKRError
 │   ├── EmbedderMismatch  the store was made by another embedder
 │   └── StoreLocked       another process has the store open
 ├── ModelError            the language model did not give a usable reply
+│   ├── DeadlineError     it was not there in time (also a TimeoutError)
 │   └── NoLikelihoodsError  its server tells no likelihood of a given text
+├── BudgetError           what a run of many questions may cost is spent
 ├── RetrieverError        the retriever failed
 │   └── NoReferencesError what it returned is no references, or cannot be shown
 ├── StampMismatch         records or a router belong to another model, retriever or embedder
@@ -17,7 +19,7 @@ SKRError
 ```
 
 Each message is one line that says what to do. The command turns any of them into that line and an
-exit code.
+exit code. Keys are taken out of them (`skr_core.redaction`).
 
 A `ModelError` or `RetrieverError` that stands for an exception of another library is of that
 library's class too, so that ``except openai.RateLimitError`` and ``with_fallbacks`` go on working
@@ -39,6 +41,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from skr_core.redaction import redact, redact_exception
+
 if TYPE_CHECKING:
     from skr_core.types import Answer, Reference
 
@@ -49,7 +53,10 @@ MAX_LINE = 400
 
 
 class SKRError(Exception):
-    """Root of all errors of this project."""
+    """Root of all errors of this project; their messages hold no keys."""
+
+    def __init__(self, *args: object) -> None:
+        super().__init__(*(redact(each) if isinstance(each, str) else each for each in args))
 
 
 class InputError(SKRError, ValueError):
@@ -93,6 +100,14 @@ class ModelError(SKRError):
 
 class NoLikelihoodsError(ModelError):
     """The server tells no likelihood of a given text: a choice of server that no retry mends."""
+
+
+class DeadlineError(ModelError, TimeoutError):
+    """The deadline of the question passed while the model, or whatever else, was at work."""
+
+
+class BudgetError(SKRError):
+    """What a run of many questions may cost is spent; what was answered so far is kept."""
 
 
 class RetrieverError(SKRError):
@@ -163,6 +178,7 @@ def translated(kind: type[SKRError], name: str, *passing: type[BaseException]) -
     except Exception as error:
         if isinstance(error, (SKRError, *passing)):
             raise
+        redact_exception(error)
         line = f"{type(error).__name__}: {error}"
         root: BaseException = error
         while root.__cause__ is not None:
@@ -207,8 +223,8 @@ def failure(kind: type[E], message: str, cause: BaseException | None) -> E:
 
 @lru_cache(maxsize=128)
 def _class_of_both(kind: type[SKRError], cause: type[BaseException]) -> Any:
-    def start(self: Any, *args: object) -> None:
-        Exception.__init__(self, *args)
+    def start(self: Any, *args: str) -> None:
+        Exception.__init__(self, *map(redact, args))
 
     body = {
         "__module__": kind.__module__,

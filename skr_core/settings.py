@@ -212,6 +212,9 @@ class Settings:
         reflector = self.reflector
         budget = to_plain(self.budget)
         del budget["max_history_tokens"]
+        for name in ("max_reply_tokens", "max_spend", "price"):  # as before there were these
+            if budget[name] is None:
+                del budget[name]
         parts = (
             self.templates.version,
             repr(to_plain(self.demonstrations)),

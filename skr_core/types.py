@@ -64,6 +64,7 @@ StopReason = Literal[
     "max_rounds",
     "max_calls",
     "max_tokens",
+    "max_spend",
     "deadline",
     "retriever_failed",
     "model_failed",

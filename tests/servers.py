@@ -29,13 +29,23 @@ from typing import Any, Literal, Self
 
 Messages = list[dict[str, Any]]
 Reply = str | dict[str, Any]
-Fault = Literal["rate_limit", "server_error", "broken_json", "no_choices", "truncated", "empty"]
+Fault = Literal[
+    *("rate_limit", "server_error", "broken_json", "no_choices", "truncated", "empty"),
+    *("hang", "drip", "drip_head", "endless", "huge", "echo", "echo_json"),
+]
 """429 with Retry-After; 500; half a JSON body; JSON of another shape; a connection closed in the
-middle of the reply; a reply without text."""
+middle of the reply; a reply without text. No word at all; a reply, or the head of one, a byte at a
+time; one without end; one of 50 MB; 401 or broken JSON with the key that was sent."""
 
 DIMENSIONS = 64
 _NUMBERS = count()
-REASONS = {200: "OK", 404: "Not Found", 429: "Too Many Requests", 500: "Internal Server Error"}
+REASONS = {
+    200: "OK",
+    401: "Unauthorized",
+    404: "Not Found",
+    429: "Too Many Requests",
+    500: "Internal Server Error",
+}
 
 
 class OpenAIServer:
@@ -166,14 +176,14 @@ class OpenAIServer:
             self._in_flight += 1
             self.peak = max(self.peak, self._in_flight)
             try:
-                return await self._chat(json.loads(body), writer)
+                return await self._chat(json.loads(body), head, writer)
             finally:
                 self._in_flight -= 1
         else:
             _send(writer, _error(f"no such path: {path}"), 404)
         return True
 
-    async def _chat(self, request: dict[str, Any], writer: StreamWriter) -> bool:
+    async def _chat(self, request: dict[str, Any], head: str, writer: StreamWriter) -> bool:
         self.requests.append(request)
         fault = self.fault if self.times is None or self.calls <= self.times else None
         await asyncio.sleep(self.delay)
@@ -184,6 +194,14 @@ class OpenAIServer:
             _send(writer, _error("slow down"), 429, f"Retry-After: {self.retry_after}\r\n")
         elif fault == "server_error":
             _send(writer, _error("out of order"), 500)
+        elif fault in ("hang", "drip", "drip_head", "endless"):
+            await self._go_on_for_ever(fault, request, writer)
+        elif fault == "huge":
+            await _send_huge(writer, request)
+        elif fault == "echo":
+            _send(writer, _error(f"no such key: {_key(head)}"), 401)
+        elif fault == "echo_json":
+            _send(writer, f'{{"Authorization": "Bearer {_key(head)}", '.encode())
         elif fault == "broken_json":
             _send(writer, b'{"id": "chatcmpl-1", "choices": [')
         elif fault == "no_choices":
@@ -202,6 +220,34 @@ class OpenAIServer:
             _send(writer, _completion(request, said), headers=headers, cut=fault == "truncated")
         return self.keep_alive and fault != "truncated"
 
+    async def _go_on_for_ever(
+        self, fault: Fault, request: dict[str, Any], writer: StreamWriter
+    ) -> None:
+        """Until the client hangs up, or the test is over."""
+        if fault == "hang":
+            await self._stop.wait()
+        if fault == "drip_head":
+            writer.write(b"HTTP/1.1 200 OK\r\nX-Slow: ")
+        else:
+            kind = "text/event-stream" if request.get("stream") else "application/json"
+            writer.write(f"HTTP/1.1 200 OK\r\nContent-Type: {kind}\r\n".encode())
+            writer.write(b"Transfer-Encoding: chunked\r\n\r\n")
+        (event, *_) = _events(request, "word ")
+        for number in count():
+            if fault == "endless":
+                piece = f"data: {event}\n\n" if request.get("stream") else "word " * 1_000
+                piece = piece if number or request.get("stream") else '{"id": "' + piece
+            elif request.get("stream") and fault == "drip":
+                piece = f"data: {event}\n\n"
+            else:
+                piece = " "
+            data = piece.encode()
+            if fault != "drip_head":
+                data = f"{len(data):x}\r\n".encode() + data + b"\r\n"
+            writer.write(data)
+            await writer.drain()
+            await asyncio.sleep(0 if fault == "endless" else 0.1)
+
 
 def _send(
     writer: StreamWriter,
@@ -217,6 +263,28 @@ def _send(
         f"Content-Length: {len(data)}\r\n{headers}\r\n"
     )
     writer.write(head.encode() + (data[: len(data) // 2] if cut else data))
+
+
+async def _send_huge(writer: StreamWriter, request: dict[str, Any]) -> None:
+    """A good reply of 50 MB."""
+    text = "word [1]. " * 5_000_000
+    if request.get("stream"):
+        writer.write(
+            b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n"
+        )
+        for start in range(0, len(text), 100_000):
+            (event, *_) = _events(request, text[start : start + 100_000].replace(" ", "_"))
+            writer.write(f"data: {event}\n\n".encode())
+            await writer.drain()
+        writer.write(b"data: [DONE]\n\n")
+    else:
+        _send(writer, _completion(request, text))
+        await writer.drain()
+
+
+def _key(head: str) -> str:
+    found = re.search(r"(?i)^authorization: *bearer +(\S+)", head, re.MULTILINE)
+    return found[1] if found else ""
 
 
 def _send_stream(writer: StreamWriter, request: dict[str, Any], text: str, *, cut: bool) -> bool:

@@ -1,12 +1,13 @@
-"""Which limit of the budget a state has reached."""
+"""Which limit of the budget a state has reached, and what is left to the next call."""
 
 from __future__ import annotations
 
 import time
 
+from skr_core.bounds import Bounds
 from skr_core.budget import Budget
 from skr_core.types import StopReason
-from skr_graphs.state import SKRState, usage_of
+from skr_graphs.state import Plain, SKRState, usage_of
 
 
 def call_limit(state: SKRState, budget: Budget) -> StopReason | None:
@@ -22,3 +23,18 @@ def round_limit(state: SKRState, budget: Budget) -> StopReason | None:
         seconds=time.time() - state["started_at"],
         max_rounds=state["decision"]["max_rounds"],
     )
+
+
+def bounds_of(state: Plain, budget: Budget) -> Bounds:
+    """What the calls of a step may take of the budget.
+
+    Args:
+        state: Its ``started_at`` and ``usage``; empty where the run begins.
+        budget: Of the run.
+    """
+    seconds = budget.deadline_s
+    if seconds is not None and "started_at" in state:
+        seconds -= time.time() - state["started_at"]
+    usage = usage_of({"usage": state.get("usage") or {}})  # type: ignore[typeddict-item]
+    ends_at = Bounds.within(seconds).ends_at
+    return Bounds(ends_at, budget.reply_tokens(usage))

@@ -7,7 +7,7 @@ forms, and these open no run of their own in traces: LangGraph has opened one fo
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,10 +16,12 @@ from langgraph.config import get_config
 from langgraph.runtime import Runtime, get_runtime
 from langgraph.types import Send
 
+from skr_core.bounds import bounded
 from skr_core.flow import Flow, arun, run
 from skr_core.settings import Settings
 from skr_graphs.context import SettingsOfRuns, SKRContext
 from skr_graphs.events import Event
+from skr_graphs.limits import bounds_of
 from skr_graphs.nostream import unstreamed
 from skr_graphs.state import LARGE, Plain, SKRState
 from skr_graphs.streaming import messages_are_streamed
@@ -51,19 +53,23 @@ Step = Callable[[Any, StepContext], Flow[Plain]]
 """Takes the state and what it works with; returns an update."""
 
 
-def as_node(step: Step, settings: SettingsOfRuns) -> Runnable[Any, Plain]:
+def as_node(step: Step, settings: SettingsOfRuns, *, begins: bool = False) -> Runnable[Any, Plain]:
     """Wrap a step for ``add_node``: a flow becomes a blocking and an awaited form.
 
     The node is handed a `StepState`; the references are read here, so that a trace does not repeat
-    them with the input of every node.
+    them with the input of every node. Its calls keep to what is left of the run's budget.
 
     Args:
         step: The flow.
         settings: Of the graph.
+        begins: Whether a run begins with it: what the state holds is of the run before.
     """
 
     def flow(state: Any) -> Flow[Plain]:
-        return step({**_large(), **state}, _step_context(settings))
+        context = _step_context(settings)
+        spent = {} if begins else _read(["started_at", "usage"])
+        bounds = bounds_of(spent, context.settings.budget)
+        return bounded(step({**_read(LARGE), **state}, context), bounds)
 
     return FlowNode(step.__name__, flow)
 
@@ -112,10 +118,10 @@ class FlowNode(Runnable[Any, Plain]):
             return await arun(self._flow(input))
 
 
-def _large() -> Plain:
-    """What of the state no node is handed; LangGraph's own tool node reads the state so, too."""
+def _read(names: Sequence[str]) -> Plain:
+    """What of the state a node is not handed; LangGraph's own tool node reads the state so, too."""
     read = get_config()["configurable"]["__pregel_read"]
-    found: Plain = read(list(LARGE), False)
+    found: Plain = read(list(names), False)
     return found
 
 

@@ -6,10 +6,12 @@ from collections.abc import Iterator, Sequence
 
 from langgraph.errors import GraphBubbleUp
 
-from skr_core.errors import NoReferencesError, RetrieverError, failure
+from skr_core.bounds import PASSED
+from skr_core.errors import DeadlineError, NoReferencesError, RetrieverError, failure
 from skr_core.flow import Flow, call, gather
 from skr_core.plain import from_plain, to_plain
 from skr_core.ports import Retriever
+from skr_core.redaction import redact
 from skr_core.references.copies import best_copies, with_copy
 from skr_core.references.found import checked_references, errors_of
 from skr_core.references.fusion import merge_rankings, reciprocal_rank_fusion
@@ -30,6 +32,7 @@ def retrieve(sent: SentQuery, step: StepContext) -> Flow[Plain]:
     Raises:
         RetrieverError: The only search of the first round failed, or something found is no
             reference.
+        DeadlineError: It was not over in time.
     """
     query = sent["query"]
     step.write(events.query(sent["round"], query))
@@ -50,7 +53,7 @@ def retrieve(sent: SentQuery, step: StepContext) -> Flow[Plain]:
         except (GraphBubbleUp, NoReferencesError):  # an interrupt is no failure; a wrong type is
             raise
         except Exception as failure:  # whatever else a user's retriever raises
-            errors.append(f"{query}: {failure}")
+            errors.append(redact(f"{query}: {failure}"))
             failures[id(source)] = failure
             return ()
         errors.extend(f"{query}: {error}" for error in errors_of(found))
@@ -90,8 +93,10 @@ def merge(state: SKRState, step: StepContext) -> Flow[Plain]:
     ]
     merged = merge_rankings(rankings, limit=step.settings.budget.max_references)
     failed = all(each["failed"] for each in found)
+    limit = call_limit(state, step.settings.budget)
     if failed and not state["rounds"]:
-        _raise_unless_told([each["error"] for each in found], step.settings)
+        late = DeadlineError(PASSED) if limit == "deadline" else None
+        _raise_unless_told([each["error"] for each in found], step.settings, late)
     not_kept = yield from _remember(list(added.values()), step.settings)
     not_found = [each["error"] for each in found if each["error"]]
     errors = (*not_found, *not_kept)
@@ -104,8 +109,10 @@ def merge(state: SKRState, step: StepContext) -> Flow[Plain]:
         warn_once("store", not_kept[0])
     step.write(events.references(len(rankings), list(added.values()), len(merged)))
     after: SKRState = {**state, "rounds": [*state["rounds"], to_plain(round_)]}
-    stop_reason: StopReason | None = call_limit(state, step.settings.budget)
-    if failed:
+    stop_reason: StopReason | None = limit
+    if limit == "deadline":
+        pass  # why a search failed, or found nothing
+    elif failed:
         stop_reason = "retriever_failed"
     elif not merged:
         # Other queries may find something, while there are rounds left to search them.
@@ -142,6 +149,8 @@ def _raise_unless_told(
 ) -> None:
     """Fail where the first searches all failed: nothing is known of what the references say."""
     if settings.on_retriever_error == "raise":
+        if isinstance(cause, DeadlineError):
+            raise cause
         message = f"every search failed: {'; '.join(errors)}"
         raise failure(RetrieverError, message, cause) from cause
 
@@ -160,5 +169,5 @@ def _remember(added: list[Plain], settings: Settings) -> Flow[list[str]]:
         except GraphBubbleUp:
             raise
         except Exception as failure:
-            return [f"the store kept nothing: {failure}"]
+            return [redact(f"the store kept nothing: {failure}")]
     return []

@@ -89,7 +89,8 @@ def create_self_completion_graph(
     )
     graph.add_node("retrieve", as_node(searching.retrieve, settings), input_schema=SentQuery)
     for name, step in STEPS.items():
-        graph.add_node(name, as_node(step, settings), input_schema=StepState)
+        node = as_node(step, settings, begins=name == "condense")
+        graph.add_node(name, node, input_schema=StepState)
 
     first: Edge = after_route
     further: Edge = after_queries

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from skr_core import answering
 from skr_core.conversation.turns import exchanges
-from skr_core.errors import ModelError
+from skr_core.errors import DeadlineError, ModelError
 from skr_core.flow import Flow, call
 from skr_core.plain import from_plain, to_plain
 from skr_core.ports import DraftRouter, OnToken
@@ -260,14 +260,15 @@ def missing_in(round_: Plain | None) -> str:
 
 
 def best_draft(state: SKRState, failure: ModelError) -> Plain:
-    """End with the best draft so far where the model fails.
+    """End with the best draft so far where the model fails, or its time is over.
 
     Raises:
         ModelError: There is none that could be the answer.
     """
     if all(is_refusal(each["draft"]) for each in state["rounds"]):
         raise failure
-    return {"rounds": rounds_with(state, failure), "stop_reason": "model_failed"}
+    stop_reason = "deadline" if isinstance(failure, DeadlineError) else "model_failed"
+    return {"rounds": rounds_with(state, failure), "stop_reason": stop_reason}
 
 
 def rounds_with(state: SKRState, failure: ModelError) -> list[Plain]:

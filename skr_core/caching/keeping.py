@@ -15,6 +15,7 @@ from skr_core.errors import InputError
 from skr_core.flow import Flow, call
 from skr_core.plain import from_plain, to_plain
 from skr_core.ports import Cache
+from skr_core.redaction import redact
 from skr_core.texts import encodable
 
 T = TypeVar("T")
@@ -58,7 +59,7 @@ def keep(cache: Cache, key: str, value: Any) -> Flow[None]:
 def _tell(cache: Cache, error: Exception) -> None:
     if type(cache) not in _TOLD:
         _TOLD.add(type(cache))
-        line = " ".join(str(error).split())
+        line = " ".join(redact(str(error)).split())
         _LOG.warning(
             "%s fails, so it is passed over (told once): %s: %s",
             type(cache).__name__,

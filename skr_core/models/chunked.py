@@ -29,8 +29,10 @@ from collections.abc import AsyncGenerator, Generator
 from contextlib import aclosing, closing
 from typing import Any, ClassVar
 
+from skr_core.bounds import MAX_CHARACTERS, check_time, reply_tokens
 from skr_core.errors import ModelError
 from skr_core.ports import OnToken
+from skr_core.redaction import without_held
 from skr_core.types import Generation, Prompt
 
 
@@ -45,6 +47,7 @@ class Reply(ABC):
     def __init__(self, name: str, on_token: OnToken | None) -> None:
         self.name, self.on_token = name, on_token
         self.pieces: list[str] = []
+        self._length = 0
 
     @abstractmethod
     def add(self, chunk: Any) -> None:
@@ -55,15 +58,21 @@ class Reply(ABC):
         """All of it; raises `ModelError` when it is empty."""
 
     def take(self, piece: str) -> None:
-        """Keep a piece of text, and pass it on."""
+        """Keep a piece of text, and pass it on; raises `ModelError` where there is no end to it."""
         if piece:
+            self._length += len(piece)
+            if self._length > MAX_CHARACTERS:
+                raise ModelError(f"{self.name}: the reply has over {MAX_CHARACTERS:,} characters")
             self.pieces.append(piece)
             if self.on_token is not None:
                 self.on_token(piece)
 
     def text(self, detail: str = "") -> str:
-        """The pieces as one text; raises `ModelError` with this detail when it is empty."""
-        text = "".join(self.pieces)
+        """The pieces as one text; raises `ModelError` with this detail when it is empty.
+
+        A server knows the key that it was sent, and what it replies is kept.
+        """
+        text = without_held("".join(self.pieces))
         if not text.strip():
             raise ModelError(f"{self.name}: the model returned an empty reply{detail}")
         return text
@@ -88,6 +97,7 @@ class ChunkedModel(ABC):
         reply = self.reply_class(self.name, on_token)
         with closing(self._chunks(prompt, on_token is not None and self.streaming)) as chunks:
             for chunk in chunks:
+                check_time()
                 reply.add(chunk)
         return reply.generation(prompt)
 
@@ -98,8 +108,22 @@ class ChunkedModel(ABC):
             self._achunks(prompt, on_token is not None and self.streaming)
         ) as chunks:
             async for chunk in chunks:
+                check_time()
                 reply.add(chunk)
         return reply.generation(prompt)
+
+    def _asked_for(self, settings: object) -> dict[str, Any]:
+        """What a request says of its reply's length, where the model's class knows the word.
+
+        Args:
+            settings: The framework's model.
+        """
+        tokens = reply_tokens()
+        fields = getattr(type(settings), "model_fields", {})
+        if tokens is None or "max_tokens" not in fields:
+            return {}
+        own = getattr(settings, "max_tokens", None)
+        return {"max_tokens": min(tokens, own) if isinstance(own, int) and own > 0 else tokens}
 
     # The model's errors are translated inside these two, so that those of on_token are not.
 

@@ -10,6 +10,7 @@ import pytest
 
 from skr_core.arbiters import SeenAnswer
 from skr_core.budget import Budget
+from skr_core.metrics.cost import Price
 from skr_core.ports import Reflector, Router
 from skr_core.prompts.templates import REFUSAL
 from skr_core.reflectors import JudgeReflector
@@ -144,10 +145,17 @@ def cases() -> list[Case]:
         Case(
             "deadline",
             refusing("one"),
-            0,
-            f"{REFUSAL}.",
-            retriever=SlowRetriever({QUESTION: 0.02}),
-            budget=Budget(deadline_s=0.01),
+            2,
+            REFUSAL,
+            retriever=SlowRetriever({"one": 30}),
+            budget=Budget(deadline_s=1),
+        ),
+        Case(
+            "max_spend",
+            refusing("one"),
+            1,
+            REFUSAL,
+            budget=Budget(max_spend=0.01, price=Price(1_000.0, 1_000.0)),
         ),
         Case(
             "retriever_failed",

@@ -1,0 +1,170 @@
+"""Servers that hang, drip, never end or ask for patience: no question outlives its deadline."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import threading
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from langchain_skr import create_skr_chain
+from langchain_skr import load_model as load_for_langchain
+from llamaindex_skr import SKRQueryEngine
+from llamaindex_skr import load_model as load_for_llamaindex
+from skr_core.budget import Budget
+from skr_core.errors import DeadlineError, ModelError
+from skr_core.testing import MappingRetriever
+from skr_core.types import Generation, Prompt
+from tests.servers import Fault, OpenAIServer
+
+pytestmark = [
+    pytest.mark.integration,
+    # The pools of clients that nobody closes, and of event loops that are over.
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+]
+
+QUESTION = "What is the capital of France?"
+SEARCH = MappingRetriever({QUESTION: ["Paris is the capital of France."]})
+SLACK = 1.0
+"""Seconds that a question may outlive its deadline."""
+
+
+def chain_of(server: OpenAIServer, budget: Budget) -> Any:
+    model = load_for_langchain("openai:test", base_url=server.url)
+    return create_skr_chain(model, SEARCH, budget=budget)
+
+
+def engine_of(server: OpenAIServer, budget: Budget, *, streaming: bool = False) -> Any:
+    model = load_for_llamaindex("openai:test", base_url=server.url)
+    return SKRQueryEngine.from_defaults(SEARCH, llm=model, budget=budget, streaming=streaming)
+
+
+def streaming_engine_of(server: OpenAIServer, budget: Budget) -> Any:
+    return engine_of(server, budget, streaming=True)
+
+
+async def _all(stream: Any) -> str:
+    return "".join([str(piece) async for piece in stream])
+
+
+async def _tokens(engine: Any) -> str:
+    return await _all((await engine.aquery(QUESTION)).async_response_gen())
+
+
+Way = tuple[Callable[[OpenAIServer, Budget], Any], Callable[[Any], Any]]
+WAYS: dict[str, Way] = {
+    "chain": (chain_of, lambda chain: chain.invoke(QUESTION)),
+    "chain, awaited": (chain_of, lambda chain: asyncio.run(chain.ainvoke(QUESTION))),
+    "chain, streamed": (chain_of, lambda chain: "".join(chain.stream(QUESTION))),
+    "chain, streamed and awaited": (
+        chain_of,
+        lambda chain: asyncio.run(_all(chain.astream(QUESTION))),
+    ),
+    "engine": (engine_of, lambda engine: str(engine.query(QUESTION))),
+    "engine, awaited": (engine_of, lambda engine: asyncio.run(engine.aquery(QUESTION))),
+    "engine, streamed": (
+        streaming_engine_of,
+        lambda engine: "".join(engine.query(QUESTION).response_gen),
+    ),
+    "engine, streamed and awaited": (
+        streaming_engine_of,
+        lambda engine: asyncio.run(_tokens(engine)),
+    ),
+}
+FAULTS: list[Fault] = ["hang", "drip", "drip_head", "endless", "rate_limit"]
+
+
+def seconds_of(way: str, fault: Fault, deadline: float) -> float:
+    """How long a question takes; it ends with the error that is promised."""
+    with OpenAIServer(fault=fault, retry_after="50") as server:
+        make, ask = WAYS[way]
+        system = make(server, Budget(deadline_s=deadline))
+        started = time.monotonic()
+        with pytest.raises(ModelError) as caught:
+            ask(system)
+        seconds = time.monotonic() - started
+        # What is left behind in a thread sends nothing more.
+        requests = server.calls
+        time.sleep(0.3)
+        assert server.calls == requests == 1
+    if fault == "rate_limit":
+        assert "slow down" in str(caught.value)  # at once, with the true reason
+        assert seconds < deadline
+    elif fault != "endless":  # whose reply may grow too long before
+        assert isinstance(caught.value, DeadlineError)
+    return seconds
+
+
+@pytest.fixture(autouse=True)
+def no_key(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    yield
+    gc.collect()  # while such warnings are ignored
+
+
+@pytest.mark.parametrize(
+    ("way", "fault"),
+    [
+        ("chain", "hang"),
+        ("chain, awaited", "drip"),
+        ("chain, streamed", "endless"),
+        ("chain, streamed and awaited", "drip"),
+        ("engine", "drip_head"),
+        ("engine, awaited", "hang"),
+        ("engine, streamed", "drip"),
+        ("engine, streamed and awaited", "rate_limit"),
+        ("chain", "rate_limit"),
+    ],
+)
+def test_a_question_does_not_outlive_its_deadline(way: str, fault: Fault) -> None:
+    assert seconds_of(way, fault, 2.0) < 2.0 + SLACK
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("fault", FAULTS)
+@pytest.mark.parametrize("way", WAYS)
+def test_none_of_forty_does(way: str, fault: Fault) -> None:
+    assert seconds_of(way, fault, 3.0) < 3.0 + SLACK
+
+
+@pytest.mark.parametrize("way", ["chain", "chain, streamed", "engine", "engine, streamed"])
+def test_a_reply_of_fifty_megabytes_is_refused(way: str) -> None:
+    make, ask = WAYS[way]
+    with OpenAIServer(fault="huge") as server:
+        system = make(server, Budget())
+        with pytest.raises(ModelError, match=r"longer than 32,000,000 bytes|over 500,000 char"):
+            ask(system)
+        assert server.calls == 1
+
+
+class HangingModel:
+    """Anybody's model, which no client of ours bounds."""
+
+    name = "hanging"
+
+    def __init__(self) -> None:
+        self.over = threading.Event()
+
+    def generate(self, prompt: Prompt, *, on_token: Any = None) -> Generation:
+        self.over.wait(60)
+        raise ModelError("too late")
+
+    async def agenerate(self, prompt: Prompt, *, on_token: Any = None) -> Generation:
+        await asyncio.sleep(60)
+        raise ModelError("too late")
+
+
+@pytest.mark.parametrize("way", ["chain", "chain, awaited", "chain, streamed"])
+def test_a_model_of_ones_own_does_not_either(way: str) -> None:
+    model = HangingModel()
+    chain = create_skr_chain(model, SEARCH, budget=Budget(deadline_s=0.5))
+    started = time.monotonic()
+    with pytest.raises(DeadlineError):
+        WAYS[way][1](chain)
+    assert time.monotonic() - started < 0.5 + SLACK
+    model.over.set()
