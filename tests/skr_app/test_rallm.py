@@ -239,6 +239,9 @@ def test_reflectors_over_recorded_answers(skr: Skr, server: OpenAIServer, tmp_pa
     assert figures(found)["refusal"] == (0.5, 0.0, 48)
     assert figures(found)["judge"] == (1.0, 1.0, 48)
     assert found["reflectors"]["learned"]["reflection_accuracy"] > 0.9
+    entailed = ("--reflectors", "entailment:lexical", "--json")
+    notes = checked(skr(*command, "--recorded", path, *entailed))["result"]["notes"]
+    assert any("48 of 48 answers cite nothing" in note for note in notes)
     refused = skr(*command, "--recorded", bare, *judged)
     assert refused.code == 2
     assert "4 of 48 recorded answers keep no references" in " ".join(refused.err.split())

@@ -52,6 +52,7 @@ from skr_core.evaluation.experiments.reflecting import (
 from skr_core.evaluation.report.folder import RunFolder
 from skr_core.flow import arun
 from skr_core.prompts.judging import JUDGING_VERSION
+from skr_core.replies.reply import cited_numbers
 
 if TYPE_CHECKING:
     from skr_core.evaluation.report.tables import Result
@@ -233,6 +234,12 @@ async def _hold(
                 raise InputError(
                     f"--reflectors {name}: {bare} of {len(drafts)} recorded answers keep no "
                     "references to look at; refusal and learned need none"
+                )
+            uncited = sum(not cited_numbers(each.text, len(each.references)) for each in drafts)
+            if recorded and uncited and name.startswith("entailment"):
+                notes.append(
+                    f"{name}: {uncited} of {len(drafts)} answers cite nothing, and so follow from "
+                    "nothing."
                 )
             reflector = open_one(name)
             known_as = str(getattr(reflector, "name", name))
