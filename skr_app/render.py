@@ -10,7 +10,8 @@ from rich.table import Table
 from rich.text import Text
 
 from skr_app.output import escape, printable
-from skr_core.types import Answer
+from skr_core.plain import from_plain
+from skr_core.types import Action, Answer, Decision
 
 STOP_REASONS = {
     "known": "the model knows this without references",
@@ -26,6 +27,11 @@ STOP_REASONS = {
     "deadline": "the time is used up",
     "retriever_failed": "the retriever failed",
     "model_failed": "the model failed, this is its best draft",
+}
+DECIDED: dict[Action, str] = {
+    "direct": "Known",
+    "single": "Retrieve once",
+    "loop": "Retrieve",
 }
 BASELINE = (
     "The extractive model is a baseline: it quotes sentences and knows no language. "
@@ -70,7 +76,7 @@ def event(console: Console, event: dict[str, Any]) -> None:
     """Show one event of the graph."""
     kind = event["type"]
     if kind == "route":
-        _decision(console, event["decision"]["retrieve"], event["decision"]["reason"])
+        _decision(console, from_plain(Decision, event["decision"]))
     elif kind == "query":
         console.print(f"[cyan]search {event['round']}[/cyan] {escape(event['query'])}")
     elif kind == "references":
@@ -90,7 +96,7 @@ def _count(number: int, noun: str) -> str:
 
 
 def _rounds(console: Console, answer: Answer) -> None:
-    _decision(console, answer.decision.retrieve, answer.decision.reason)
+    _decision(console, answer.decision)
     for number, each in enumerate(answer.rounds, start=1):
         for query in each.queries:
             console.print(f"[cyan]search {number}[/cyan] {escape(query)}")
@@ -100,8 +106,8 @@ def _rounds(console: Console, answer: Answer) -> None:
         console.print(f"  {len(each.found)} new references{verdict}")
 
 
-def _decision(console: Console, retrieve: bool, reason: str) -> None:
-    console.print(f"[bold]{'Retrieve' if retrieve else 'Known'}[/bold]: {escape(reason)}")
+def _decision(console: Console, decision: Decision) -> None:
+    console.print(f"[bold]{DECIDED[decision.action]}[/bold]: {escape(decision.reason)}")
 
 
 def _sources(console: Console, answer: Answer) -> None:

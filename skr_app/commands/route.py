@@ -15,6 +15,7 @@ from skr_app.options import (
     ModelOption,
 )
 from skr_app.output import console, escape, messages, print_json
+from skr_app.render import DECIDED
 from skr_core.plain import to_plain
 from skr_core.prompts.templates import checked_question
 
@@ -43,9 +44,7 @@ def route(
     if json:
         print_json({"question": question, **to_plain(decision)})
         return
-    words = {"direct": "Known", "single": "Retrieve once", "loop": "Retrieve"}
-    word = words[decision.action]
-    console.print(f"[bold]{word}[/bold]: {escape(decision.reason)}")
+    console.print(f"[bold]{DECIDED[decision.action]}[/bold]: {escape(decision.reason)}")
     if decision.neighbours:
         table = Table(box=None)
         table.add_column("similarity", justify="right")

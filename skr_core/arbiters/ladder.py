@@ -17,7 +17,7 @@ from skr_core.arbiters.rungs import Climb, Rung, fit_rungs, part_of, views_of_ru
 from skr_core.arbiters.views import Views
 from skr_core.errors import DataError, InputError
 from skr_core.flow import Flow, arun, run
-from skr_core.learning.outcomes import ASSUMED_STEPS, ActionTable, CostUnit
+from skr_core.learning.outcomes import ActionTable, CostUnit
 from skr_core.learning.regression import is_exact
 from skr_core.learning.rows import Floats
 from skr_core.learning.rule import Aim
@@ -126,7 +126,6 @@ class Ladder:
         token_price: Price | None = None,
         price: float | None = None,
         budget: float | None = None,
-        assumed_steps: float = ASSUMED_STEPS,
         model: AnyModel | None = None,
     ) -> Self:
         """Learn from records.
@@ -140,7 +139,6 @@ class Ladder:
             token_price: Of the model's tokens, for the unit ``usd``.
             price: Accuracy that a unit of cost is worth; by default cost is free.
             budget: Mean cost a question that a price is chosen to keep within.
-            assumed_steps: Retrievals of a loop that nobody counted.
             model: The one the records are about; needed to decide on a question alone.
 
         Raises:
@@ -151,9 +149,7 @@ class Ladder:
         if not records:
             raise InputError("a ladder is fitted on records of self-knowledge; none were given")
         embedder = embedder or HashingEmbedder()
-        table = ActionTable.of(
-            records, actions=actions, unit=unit, price=token_price, assumed_steps=assumed_steps
-        )
+        table = ActionTable.of(records, actions=actions, unit=unit, price=token_price)
         views = views_of_rungs(records, table.actions, embedder)
         ladder, climb = cls.of_views(
             views, table, groups_of(records), embedder, shared_stamp(records)
@@ -271,7 +267,7 @@ class Ladder:
         """Read a ladder that `save` wrote; arguments and errors are those of `load_router`."""
         saved = read_router(path)
         if saved.kind != LADDER:
-            raise InputError(f"{path} holds a {saved.kind} router, not a ladder")
+            raise InputError(f"{path} holds the router {saved.kind!r}, not a ladder")
         saved.check_system(model, retriever, force=force)
         made_with = saved.embedder(embedder, force=force)
         given = saved.parameters

@@ -132,19 +132,21 @@ class Climb:
             return self.price_within(aim.budget)
         return aim.price or 0.0
 
-    def prices_above(self, price: float, points: int = POINTS) -> list[float]:
-        """Ascending prices at which about as many questions each leave a rung earlier."""
+    def prices(self, points: int = POINTS) -> list[float]:
+        """Ascending prices, from each to the next of which as many decisions change.
+
+        Below 0 the ladder goes on even where it expects a little less: expectations are noisy, and
+        the last of them is asked where there is most to see.
+        """
         leaving = [
             (expected[:, later] - expected[:, 0]) / gap
             for rung, expected in enumerate(self.expected)
             for later, gap in enumerate(self.costs[rung:] - self.costs[rung])
             if gap > 0
         ]
-        changes = np.concatenate([*leaving, np.zeros(0)])
-        changes = changes[changes > price]
-        if not len(changes):
-            return []
-        return [float(each) for each in np.quantile(changes, np.arange(1, points) / points)]
+        changes = np.concatenate([*leaving, np.zeros(1)])
+        inner = np.quantile(changes, np.arange(1, points) / points)
+        return [-LIMIT_PRICE, *map(float, inner), LIMIT_PRICE]
 
     def answers(self, ends: NDArray[np.int64]) -> NDArray[np.int64]:
         """Index of the answer that each question is served, shape (n,)."""

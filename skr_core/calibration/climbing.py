@@ -15,6 +15,7 @@ from skr_core.arbiters.rungs import Climb, views_of_rungs
 from skr_core.calibration.choice import Choice
 from skr_core.calibration.intervals import interval
 from skr_core.learning.outcomes import ActionTable, CostUnit
+from skr_core.learning.pricing import LIMIT_PRICE
 from skr_core.learning.rows import Floats
 from skr_core.learning.rule import CAUTION, Aim, Expected
 from skr_core.learning.signals import Training
@@ -136,22 +137,23 @@ class Climbing:
         rows, paid = np.arange(len(table)), table.after_draft().costs
         saves = aim.price is None and aim.budget is None
 
-        def scores_at(price: float) -> Floats:
-            found: Floats = table.scores[rows, climb.answers(climb.ends(price))]
-            return found
+        def at(price: float) -> tuple[NDArray[np.int64], Floats, Floats]:
+            ends = climb.ends(price)
+            return ends, table.scores[rows, climb.answers(ends)], paid[rows, ends]
 
+        price = climb.price_for(aim)
         if saves:
-            price = climb.price_within(float(alone.costs.mean()))
-            for dearer in climb.prices_above(price):
-                if _cautious(scores_at(dearer) - alone.scores) < -PARITY:
+            no_dearer = [
+                each for each in climb.prices() if at(each)[2].mean() <= alone.costs.mean()
+            ]
+            price = next(iter(no_dearer), LIMIT_PRICE)
+            for each in no_dearer:
+                if _cautious(at(each)[1] - alone.scores) < -PARITY:
                     break
-                price = dearer
-        else:
-            price = climb.price_for(aim)
-        ends, scores = climb.ends(price), scores_at(price)
-        costs = paid[rows, ends]
+                price = each
+        ends, scores, costs = at(price)
         gain = scores - alone.scores - (aim.price or 0.0) * (costs - alone.costs)
-        keeps = saves and _cautious(gain) >= -PARITY and surely_better(alone.costs - costs)
+        keeps = _cautious(gain) >= -PARITY and surely_better(alone.costs - costs)
         return cls(
             interval(alone.scores),
             float(alone.costs.mean()),
@@ -161,7 +163,7 @@ class Climbing:
             price,
             table.unit,
             {action: float((ends == place).mean()) for place, action in enumerate(table.actions)},
-            surely_better(gain) or keeps,
+            surely_better(gain) or (saves and keeps),
         )
 
     @property

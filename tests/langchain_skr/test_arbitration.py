@@ -11,7 +11,11 @@ import pytest
 from langchain_skr import create_skr_chain, create_skr_graph, create_skr_tool
 from skr_core.references.numbered import UNSUPPORTED
 from skr_core.routers import AlwaysRetrieve
+from tests.skr_graphs.climbing import Knowing, ladder, question_of
+from tests.skr_graphs.climbing import library as huts
 from tests.skr_graphs.deciding import LEADER, SUM, WRONG, adding, arbiter, library, model_of
+
+UNSEEN = range(30, 32)
 
 
 @pytest.fixture(params=["sync", "async"])
@@ -70,3 +74,17 @@ async def test_a_folder_holds_router_and_arbiter(invoke: Any, tmp_path: Path) ->
     led = create_skr_graph(model_of("7", "SUFFICIENT\nAda 50 [1]."), library(), router=tmp_path)
     output = await invoke(led, {"question": LEADER})
     assert (output["answer"], output["grounded"]) == ("Ada 50 [1].", True)
+
+
+async def test_a_ladder_s_folder_is_a_router(tmp_path: Path, invoke: Any) -> None:
+    ladder().save(tmp_path)
+    chain = create_skr_chain(Knowing(), huts(UNSEEN), router=str(tmp_path), return_sources=True)
+    answer = await invoke(chain, question_of("hut", 30).asked)
+    assert (answer["answer"], answer["stop_reason"]) == ("On hill 30 [1].", "not_worth_it")
+    assert answer["verdict"]["answers"]["direct"] == "Seven of them."
+    assert len(answer["context"]) == 1
+    # A run may climb by a ladder, or by none.
+    plain = create_skr_chain(Knowing(), huts(UNSEEN))
+    climbing = plain.with_config(configurable={"router": ladder()})
+    assert await invoke(climbing, question_of("hut", 30).asked) == "On hill 30 [1]."
+    assert await invoke(plain, question_of("hut", 30).asked) == "In the Dead Sea [2]."

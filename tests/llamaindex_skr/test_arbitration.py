@@ -17,6 +17,8 @@ from llamaindex_skr import SKRChatEngine, SKRQueryEngine, SKRVerdictEvent, creat
 from skr_core.references.numbered import UNSUPPORTED
 from skr_core.routers import AlwaysRetrieve
 from skr_core.routers.saving import remove_arbiter
+from tests.skr_graphs.climbing import Knowing, ladder, question_of
+from tests.skr_graphs.climbing import library as huts
 from tests.skr_graphs.deciding import SUM, WRONG, adding, arbiter, library
 
 
@@ -88,3 +90,18 @@ def test_a_folder_holds_router_and_arbiter(tmp_path: Path) -> None:
     # It was read once.
     remove_arbiter(tmp_path)
     assert str(engine.query(SUM)) == "42"
+
+
+@pytest.mark.parametrize("colour", ["sync", "async"])
+async def test_a_ladder_s_folder_is_a_router(colour: str, tmp_path: Path) -> None:
+    ladder().save(tmp_path)
+    engine = SKRQueryEngine.from_defaults(huts(range(30, 32)), llm=Knowing(), router=tmp_path)
+    asked = question_of("hut", 30).asked
+    if colour == "sync":
+        response: Any = await asyncio.to_thread(engine.query, asked)
+    else:
+        response = await engine.aquery(asked)
+    assert response.response == "On hill 30 [1]."
+    assert response.metadata["stop_reason"] == "not_worth_it"
+    assert response.metadata["verdict"]["answers"]["direct"] == "Seven of them."
+    assert len(response.source_nodes) == 1

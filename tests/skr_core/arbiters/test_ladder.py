@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from skr_core.arbiters import SeenAnswer
 from skr_core.arbiters.ladder import Ladder
 from skr_core.arbiters.rungs import Climb, views_of_rungs
-from skr_core.errors import InputError
-from skr_core.learning.outcomes import ActionTable
+from skr_core.errors import DataError, InputError, StampMismatch
+from skr_core.learning.outcomes import ActionTable, CostUnit
+from skr_core.metrics.cost import Price
 from skr_core.models.embedders import HashingEmbedder
-from skr_core.self_knowledge.records import SelfKnowledge
+from skr_core.routers import AlwaysRetrieve, load_router
+from skr_core.routers.saving import ARRAYS_FILE
+from skr_core.self_knowledge.records import Outcome, SelfKnowledge
+from skr_core.testing import ScriptedModel
+from skr_core.types import Generation, Stamp, Usage
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
@@ -109,6 +117,87 @@ def test_a_rung_sees_its_own_answers_alone():
     other = views_of_rungs(changed, actions, HashingEmbedder())
     assert np.array_equal(views[0].rows, other[0].rows)
     assert not np.array_equal(views[1].rows, other[1].rows)
+
+
+def test_it_comes_back_from_its_folder_as_it_was(ladder: Ladder, tmp_path: Path):
+    ladder.price = 0.05
+    ladder.save(tmp_path)
+    again = load_router(tmp_path)
+    assert isinstance(again, Ladder)
+    assert (again.actions, again.price, again.unit) == (ladder.actions, 0.05, "retrievals")
+    assert again.costs.tolist() == ladder.costs.tolist()
+    for question, said in (("What is 41 plus 1?", "42"), ("Who led team 77?", "I do not know")):
+        direct = Generation(said)
+        assert again.decide_on(question, direct) == ladder.decide_on(question, direct)
+        answers = {"direct": SeenAnswer(said), "single": SeenAnswer("Ada")}
+        assert again.decide_after(question, answers) == ladder.decide_after(question, answers)
+        assert again.judge(question, answers) == ladder.judge(question, answers)
+
+
+def test_another_model_or_embedder_is_refused(tmp_path: Path):
+    stamped = [replace(each, stamp=Stamp(model="m")) for each in RECORDS[::8]]
+    Ladder.fit(stamped).save(tmp_path)
+    with pytest.raises(StampMismatch, match="this ladder was made with the model 'm', not 'other'"):
+        load_router(tmp_path, model=ScriptedModel(name="other"))
+    forced = load_router(tmp_path, model=ScriptedModel(["7"], name="other"), force=True)
+    assert forced.decide("Who led team 77?").draft == "7"
+    AlwaysRetrieve().save(tmp_path)
+    with pytest.raises(InputError, match="holds the router 'always', not a ladder"):
+        Ladder.load(tmp_path)
+
+
+@pytest.mark.parametrize("content", [b"{}", b"torn"])
+def test_broken_files_are_told(content: bytes, tmp_path: Path):
+    Ladder.fit(RECORDS[::8]).save(tmp_path)
+    (tmp_path / ARRAYS_FILE).write_bytes(content)
+    with pytest.raises(DataError, match="does not belong to the JSON file beside it"):
+        load_router(tmp_path)
+
+
+def spending(n: int = 20) -> list[SelfKnowledge]:
+    """Of which every answer says what it took."""
+    calls = {"direct": 1, "single": 1, "loop": 3}
+    return [
+        SelfKnowledge(
+            f"Q{k}?",
+            (),
+            {
+                action: Outcome("a", float(k % 2), usage=Usage(900 * each, 100 * each, each))
+                for action, each in calls.items()
+            },
+        )
+        for k in range(n)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("unit", "costs"),
+    [("calls", [1.0, 2.0, 4.0]), ("tokens", [1.0, 2.0, 4.0]), ("usd", [0.002, 0.004, 0.008])],
+)
+def test_costs_are_counted_in_each_unit_with_the_direct_answer(unit: CostUnit, costs: list[float]):
+    found = Ladder.fit(spending(), unit=unit, token_price=Price(2.0, 2.0))
+    assert found.costs.tolist() == pytest.approx(costs)
+    assert found.unit == unit
+
+
+def test_tokens_are_the_unit_where_they_are_recorded():
+    assert Ladder.fit(spending()).unit == "tokens"
+
+
+def test_a_price_or_a_budget_is_kept_to():
+    assert Ladder.fit(RECORDS, price=0.05).price == 0.05
+    assert Ladder.fit(RECORDS[::4], budget=0.0).price > 0
+    with pytest.raises(InputError, match="not both"):
+        Ladder.fit(RECORDS, price=0.05, budget=1.0)
+
+
+def test_where_it_stands_on_the_last_rung_it_stays(ladder: Ladder):
+    answers = {action: SeenAnswer("Ada") for action in ladder.actions}
+    decision = ladder.decide_after("Who led team 77?", answers)
+    assert (decision.retrieve, decision.score) == (True, None)
+    assert ladder.judge("Who led team 77?", {"direct": SeenAnswer("7")}).served == "direct"
+    with pytest.raises(InputError, match="an answer is missing: direct"):
+        ladder.judge("Who?", {"single": SeenAnswer("Ada")})
 
 
 def test_nothing_to_learn_from_is_named():
