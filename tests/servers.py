@@ -180,7 +180,9 @@ class OpenAIServer:
             finally:
                 self._in_flight -= 1
         else:
-            _send(writer, _error(f"no such path: {path}"), 404)
+            headers = "" if self.keep_alive else "Connection: close\r\n"
+            _send(writer, _error(f"no such path: {path}"), 404, headers)
+            return self.keep_alive
         return True
 
     async def _chat(self, request: dict[str, Any], head: str, writer: StreamWriter) -> bool:

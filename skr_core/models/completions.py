@@ -29,7 +29,8 @@ class CompletionScorer:
         model: Its id on the server.
         base_url: The server's address, ending in ``/v1``, else from ``OPENAI_BASE_URL``.
         api_key: Else from ``OPENAI_API_KEY``; a server with an address of its own needs none.
-        timeout: Seconds for one request.
+        timeout: Seconds that the server may be silent; what is left of a question's deadline
+            where that is less.
 
     Attributes:
         name: For records.
@@ -52,8 +53,9 @@ class CompletionScorer:
         timeout: float = 60.0,
     ) -> None:
         with extra("openai"):
-            from httpx import Limits
-            from openai import AsyncOpenAI, DefaultAsyncHttpxClient, DefaultHttpxClient, OpenAI
+            from openai import AsyncOpenAI, OpenAI, OpenAIError
+
+            from skr_core.models import wire
         server = server_address(base_url)
         key = server_key(api_key, server)
         if key is None:
@@ -62,11 +64,9 @@ class CompletionScorer:
                 "yours"
             )
         self.model, self.name = model, f"openai:{model}"
-        # A connection that is kept belongs to one event loop, and callers may run several.
-        limits = Limits(max_keepalive_connections=0)
         given: dict[str, Any] = {"base_url": server, "api_key": key, "timeout": timeout}
-        self._client = OpenAI(**given, http_client=DefaultHttpxClient(limits=limits))
-        self._aclient = AsyncOpenAI(**given, http_client=DefaultAsyncHttpxClient(limits=limits))
+        self._client = OpenAI(**given, http_client=wire.blocking_client(OpenAIError, timeout))
+        self._aclient = AsyncOpenAI(**given, http_client=wire.awaiting_client(OpenAIError, timeout))
 
     def score(self, prompt: str, text: str) -> Generation:
         """How likely the text is after the prompt, with a blocking call.

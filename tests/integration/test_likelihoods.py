@@ -47,7 +47,7 @@ def scorer_of(server: OpenAIServer) -> CompletionScorer:
 
 
 async def test_the_text_comes_back_with_its_own_tokens(score: Score) -> None:
-    with OpenAIServer(likelihood=knowing("New")) as server:
+    with OpenAIServer(keep_alive=False, likelihood=knowing("New")) as server:
         found = await score(scorer_of(server), "Question: Where?\nAnswer:", "New York City")
     assert (found.text, found.logprobs) == ("New York City", (-0.125, -4.0, -4.0))
     assert found.mean_logprob == pytest.approx(-2.708, abs=1e-3)
@@ -73,7 +73,7 @@ async def test_a_server_that_tells_none_is_told_in_one_line(
     score: Score, options: dict[str, Any]
 ) -> None:
     with (
-        OpenAIServer(**options) as server,
+        OpenAIServer(keep_alive=False, **options) as server,
         pytest.raises(NoLikelihoodsError, match="tells no likelihood of a given text") as caught,
     ):
         await score(scorer_of(server), "Answer:", "Paris")
@@ -82,14 +82,14 @@ async def test_a_server_that_tells_none_is_told_in_one_line(
 
 
 async def test_a_server_that_is_out_of_order_has_failed(score: Score) -> None:
-    broken = OpenAIServer(likelihood=knowing(), fault="server_error")
+    broken = OpenAIServer(keep_alive=False, likelihood=knowing(), fault="server_error")
     with broken as server, pytest.raises(ModelError) as caught:
         await score(scorer_of(server), "Answer:", "Paris")
     assert not isinstance(caught.value, NoLikelihoodsError)
 
 
 def test_a_scorer_serves_one_event_loop_after_another() -> None:
-    with OpenAIServer(likelihood=knowing()) as server:
+    with OpenAIServer(keep_alive=False, likelihood=knowing()) as server:
         scorer = scorer_of(server)
         for _ in range(2):
             assert asyncio.run(scorer.ascore("Answer:", "Paris")).logprobs == (-4.0,)
@@ -97,7 +97,7 @@ def test_a_scorer_serves_one_event_loop_after_another() -> None:
 
 @pytest.fixture
 def server() -> Iterator[OpenAIServer]:
-    with OpenAIServer(likelihood=knowing("42")) as server:
+    with OpenAIServer(keep_alive=False, likelihood=knowing("42")) as server:
         yield server
 
 
