@@ -269,7 +269,8 @@ def test_report(skr: Skr, published: Path, tmp_path: Path):
     text = page.read_text()
     assert "<h1>What pays &lt;here&gt;?</h1>" in text
     assert "://" not in text
-    assert printed["calibrated"].json["sentence"] in unescape(text)
+    said = unescape(text).replace("\u00a0", " ")
+    assert printed["calibrated"].json["sentence"] in said
     gain = printed["evaluated"].json["gain"]["answer_accuracy"]
     assert f"{100 * gain['mean']:+.1f} points" in text
     assert "Answer accuracy of loop" in text

@@ -37,7 +37,7 @@ class Forest:
     @property
     def height(self) -> float:
         """Inches that it takes."""
-        return 0.35 + len(self.rows) * (0.52 if self._long else 0.38) + 0.2 * self.signed
+        return 0.35 + len(self.rows) * (0.6 if self._long else 0.38) + 0.2 * self.signed
 
     def __call__(self, figure: Any) -> None:
         """Draw it on an empty figure."""
@@ -54,7 +54,7 @@ class Forest:
             "bbox": {"fc": PAPER, "ec": "none", "pad": 0.8},
         }
         for place, (name, cell) in enumerate(self.rows):
-            name_at, figures_at = -place + (0.36 if self._long else 0.12), -place + 0.12
+            name_at, figures_at = -place + (0.42 if self._long else 0.12), -place + 0.12
             longest = _ROOM if self._long else _ROOM - len(self._figures(cell))
             axes.text(0, name_at, label(name, longest), **words)
             axes.text(1, figures_at, self._figures(cell), ha="right", **words)
@@ -64,7 +64,7 @@ class Forest:
             axes.plot([low, high], [at, at], color=colour, lw=1.6, clip_on=False)
             filled = colour if sure else "none"
             axes.plot([mean], [at], "o", color=colour, mfc=filled, ms=5, clip_on=False)
-        axes.set_ylim(-len(self.rows) + 0.6, 0.75 if self._long else 0.55)
+        axes.set_ylim(-len(self.rows) + 0.6, 0.8 if self._long else 0.55)
         axes.set_yticks([])
         axes.spines["left"].set_visible(False)
         axes.grid(axis="y", visible=False)

@@ -161,9 +161,14 @@ def _along(result: Result, measure: str) -> list[str]:
         of = "" if name == words else f" of {in_words(name)}"
         found.append(
             f"{capital(words)}{of} goes from {figures(first, share=share)} at "
-            f"{start:g} {result.over} to {figures(last, share=share)} at {end:g}, n {last.n:,}."
+            f"{_number(start)} {result.over} to {figures(last, share=share)} at "
+            f"{_number(end)}, n {last.n:,}."
         )
     return found
+
+
+def _number(at: float) -> str:
+    return f"{at:,.1f}".removesuffix(".0")
 
 
 def _highest(result: Result, measure: str) -> list[str]:

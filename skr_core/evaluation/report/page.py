@@ -5,9 +5,11 @@ Everything from a run is escaped, because passages and models' answers are hosti
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from itertools import count
 from pathlib import Path
+from typing import Any
 
 from skr_core.errors import extra
 from skr_core.evaluation.report.sections import Section
@@ -50,7 +52,13 @@ def report_page(sections: Sequence[Section], title: str = "skr report") -> str:
     def drawing(svg: str) -> Markup:
         return Markup(with_ids(svg, f"d{next(numbers)}-"))
 
-    environment.filters |= {"words": in_words, "drawing": drawing, "shortened": _shortened}
+    environment.tests["failed"] = _has_failed
+    environment.filters |= {
+        "words": in_words,
+        "drawing": drawing,
+        "shortened": _shortened,
+        "unbroken": _unbroken,
+    }
     style = (TEMPLATES / "page.css").read_text(encoding="utf-8")
     page = environment.get_template("page.html.jinja").render(
         title=title,
@@ -60,6 +68,16 @@ def report_page(sections: Sequence[Section], title: str = "skr report") -> str:
         dark=variables(dark=True),
     )
     return encodable(page)
+
+
+def _unbroken(text: str) -> str:
+    """A sentence whose figures stay with their units at the end of a line."""
+    return re.sub(r"(?<=\bn) (?=\d)|(?<=\d) (?=%)", "\u00a0", text)
+
+
+def _has_failed(row: Mapping[str, Any]) -> bool:
+    """Whether there is no answer; one that was judged may not have been kept, as on records."""
+    return row.get("answer") is None and all(each is None for each in row["values"].values())
 
 
 def _shortened(text: object) -> str:

@@ -65,10 +65,10 @@ def test_lines_say_from_where_to_where():
     cells = [Interval(mean, mean - 0.1, mean + 0.1, 90) for mean in (0.7, 0.4)]
     rows = tuple(
         Row(f"{at}", {"answer_accuracy": cell}, at)
-        for at, cell in zip((2.0, 10.0), cells, strict=True)
+        for at, cell in zip((2.0, 10.3469), cells, strict=True)
     )  # fmt: skip
     [found] = of_result(Result("e", "t", {}, rows, over="references"))
     assert found == (
         "Answer accuracy goes from 0.700 (0.600 to 0.800) at 2 references to "
-        "0.400 (0.300 to 0.500) at 10, n 90."
+        "0.400 (0.300 to 0.500) at 10.3, n 90."
     )

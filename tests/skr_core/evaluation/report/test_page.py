@@ -38,7 +38,7 @@ def row(n: int, right: float | None, rounds: int = 1, system: str = "loop") -> d
         "rounds": [{"queries": [HOSTILE], "found": 1, "verdict": HOSTILE, "errors": [HOSTILE]}]
         * rounds,
         "references": [HOSTILE],
-        "values": {"answer_accuracy": right, "title_recall": n / 100},
+        "values": {"answer_accuracy": right, "title_recall": None if right is None else n / 100},
     }
 
 
@@ -135,6 +135,14 @@ def test_where_no_answers_are_judged_the_worst_are_by_what_decides():
     ]
     assert [each["id"] for each in worst(rows, decides="reflection_accuracy")] == [0, 2]
     assert worst(rows) == []
+
+
+def test_an_answer_that_was_judged_and_not_kept_has_not_failed():
+    kept_back = {**row(1, 0.0), "answer": None, "stop_reason": "failed", "rounds": []}
+    text = report_page([of_result("recorded", RESULT, [kept_back])])
+    assert "q1" in text
+    assert "<dt>Said</dt>" not in text
+    assert "(failed)" in report_page([of_result("run", RESULT, [row(1, None)])])
 
 
 def test_rounds():
