@@ -20,7 +20,7 @@ from skr_app.commands import (
     route,
 )
 from skr_app.output import escape, messages
-from skr_core.errors import ModelError, RetrieverError, SKRError
+from skr_core.errors import BudgetError, ModelError, RetrieverError, SKRError
 
 app = typer.Typer(
     name="skr",
@@ -52,13 +52,13 @@ def main() -> None:
     """Run the command; an error of ours is one line and an exit code, never a traceback.
 
     Exit codes: 2 for input, files and stores that cannot be used, 1 when a model or a retriever
-    failed.
+    failed, or what may be spent is.
     """
     try:
         app(prog_name="skr")
     except SKRError as error:
         _show(error)
-        sys.exit(1 if isinstance(error, ModelError | RetrieverError) else 2)
+        sys.exit(1 if isinstance(error, ModelError | RetrieverError | BudgetError) else 2)
     except OSError as error:  # a file of the user's that nobody looked after
         _show(error)
         sys.exit(2)

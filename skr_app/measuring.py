@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from skr_app.limits import in_time
 from skr_app.opening import make_model, through
 from skr_app.options import Dataset
 from skr_app.output import console, escape, messages, print_json, print_table, progress
@@ -43,14 +44,6 @@ EntailmentOption = Annotated[
         help="Judges key-facts and self-consistency: `lexical` (a baseline), `nli:NAME` (a "
         "cross-encoder, name or folder), `true:NAME` (a T5 that says 1 or 0, such as the papers' "
         "google/t5_xxl_true_nli_mixture) or `judge:MODEL`.",
-    ),
-]
-PricesOption = Annotated[
-    Path | None,
-    typer.Option(
-        "--prices",
-        help='JSON of your prices in USD a million tokens: {"MODEL": {"prompt": 1, '
-        '"completion": 2}}.',
     ),
 ]
 
@@ -155,7 +148,11 @@ async def ask_and_judge(
         with progress(f"Asking ({label})") as advance:
             asked = await arun(
                 ask_all(
-                    system, questions, folder.answers, concurrency=concurrency, on_progress=advance
+                    in_time(system),
+                    questions,
+                    folder.answers,
+                    concurrency=concurrency,
+                    on_progress=advance,
                 )
             )
         if asked.n_failed == len(questions) and not (may_fail and answers):

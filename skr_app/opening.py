@@ -8,6 +8,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from skr_app.limits import limited, seconds_a_question
 from skr_core.budget import Budget
 from skr_core.errors import DataError, InputError, StoreError
 from skr_core.ports import AnswerArbiter
@@ -38,7 +39,8 @@ def make_model(model: str, base_url: str | None) -> LanguageModel:
     """Make the model that an option names; ``SKR_TEMPERATURE`` says its temperature.
 
     Raises:
-        InputError: There is no such model, or the temperature is no number.
+        InputError: There is no such model, or it has no price where money is limited; or the
+            temperature is no number.
     """
     from langchain_skr.models import load_model
 
@@ -47,7 +49,7 @@ def make_model(model: str, base_url: str | None) -> LanguageModel:
         temperature = float(said) if said else None
     except ValueError as error:
         raise InputError(f"SKR_TEMPERATURE must be a number, not {said!r}") from error
-    return load_model(model, base_url=base_url, temperature=temperature)
+    return limited(load_model(model, base_url=base_url, temperature=temperature))
 
 
 def open_likelihoods(model: str, base_url: str | None) -> TextScorer:
@@ -251,7 +253,7 @@ def make_settings(
         arbiter=arbiter,
         likelihoods=likelihoods,
         reflector=reflector,
-        budget=Budget(max_rounds=max_rounds, max_calls=max_calls),
+        budget=Budget(max_rounds=max_rounds, max_calls=max_calls, deadline_s=seconds_a_question()),
         when_insufficient=when_insufficient,
         decompose=decompose,
         templates=read_templates(templates),

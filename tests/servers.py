@@ -112,6 +112,11 @@ class OpenAIServer:
         return f"http://127.0.0.1:{self._port}/{self._number}/v1"
 
     @property
+    def port(self) -> int:
+        """Where it listens."""
+        return self._port
+
+    @property
     def calls(self) -> int:
         """How many chat requests have come, faulty ones included."""
         return len(self.requests)

@@ -125,6 +125,7 @@ class GraphAnswerer:
         first = from_plain(Round, rounds[0])
         decomposing = loop.usage.get("decompose", NO_USAGE)
         judging = first.reflection.usage if first.reflection else NO_USAGE
+        so_far = decomposing + first.usage + judging
         # Its draft was found insufficient, or there would be no second round.
         chosen = yield from conclude(
             loop.question,
@@ -132,9 +133,8 @@ class GraphAnswerer:
             output["pool"],
             self.settings,
             sufficient=False,
-            may_call=not self.settings.budget.spent(
-                decomposing + first.usage + judging, seconds=0.0
-            ),
+            may_call=not self.settings.budget.spent(so_far, seconds=0.0),
+            spent=so_far,
         )
         cited = chosen.cited
         spent = {

@@ -25,7 +25,7 @@ from skr_graphs.conversation import answered
 from skr_graphs.fitting import ask_with_fitting
 from skr_graphs.limits import call_limit
 from skr_graphs.node import StepContext
-from skr_graphs.state import Plain, SKRState, usage_with
+from skr_graphs.state import Plain, SKRState, usage_of, usage_with
 from skr_graphs.streaming import TokenStream
 
 
@@ -64,6 +64,7 @@ def conclude(
     *,
     sufficient: bool,
     may_call: bool,
+    spent: Usage = NO_USAGE,
     write: Callable[[events.Event], None] = lambda event: None,
     history: Sequence[str] = (),
 ) -> Flow[Conclusion]:
@@ -80,6 +81,7 @@ def conclude(
         settings: The system's.
         sufficient: Whether the last draft is to be served.
         may_call: Whether the budget has a call left.
+        spent: By the question so far.
         write: Tells that a call begins.
         history: What was said before the question.
 
@@ -116,6 +118,7 @@ def conclude(
                 ),
                 last,
                 settings,
+                spent,
             )
         except ModelError:
             if not answers:
@@ -163,16 +166,17 @@ def finish(state: SKRState, step: StepContext) -> Flow[Plain]:
         settings,
         sufficient=is_served(state["stop_reason"], settings),
         may_call=not call_limit(state, settings.budget),
+        spent=usage_of(state),
         write=step.write,
         history=exchanges(state["turns"]),
     )
     cited = chosen.cited
     citations = [to_plain(citation) for citation in cited.citations]
-    spent = chosen.usage != NO_USAGE
+    called = chosen.usage != NO_USAGE
     concluded: Plain = {
         "citations": citations,
         "references": [state["pool"][reference.id] for reference in chosen.references],
-        "usage": usage_with(state, "answer_anyway", chosen.usage) if spent else state["usage"],
+        "usage": usage_with(state, "answer_anyway", chosen.usage) if called else state["usage"],
         "removed_markers": cited.removed,
         "grounded": chosen.grounded,
     }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from skr_core.errors import ModelError
 from skr_core.flow import Flow
@@ -11,7 +12,7 @@ from skr_core.models.windows import tokens_for
 from skr_core.references.fencing import shown_text
 from skr_core.references.packing import Packed, fast_tokens, pack_references
 from skr_core.settings import Settings
-from skr_core.types import Generation, Reference
+from skr_core.types import NO_USAGE, Generation, Reference, Usage
 
 _TOO_LONG = re.compile(
     r"context[_ ](?:length|window|size)|maximum context|prompt is too long|input is too long"
@@ -39,24 +40,33 @@ def ask_with_fitting(
     ask: Callable[[Sequence[Reference]], Flow[Generation]],
     references: Sequence[Reference],
     settings: Settings,
+    spent: Usage = NO_USAGE,
 ) -> Flow[tuple[Packed, Generation]]:
     """Ask with the references that fit; once more with half of them where they were too long.
 
     Args:
         ask: Puts the question with some references.
         references: By rank.
-        settings: Say how many tokens fit, and what of the metadata is shown.
+        settings: Say how many tokens fit, what of the metadata is shown, and what may be spent.
+        spent: By the question so far.
+
+    Returns:
+        What was handed to the model, and its reply; its usage counts the call that was refused.
 
     Raises:
-        ModelError: The model failed, or finds half of the references too long as well.
+        ModelError: The model failed, or finds half of the references too long as well, or no call
+            is left to ask with them.
     """
     keys = settings.metadata_keys
     packed = pack_references(references, reference_limit(settings), metadata_keys=keys)
     try:
         return packed, (yield from ask(packed.references))
     except ModelError as failure:
-        if not packed.references or not is_too_long(failure):
+        refused = Usage(calls=1)
+        is_spent = settings.budget.spent(spent + refused, seconds=0.0)
+        if is_spent or not packed.references or not is_too_long(failure):
             raise
     handed = sum(fast_tokens(shown_text(reference)) for reference in packed.references)
     packed = pack_references(references, max(1, handed // 2), metadata_keys=keys)
-    return packed, (yield from ask(packed.references))
+    generation = yield from ask(packed.references)
+    return packed, replace(generation, usage=generation.usage + refused)

@@ -28,7 +28,7 @@ from skr_graphs.conversation import answered
 from skr_graphs.fitting import ask_with_fitting
 from skr_graphs.limits import call_limit, round_limit
 from skr_graphs.node import StepContext
-from skr_graphs.state import Plain, SKRState, queries_asked, references_of, usage_with
+from skr_graphs.state import Plain, SKRState, queries_asked, references_of, usage_of, usage_with
 from skr_graphs.streaming import TokenStream
 
 
@@ -179,7 +179,9 @@ def answer(state: SKRState, step: StepContext) -> Flow[Plain]:
 
     step.write(events.start("answer_with_references", number))
     try:
-        packed, generation = yield from ask_with_fitting(ask, references_of(state), settings)
+        packed, generation = yield from ask_with_fitting(
+            ask, references_of(state), settings, usage_of(state)
+        )
     except ModelError as failure:
         return {**best_draft(state, failure), "streamed": tokens.streamed}
     handed: Plain = {}

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from skr_app import render
+from skr_app.limits import DeadlineOption, MaxSpendOption, PricesOption
 from skr_app.opening import make_model, make_settings, open_likelihoods, open_store
 from skr_app.options import (
     DEFAULT_STORE,
@@ -46,6 +47,9 @@ def ask(
     store: StoreOption = DEFAULT_STORE,
     model: ModelOption = "extractive",
     base_url: BaseUrlOption = None,
+    deadline: DeadlineOption = None,
+    max_spend: MaxSpendOption = None,
+    prices: PricesOption = None,
     embedder: EmbedderOption = "hashing",
     search: SearchOption = SearchMode.hybrid,
     max_rounds: MaxRoundsOption = 3,

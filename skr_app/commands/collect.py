@@ -13,6 +13,7 @@ import typer
 from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
 from rich.progress import Progress as Bars
 
+from skr_app.limits import DeadlineOption, MaxSpendOption, PricesOption
 from skr_app.measuring import load_questions
 from skr_app.opening import (
     make_model,
@@ -101,6 +102,9 @@ def collect(
     dataset: DatasetOption = None,
     model: ModelOption = "extractive",
     base_url: BaseUrlOption = None,
+    deadline: DeadlineOption = None,
+    max_spend: MaxSpendOption = None,
+    prices: PricesOption = None,
     embedder: EmbedderOption = "hashing",
     search: SearchOption = SearchMode.hybrid,
     max_rounds: MaxRoundsOption = 3,

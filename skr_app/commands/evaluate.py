@@ -9,11 +9,11 @@ from typing import Annotated, Any
 
 import typer
 
+from skr_app.limits import DeadlineOption, MaxSpendOption, PricesOption
 from skr_app.measuring import (
     EntailmentOption,
     KeyFactsOption,
     OutOption,
-    PricesOption,
     ask_and_judge,
     load_questions,
     make_judging,
@@ -101,6 +101,8 @@ def evaluate(
     force: ForceOption = False,
     model: ModelOption = "extractive",
     base_url: BaseUrlOption = None,
+    deadline: DeadlineOption = None,
+    max_spend: MaxSpendOption = None,
     embedder: EmbedderOption = "hashing",
     search: SearchOption = SearchMode.hybrid,
     max_rounds: MaxRoundsOption = 3,

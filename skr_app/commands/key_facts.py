@@ -10,6 +10,7 @@ from typing import Annotated
 
 import typer
 
+from skr_app.limits import DeadlineOption, MaxSpendOption, PricesOption, seconds_a_question
 from skr_app.measuring import load_questions
 from skr_app.opening import make_model
 from skr_app.options import (
@@ -23,6 +24,7 @@ from skr_app.options import (
     SkipBadOption,
 )
 from skr_app.output import Advance, console, escape, messages, print_json, progress
+from skr_core.bounds import Bounds, bounded
 from skr_core.errors import InputError, ModelError
 from skr_core.evaluation.key_facts.making import make_key_facts, read_worked_steps
 from skr_core.evaluation.key_facts.review import (
@@ -61,6 +63,9 @@ def make(
             help="JSONL with question, answer, reasoning and perhaps contexts: shown before each.",
         ),
     ] = None,
+    deadline: DeadlineOption = None,
+    max_spend: MaxSpendOption = None,
+    prices: PricesOption = None,
     limit: LimitOption = None,
     concurrency: ConcurrencyOption = 4,
     skip_bad: SkipBadOption = False,
@@ -130,7 +135,8 @@ async def _make(
     async def one(question: Question) -> None:
         async with slots:
             try:
-                made = await arun(make_key_facts(model, question, worked))
+                making = make_key_facts(model, question, worked)
+                made = await arun(bounded(making, Bounds.within(seconds_a_question())))
             except ModelError as error:
                 failures.append(" ".join(str(error).split()))
             else:

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
+from skr_app.limits import DeadlineOption
 from skr_app.opening import make_model, open_router
 from skr_app.options import (
     BaseUrlOption,
@@ -16,6 +17,8 @@ from skr_app.options import (
 )
 from skr_app.output import console, escape, messages, print_json
 from skr_app.render import DECIDED
+from skr_core.bounds import Bounds, bounded
+from skr_core.flow import call, run
 from skr_core.plain import to_plain
 from skr_core.prompts.templates import checked_question
 
@@ -33,6 +36,7 @@ def route(
     router: RouterFolder = Path("router"),
     model: ModelOption = "extractive",
     base_url: BaseUrlOption = None,
+    deadline: DeadlineOption = None,
     force: Force = False,
     json: JsonOption = False,
 ) -> None:
@@ -40,7 +44,8 @@ def route(
     question = checked_question(question)
     with messages.status("Deciding"):
         opened = open_router(router, make_model(model, base_url), force=force)
-        decision = opened.decide(question)
+        deciding = call(opened.decide, opened.adecide, question)
+        decision = run(bounded(deciding, Bounds.within(deadline)))
     if json:
         print_json({"question": question, **to_plain(decision)})
         return

@@ -18,7 +18,6 @@ import asyncio
 from collections.abc import AsyncIterator, Iterator
 from contextlib import suppress
 from typing import Any
-from weakref import WeakKeyDictionary
 
 import httpx
 
@@ -67,13 +66,13 @@ class _ClientOfLoops(httpx.AsyncClient):
     def __init__(self, failure: type[Exception], timeout: float) -> None:
         super().__init__(timeout=timeout)
         self._bounds = _Bounds(failure)
-        self._of_loops: WeakKeyDictionary[asyncio.AbstractEventLoop, httpx.AsyncClient] = (
-            WeakKeyDictionary()
-        )
+        self._of_loops: dict[asyncio.AbstractEventLoop, httpx.AsyncClient] = {}
 
     async def send(self, request: httpx.Request, **options: Any) -> httpx.Response:
         loop = asyncio.get_running_loop()
         if (client := self._of_loops.get(loop)) is None:
+            for over in [each for each in [*self._of_loops] if each.is_closed()]:
+                self._of_loops.pop(over, None)  # its connections go with it
             client = httpx.AsyncClient(
                 timeout=self.timeout,
                 limits=_LIMITS,

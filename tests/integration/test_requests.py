@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import psutil
 import pytest
 
 from langchain_skr import create_skr_chain
@@ -64,6 +65,19 @@ def test_one_request_a_question_in_each_event_loop(load: Load) -> None:
             asyncio.run(engine.aquery(QUESTION))
             chain.invoke(QUESTION)
             assert server.calls == 3 * (loop + 1)
+
+
+def test_connections_of_loops_that_are_over_are_given_up(load: Load) -> None:
+    process = psutil.Process()
+    with OpenAIServer() as server:
+        model = load("openai:test", base_url=server.url)
+        counted = []
+        for _ in range(2 * LOOPS):
+            asyncio.run(model.agenerate(PROMPT))
+            gc.collect()
+            open_now = process.net_connections("tcp")
+            counted.append(sum(each.raddr[1:] == (server.port,) for each in open_now if each.raddr))
+    assert max(counted) <= 2
 
 
 @pytest.mark.parametrize("blocking", [True, False], ids=["sync", "async"])

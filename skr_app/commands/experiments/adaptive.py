@@ -12,6 +12,7 @@ from skr_app.commands.experiments.certainty import (
     StrategiesOption,
     questions_with_answers,
 )
+from skr_app.limits import DeadlineOption, MaxSpendOption, PricesOption
 from skr_app.measuring import OutOption, ask_and_judge, make_judging, show_result
 from skr_app.opening import make_model, open_searched
 from skr_app.options import (
@@ -61,6 +62,9 @@ def adaptive(
     dataset: DatasetOption = None,
     model: ModelOption = "extractive",
     base_url: BaseUrlOption = None,
+    deadline: DeadlineOption = None,
+    max_spend: MaxSpendOption = None,
+    prices: PricesOption = None,
     embedder: EmbedderOption = "hashing",
     out: OutOption = None,
     limit: LimitOption = None,

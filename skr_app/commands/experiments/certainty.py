@@ -9,9 +9,9 @@ from typing import Annotated, Any
 
 import typer
 
+from skr_app.limits import DeadlineOption, MaxSpendOption, PricesOption
 from skr_app.measuring import (
     OutOption,
-    PricesOption,
     ask_and_judge,
     load_questions,
     make_judging,
@@ -78,6 +78,8 @@ def certainty(
     dataset: DatasetOption = None,
     model: ModelOption = "extractive",
     base_url: BaseUrlOption = None,
+    deadline: DeadlineOption = None,
+    max_spend: MaxSpendOption = None,
     prices: PricesOption = None,
     out: OutOption = None,
     limit: LimitOption = None,

@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
+from skr_app.limits import DeadlineOption, MaxSpendOption, PricesOption
 from skr_app.measuring import (
     EntailmentOption,
     KeyFactsOption,
     OutOption,
-    PricesOption,
     ask_and_judge,
     load_questions,
     make_judging,
@@ -42,6 +42,8 @@ def command_of(experiment: Experiment) -> Callable[..., None]:
         model: ModelOption = "extractive",
         base_url: BaseUrlOption = None,
         templates: TemplatesOption = None,
+        deadline: DeadlineOption = None,
+        max_spend: MaxSpendOption = None,
         key_facts: KeyFactsOption = None,
         entailment: EntailmentOption = None,
         prices: PricesOption = None,

@@ -10,9 +10,9 @@ from typing import Annotated
 import typer
 
 from skr_app.commands.experiments.certainty import questions_with_answers
+from skr_app.limits import DeadlineOption, MaxSpendOption, PricesOption
 from skr_app.measuring import (
     OutOption,
-    PricesOption,
     ask_and_judge,
     digest_of,
     make_judging,
@@ -59,6 +59,8 @@ def corpora(
     dataset: DatasetOption = None,
     model: ModelOption = "extractive",
     base_url: BaseUrlOption = None,
+    deadline: DeadlineOption = None,
+    max_spend: MaxSpendOption = None,
     embedder: EmbedderOption = "hashing",
     search: SearchOption = SearchMode.dense,
     prices: PricesOption = None,

@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 
 from skr_app.commands.experiments.certainty import questions_with_answers
-from skr_app.measuring import OutOption, PricesOption, ask_and_judge, make_judging, show_result
+from skr_app.limits import DeadlineOption, MaxSpendOption, PricesOption
+from skr_app.measuring import OutOption, ask_and_judge, make_judging, show_result
 from skr_app.opening import make_model, read_demonstrations
 from skr_app.options import (
     BaseUrlOption,
@@ -35,6 +36,8 @@ def need_templates(
     dataset: DatasetOption = None,
     model: ModelOption = "extractive",
     base_url: BaseUrlOption = None,
+    deadline: DeadlineOption = None,
+    max_spend: MaxSpendOption = None,
     prices: PricesOption = None,
     out: OutOption = None,
     limit: LimitOption = None,

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from skr_app.limits import DeadlineOption, MaxSpendOption, PricesOption
 from skr_app.measuring import Judging, OutOption, ask_and_judge, load_questions, show_result
 from skr_app.opening import make_model, open_embedder, open_searched, read_templates
 from skr_app.options import (
@@ -107,6 +108,9 @@ def reflection(
     dataset: DatasetOption = None,
     model: ModelOption = "extractive",
     base_url: BaseUrlOption = None,
+    deadline: DeadlineOption = None,
+    max_spend: MaxSpendOption = None,
+    prices: PricesOption = None,
     templates: TemplatesOption = None,
     embedder: EmbedderOption = "hashing",
     search: SearchOption = SearchMode.hybrid,

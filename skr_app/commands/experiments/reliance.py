@@ -19,11 +19,11 @@ from skr_app.commands.experiments.certainty import (
     RecordedOption,
 )
 from skr_app.commands.experiments.conditions import command_of
+from skr_app.limits import DeadlineOption, MaxSpendOption, PricesOption
 from skr_app.measuring import (
     EntailmentOption,
     KeyFactsOption,
     OutOption,
-    PricesOption,
     ask_and_judge,
     load_questions,
     make_judging,
@@ -88,6 +88,8 @@ def reliance(
     dataset: DatasetOption = None,
     model: ModelOption = "extractive",
     base_url: BaseUrlOption = None,
+    deadline: DeadlineOption = None,
+    max_spend: MaxSpendOption = None,
     embedder: EmbedderOption = "hashing",
     key_facts: KeyFactsOption = None,
     entailment: EntailmentOption = None,

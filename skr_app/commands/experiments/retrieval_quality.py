@@ -9,11 +9,11 @@ from typing import Annotated
 
 import typer
 
+from skr_app.limits import DeadlineOption, MaxSpendOption, PricesOption
 from skr_app.measuring import (
     EntailmentOption,
     KeyFactsOption,
     OutOption,
-    PricesOption,
     ask_and_judge,
     collect_references,
     digest_of,
@@ -57,6 +57,8 @@ def retrieval_quality(
     dataset: DatasetOption = None,
     model: ModelOption = "extractive",
     base_url: BaseUrlOption = None,
+    deadline: DeadlineOption = None,
+    max_spend: MaxSpendOption = None,
     embedder: EmbedderOption = "hashing",
     router: Annotated[
         Path | None, typer.Option("--router", help="A saved router: each row also adaptive.")

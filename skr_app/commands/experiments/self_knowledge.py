@@ -18,10 +18,10 @@ from skr_app.commands.experiments.certainty import (
     questions_with_answers,
 )
 from skr_app.commands.experiments.systems_run import SystemsRun
+from skr_app.limits import DeadlineOption, MaxSpendOption, PricesOption
 from skr_app.measuring import (
     EntailmentOption,
     OutOption,
-    PricesOption,
     digest_of,
     make_judging,
     show_result,
@@ -126,6 +126,8 @@ def command_of(table: SystemsTable) -> Callable[..., None]:
         dataset: DatasetOption = None,
         model: ModelOption = "extractive",
         base_url: BaseUrlOption = None,
+        deadline: DeadlineOption = None,
+        max_spend: MaxSpendOption = None,
         embedder: EmbedderOption = "hashing",
         search: SearchOption = SearchMode.dense,
         encoder: EncoderOption = None,

@@ -1,0 +1,112 @@
+"""What the options --deadline and --max-spend of a command mean for all that it asks.
+
+Every model that a command makes and every question that it asks keeps to them, so that a command
+has but to name the options: they are read off the command line that is being run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextvars import ContextVar
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from skr_core.bounds import Bounds, bounded
+from skr_core.errors import InputError
+from skr_core.evaluation.running.asking import System
+from skr_core.flow import Flow
+from skr_core.metrics.cost import read_prices
+from skr_core.questions import Question
+from skr_core.types import Answer
+
+if TYPE_CHECKING:
+    from skr_core.models.limited import Spending
+    from skr_core.ports import LanguageModel
+
+_MADE = f"{__name__}.spending"
+
+GRACE = 0.5
+"""Seconds for a system that keeps to the deadline by itself, and ends with the best it has."""
+
+_COMMAND: ContextVar[typer.Context | None] = ContextVar("skr_command", default=None)
+
+
+def _begin(context: typer.Context, value: float | None) -> float | None:
+    """Remember the command line while its command runs."""
+    _COMMAND.set(context)
+    context.call_on_close(lambda: _COMMAND.set(None))
+    return value
+
+
+DeadlineOption = Annotated[
+    float | None,
+    typer.Option(
+        "--deadline",
+        min=0.001,
+        callback=_begin,
+        help="Seconds for a question; then the best draft so far is served, or it has failed.",
+    ),
+]
+MaxSpendOption = Annotated[
+    float | None,
+    typer.Option(
+        "--max-spend",
+        min=0.0,
+        callback=_begin,
+        help="US dollars for all that this command asks, by --prices. What was answered is kept.",
+    ),
+]
+PricesOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--prices",
+        help='JSON of your prices in USD a million tokens: {"MODEL": {"prompt": 1, '
+        '"completion": 2}}.',
+    ),
+]
+
+
+def seconds_a_question() -> float | None:
+    """The command's --deadline."""
+    command = _COMMAND.get()
+    seconds: float | None = None if command is None else command.params.get("deadline")
+    return seconds
+
+
+def limited(model: LanguageModel) -> LanguageModel:
+    """The model within the command's --max-spend, which all its models share.
+
+    Raises:
+        InputError: There are no prices, or none of this model.
+    """
+    spending = _spending()
+    return model if spending is None else spending.limit(model)
+
+
+def in_time(system: System) -> System:
+    """The system, whose questions fail where they are not answered in time."""
+    seconds = seconds_a_question()
+    if seconds is None:
+        return system
+    ask: Callable[[Question], Flow[Answer]] = system.ask
+    return replace(
+        system, ask=lambda question: bounded(ask(question), Bounds.within(seconds + GRACE))
+    )
+
+
+def _spending() -> Spending | None:
+    command = _COMMAND.get()
+    if command is None or not (money := command.params.get("max_spend")):
+        return None
+    if not (prices := command.params.get("prices")):
+        raise InputError("--max-spend needs --prices: a file with the prices of your models")
+    from skr_core.models.limited import Spending
+
+    kept = command.meta
+    if _MADE not in kept:
+        kept[_MADE] = Spending(max_spend=money, prices=read_prices(prices))
+    spending: Spending = kept[_MADE]
+    return spending

@@ -1,0 +1,151 @@
+"""Spending: what many questions may cost together.
+
+Example:
+    >>> from skr_core.testing import ScriptedModel
+    >>> spending = Spending(max_calls=2)
+    >>> model = spending.limit(ScriptedModel(["Paris."]))
+    >>> prompt = Prompt("answer_directly", "Capital of France?", "Capital of France?")
+    >>> model.generate(prompt).text, model.generate(prompt).text
+    ('Paris.', 'Paris.')
+    >>> model.generate(prompt)
+    Traceback (most recent call last):
+    ...
+    skr_core.errors.BudgetError: 2 of 2 calls are made; run it again with more to go on
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Mapping
+
+from skr_core.bounds import Bounds, bounded
+from skr_core.errors import BudgetError, InputError
+from skr_core.flow import Flow, arun, call, run
+from skr_core.metrics.cost import Price, cost, price_of
+from skr_core.models.adapting import AnyModel, as_language_model
+from skr_core.ports import LanguageModel, OnToken
+from skr_core.types import NO_USAGE, Generation, Prompt, Usage
+from skr_core.usage import estimate_usage
+
+
+class Spending:
+    """Counts what models cost together, and stops before a call that is beyond the limits.
+
+    `Budget` limits one question, this a batch of them: every model that is `limit`-ed adds to it.
+    What is under way when a limit is reached is finished, but for the deadline.
+
+    Args:
+        max_calls: Calls, failed ones included.
+        max_tokens: Tokens sent and received.
+        max_spend: US dollars, by `prices`.
+        prices: Of each model, see `skr_core.metrics.cost.read_prices`.
+        deadline_s: Seconds from now.
+
+    Attributes:
+        usage: What was spent so far; of a call that failed, what was sent.
+        dollars: The same in money, where prices were given.
+
+    Raises:
+        InputError: Money is limited without prices.
+    """
+
+    def __init__(
+        self,
+        *,
+        max_calls: int | None = None,
+        max_tokens: int | None = None,
+        max_spend: float | None = None,
+        prices: Mapping[str, Price] | None = None,
+        deadline_s: float | None = None,
+    ) -> None:
+        if max_spend is not None and not prices:
+            raise InputError("money is limited without prices: give those of your models")
+        self.max_calls, self.max_tokens, self.max_spend = max_calls, max_tokens, max_spend
+        self.prices = prices
+        self.bounds = Bounds.within(deadline_s)
+        self.usage = NO_USAGE
+        self.dollars = 0.0
+        self._calls = 0
+        self._lock = threading.Lock()
+
+    def limit(self, model: AnyModel) -> LanguageModel:
+        """The same model, within these limits.
+
+        Args:
+            model: A `LanguageModel`, a LangChain model or a LlamaIndex LLM.
+
+        Raises:
+            InputError: The prices do not have it.
+        """
+        chosen = as_language_model(model)
+        return LimitedModel(
+            chosen, self, price_of(self.prices, chosen.name) if self.prices else None
+        )
+
+    def begin(self) -> None:
+        """Count a call that begins.
+
+        Raises:
+            BudgetError: A limit is reached.
+        """
+        with self._lock:
+            if reached := self._reached():
+                raise BudgetError(f"{reached}; run it again with more to go on")
+            self._calls += 1
+
+    def add(self, usage: Usage, price: Price | None) -> None:
+        """Count what a call cost."""
+        with self._lock:
+            self.usage += usage
+            self.dollars += 0.0 if price is None else cost(usage, price)
+
+    def _reached(self) -> str:
+        if self.max_calls is not None and self._calls >= self.max_calls:
+            return f"{self._calls:,} of {self.max_calls:,} calls are made"
+        tokens = self.usage.total_tokens
+        if self.max_tokens is not None and tokens >= self.max_tokens:
+            return f"{tokens:,} of {self.max_tokens:,} tokens are spent"
+        if self.max_spend is not None and self.dollars >= self.max_spend:
+            return f"{self.dollars:.4f} of {self.max_spend:.4f} US dollars are spent"
+        return "the time is over" if time.monotonic() >= self.bounds.ends_at else ""
+
+
+class LimitedModel:
+    """A model within the limits of a `Spending`, whose `Spending.limit` makes it.
+
+    Attributes:
+        name: The model's.
+    """
+
+    def __init__(self, model: LanguageModel, spending: Spending, price: Price | None) -> None:
+        self.model, self.spending, self.price = model, spending, price
+
+    @property
+    def name(self) -> str:
+        """The model's name: what was recorded with it holds for it without limits too."""
+        return self.model.name
+
+    @property
+    def version(self) -> str:
+        """The model's settings, as far as it tells them."""
+        return str(getattr(self.model, "version", ""))
+
+    def generate(self, prompt: Prompt, *, on_token: OnToken | None = None) -> Generation:
+        """Ask the model with a blocking call; raises `BudgetError` where a limit is reached."""
+        return run(self._generation(prompt, on_token))
+
+    async def agenerate(self, prompt: Prompt, *, on_token: OnToken | None = None) -> Generation:
+        """The same, awaited."""
+        return await arun(self._generation(prompt, on_token))
+
+    def _generation(self, prompt: Prompt, on_token: OnToken | None) -> Flow[Generation]:
+        self.spending.begin()
+        spent = estimate_usage(prompt, "")
+        asking = call(self.model.generate, self.model.agenerate, prompt, on_token=on_token)
+        try:
+            made = yield from bounded(asking, self.spending.bounds)
+            spent = getattr(made, "usage", spent)  # a model is anybody's code
+        finally:
+            self.spending.add(spent, self.price)
+        return made
