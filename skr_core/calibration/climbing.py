@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 RUNGS = 3
 """With fewer there is nothing to climb that a router and an arbiter do not decide already."""
+WORTHWHILE = 0.05
+"""Share of the cost that has to be saved where no accuracy is gained."""
 _UNITS: dict[CostUnit, str] = {
     "retrievals": "retrievals",
     "calls": "model calls",
@@ -99,7 +101,7 @@ class Climbing:
         unit: What cost is counted in.
         shares: How often it ends with each action.
         pays: Whether the gain is above zero by more than chance explains, or where neither price
-            nor budget was asked for, whether it saves cost at hardly any loss of accuracy.
+            nor budget was asked for, whether it saves `WORTHWHILE` at hardly any loss of accuracy.
     """
 
     alone: Interval
@@ -153,7 +155,8 @@ class Climbing:
                 price = each
         ends, scores, costs = at(price)
         gain = scores - alone.scores - (aim.price or 0.0) * (costs - alone.costs)
-        keeps = _cautious(gain) >= -PARITY and surely_better(alone.costs - costs)
+        cheaper = surely_better((1 - WORTHWHILE) * alone.costs - costs)
+        keeps = cheaper and _cautious(gain) >= -PARITY
         return cls(
             interval(alone.scores),
             float(alone.costs.mean()),

@@ -129,6 +129,17 @@ def test_it_saves_what_loses_no_accuracy():
     assert (found.served.mean, found.served_cost, found.pays) == (1.0, 2.0, True)
 
 
+def test_a_hair_s_breadth_is_not_worth_another_router():
+    scores, costs = np.ones((400, 3)), np.tile([0.0, 2.9, 3.0], (400, 1))
+    scores[:, 0] = 0.0
+    table = ActionTable(THREE, scores, costs)
+    expected = [scores, scores[:, 1:], scores[:, 2:]]
+    climb = Climb(expected, [np.full(400, place) for place in range(3)], costs.mean(axis=0))
+    always = Alone(np.full(400, 2), scores[:, 2], costs[:, 2])
+    found = Climbing.of(climb, table, always, Aim())
+    assert (found.served_cost, found.pays) == (pytest.approx(2.9), False)
+
+
 def test_a_price_is_what_it_is_paid_by():
     found = climb_of(price=0.1)
     assert (found.served_cost, found.gain.mean) == (2.0, pytest.approx(0.1))
