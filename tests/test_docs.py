@@ -1,14 +1,25 @@
-"""Every ```python block of the documentation runs, those of a page one after another."""
+"""The documentation's code: every ```python block runs, and every `skr` of an ```sh block is taken.
+
+Python blocks of a page run one after another. The shell itself reads the others, with a `skr` that
+only tells what it was given, and no other command to find.
+"""
 
 from __future__ import annotations
 
 import re
+import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import typer
+
+from skr_app.main import app
 
 ROOT = Path(__file__).resolve().parents[1]
 BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+SHELL = re.compile(r"^```sh\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+TELLING = "skr() { printf '%s\\0' \"$@\" >&3; printf '\\n\\0' >&3; }\n"
 # Blocks that name what only the reader has, each with its reason in words.
 LEFT_OUT: dict[str, str] = {
     "def self_complete(model, question": "architecture.md shows an excerpt of a module",
@@ -30,3 +41,41 @@ def test_page(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
         line = text.count("\n", 0, block.start(1))
         # Blank lines before it, so that a traceback names the page's own line.
         exec(compile("\n" * line + block[1], str(page), "exec"), names)
+
+
+def commands(block: str, folder: Path) -> Iterator[list[str]]:
+    """The arguments of each `skr` that a block calls, as the shell expands them."""
+    told = folder / "told"
+    script = f"exec 3>{told}\n{TELLING}{block}"
+    shell = ["/bin/sh", "-c", script]
+    folder_alone = {"PATH": "", "SKR_DATA": "recorded"}
+    subprocess.run(shell, cwd=folder, env=folder_alone, capture_output=True, timeout=60)
+    for called in told.read_text(encoding="utf-8").split("\0\n\0")[:-1]:
+        yield called.split("\0")
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_commands_of_a_page(page: Path, tmp_path: Path) -> None:
+    for number, block in enumerate(SHELL.finditer(page.read_text(encoding="utf-8"))):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        called = list(commands(block[1], folder))
+        assert len(called) >= len(re.findall(r"^ *skr ", block[1], re.MULTILINE))
+        for words in called:
+            taken(words)
+
+
+def taken(words: list[str]) -> None:
+    """Parse a command as `skr` does, without running it; what it does not take raises."""
+    command, rest = typer.main.get_command(app), list(words)
+    while isinstance(command, typer.core.TyperGroup):
+        command = command.commands[rest.pop(0)]
+    command.make_context(" ".join(words), rest).close()
+
+
+def test_a_command_that_is_not_taken_is_told(tmp_path: Path) -> None:
+    block = 'with="--seed 1"\nskr replay --train "my records.jsonl" $with > there.json  # no option\n'
+    (words,) = commands(block, tmp_path)
+    assert words == ["replay", "--train", "my records.jsonl", "--seed", "1"]
+    with pytest.raises(Exception, match="--seed"):
+        taken(words)
