@@ -46,10 +46,9 @@ def test_page(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
 def commands(block: str, folder: Path) -> Iterator[list[str]]:
     """The arguments of each `skr` that a block calls, as the shell expands them."""
     told = folder / "told"
-    script = f"exec 3>{told}\n{TELLING}{block}"
-    shell = ["/bin/sh", "-c", script]
-    folder_alone = {"PATH": "", "SKR_DATA": "recorded"}
-    subprocess.run(shell, cwd=folder, env=folder_alone, capture_output=True, timeout=60)
+    shell = ["/bin/sh", "-c", f"exec 3>told\n{TELLING}{block}"]
+    alone = {"PATH": "", "SKR_DATA": "recorded"}
+    subprocess.run(shell, cwd=folder, env=alone, capture_output=True, timeout=60)
     for called in told.read_text(encoding="utf-8").split("\0\n\0")[:-1]:
         yield called.split("\0")
 
@@ -74,7 +73,7 @@ def taken(words: list[str]) -> None:
 
 
 def test_a_command_that_is_not_taken_is_told(tmp_path: Path) -> None:
-    block = 'with="--seed 1"\nskr replay --train "my records.jsonl" $with > there.json  # no option\n'
+    block = 'more="--seed 1"\nskr replay --train "my records.jsonl" $more > there.json  # wrong\n'
     (words,) = commands(block, tmp_path)
     assert words == ["replay", "--train", "my records.jsonl", "--seed", "1"]
     with pytest.raises(Exception, match="--seed"):
