@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import unicodedata
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -23,8 +22,8 @@ from rich.progress import (
 )
 from rich.table import Table
 
+from skr_core.cleaning import cleaned
 from skr_core.plain import to_plain
-from skr_core.texts import encodable
 
 console = Console(highlight=False, emoji=False)
 """For results, on standard output."""
@@ -36,26 +35,9 @@ Advance = Callable[[int, int | None], None]
 """Told how much is done, and of how much where that is known."""
 
 
-def printable(text: str) -> str:
-    """A text of somebody else's, without what would steer the terminal or hide from the eye.
-
-    Control and format characters go, but for line ends and tabs: a passage could recolour what
-    stands above it, or write backwards.
-
-    Example:
-        >>> printable("red: \\x1b[31m, backwards: \\u202e")
-        'red: [31m, backwards: '
-    """
-    return "".join(
-        each
-        for each in encodable(text)
-        if each in "\n\t" or unicodedata.category(each) not in ("Cc", "Cf")
-    )
-
-
 def escape(text: str) -> str:
-    """`printable`, and none of it taken for Rich's markup."""
-    return markup.escape(printable(text))
+    """A text of somebody else's, cleaned, and none of it taken for Rich's markup."""
+    return markup.escape(cleaned(text))
 
 
 def print_json(value: Any) -> None:

@@ -9,7 +9,8 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from skr_app.output import escape, printable
+from skr_app.output import escape
+from skr_core.cleaning import cleaned
 from skr_core.plain import from_plain
 from skr_core.types import Action, Answer, Decision
 
@@ -53,7 +54,7 @@ def answer(console: Console, answer: Answer, model: str, *, answered: bool = Fal
     if not answered:
         _rounds(console, answer)
         console.print(
-            Panel(Text(printable(answer.text) or "(no answer)"), title="Answer", title_align="left")
+            Panel(Text(cleaned(answer.text) or "(no answer)"), title="Answer", title_align="left")
         )
     _sources(console, answer)
     if answer.decision.retrieve and not answer.grounded:
@@ -84,7 +85,7 @@ def event(console: Console, event: dict[str, Any]) -> None:
     elif kind == "reflection":
         console.print(f"  {escape(event['reflection']['reason'])}")
     elif kind == "token":
-        console.print(Text(printable(event["text"])), end="")
+        console.print(Text(cleaned(event["text"])), end="")
     elif kind == "retract":
         console.print("\n  [dim]not the answer: it refuses after all[/dim]")
     elif kind == "answer":

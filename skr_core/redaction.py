@@ -17,6 +17,8 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from skr_core.cleaning import cleaned
+
 REDACTED = "[redacted]"
 SHORTEST = 8
 """Shorter texts are no keys, but placeholders such as ``none``, and would be found in any word."""
@@ -50,8 +52,12 @@ def remember_keys(model: object) -> None:
 
 
 def redact(text: str) -> str:
-    """A message without keys: those that are held, and what looks like one."""
-    return _FORMS.sub(lambda found: (found["said"] or "") + REDACTED, without_held(text))
+    """A message without keys, those that are held and what looks like one; cleaned.
+
+    What failed may quote a passage, and a message is shown in terminals and logs.
+    """
+    found = _FORMS.sub(lambda found: (found["said"] or "") + REDACTED, without_held(text))
+    return cleaned(found)
 
 
 def without_held(text: str) -> str:

@@ -56,7 +56,7 @@ def retrieve(sent: SentQuery, step: StepContext) -> Flow[Plain]:
             errors.append(redact(f"{query}: {failure}"))
             failures[id(source)] = failure
             return ()
-        errors.extend(f"{query}: {error}" for error in errors_of(found))
+        errors.extend(redact(f"{query}: {error}") for error in errors_of(found))
         return checked_references(found, source)
 
     rankings = yield from gather([attempt(source) for source in sources.values()])

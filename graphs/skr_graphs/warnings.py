@@ -18,4 +18,5 @@ def warn_once(kind: Literal["condense", "search", "store"], error: str) -> None:
     """
     if kind not in _TOLD:
         _TOLD.add(kind)
-        _LOG.warning("%s (told once)", error)
+        # One line, because what it quotes could pose as another message.
+        _LOG.warning("%s (told once)", " ".join(error.split()))

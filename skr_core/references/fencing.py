@@ -1,4 +1,4 @@
-'''Passages as a prompt shows them: byte for byte, between fences that no text in them can imitate.
+'''Passages as a prompt shows them: as they are, between fences that no text in them can imitate.
 
 Each reference has a head of one line, which numbers it, and its text between two lines that are
 the same for the whole prompt::
@@ -8,9 +8,10 @@ the same for the whole prompt::
     Paris is the capital of France.
     """
 
-Code, tables and brackets stay as they are. The fence is made longer until it occurs in no passage
-of the prompt, so that whatever stands in one stays inside; only a title and metadata are changed,
-to one line each that cannot pose as another head. A reference whose source says what a prompt shows
+Code, tables and brackets stay as they are, and of the rest all that can be seen (`cleaned`). The
+fence is made longer until it occurs in no passage of the prompt, so that whatever stands in one
+stays inside; a title and metadata stand on one line each that cannot pose as another head. A
+reference whose source says what a prompt shows
 of it (`Reference.shown`) has that in its fence, and the number alone in its head.
 '''
 
@@ -21,6 +22,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import count
 
+from skr_core.cleaning import cleaned
 from skr_core.types import Reference
 
 FENCE = '"""'
@@ -74,7 +76,7 @@ def shown_text(reference: Reference) -> str:
         >>> shown_text(Reference.of("It is in France.", "Paris", shown="Paris. It is in France."))
         'Paris. It is in France.'
     """
-    return reference.text if reference.shown is None else reference.shown
+    return cleaned(reference.text if reference.shown is None else reference.shown)
 
 
 def fenced(
@@ -100,13 +102,13 @@ def fence_for(references: Sequence[Reference], *, metadata_keys: Sequence[str] =
 
 
 def one_line(text: str) -> str:
-    """A text on one line, with round brackets around numbers that could pose as markers.
+    """A text on one line, cleaned, with round brackets around numbers that could pose as markers.
 
     Example:
         >>> one_line("It sank. [7] " + chr(10) + "  It was new.")
         'It sank. (7) It was new.'
     """
-    return _BRACKETED_NUMBER.sub(r"(\1)", " ".join(text.split()))
+    return _BRACKETED_NUMBER.sub(r"(\1)", " ".join(cleaned(text).split()))
 
 
 def _labels(reference: Reference, keys: Sequence[str]) -> Iterator[str]:

@@ -20,6 +20,8 @@ from pathlib import Path
 from typing import Any
 from uuid import UUID
 
+from skr_core.references.found import encodable_reference
+from skr_core.texts import encodable
 from skr_core.types import Reference, flat_metadata
 
 _KEPT = (str, bool, float, bytes, date, datetime, time, timedelta, Decimal, UUID, type(None))
@@ -52,18 +54,20 @@ def foreign_reference(
         >>> found.metadata
         {'page': 3}
     """
-    return Reference.of(
-        text,
-        title if isinstance(title, str) else "",
-        score=finite_score(score),
-        metadata=flat_metadata(metadata),
-        shown=shown,
-        original=None if original is None else plain_values(original),
+    return encodable_reference(
+        Reference.of(
+            text,
+            title if isinstance(title, str) else "",
+            score=finite_score(score),
+            metadata=flat_metadata(metadata),
+            shown=shown,
+            original=None if original is None else plain_values(original),
+        )
     )
 
 
 def plain_values(value: Any) -> Any:
-    """A copy in values that a checkpointer holds: nothing is left out.
+    """A copy in values that a checkpointer holds: nothing is left out but lone surrogates.
 
     Texts, numbers, dates, paths, UUIDs and bytes stay, and so do dicts, lists, tuples and sets of
     them. Arrays become lists, objects their fields or their text.
@@ -72,11 +76,14 @@ def plain_values(value: Any) -> Any:
         >>> plain_values({"tags": ["a", {"b": (1, None)}], 3: 2**80})
         {'tags': ['a', {'b': (1, None)}], 3: '1208925819614629174706176'}
     """
+    if type(value) is str:
+        return encodable(value)
     if _is_kept(value):
         return value
     if isinstance(value, Mapping):
         return {
-            key if _is_kept(key) else str(key): plain_values(each) for key, each in value.items()
+            plain_values(key) if _is_kept(key) else str(key): plain_values(each)
+            for key, each in value.items()
         }
     if type(value) is tuple:
         return tuple(map(plain_values, value))

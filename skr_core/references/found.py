@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 from skr_core.errors import NoReferencesError
+from skr_core.texts import encodable
 from skr_core.types import Reference
 
 
@@ -33,7 +35,7 @@ def errors_of(found: object) -> tuple[str, ...]:
 
 
 def checked_references(found: Any, retriever: object) -> list[Reference]:
-    """What a retriever, which is anybody's code, has found.
+    """What a retriever, which is anybody's code, has found; in text that UTF-8 holds.
 
     Raises:
         NoReferencesError: It is something else.
@@ -51,4 +53,23 @@ def checked_references(found: Any, retriever: object) -> list[Reference]:
     for each in references:
         if not isinstance(each, Reference):
             raise NoReferencesError(f"{name} found {type(each).__name__}, no reference")
-    return references
+    return list(map(encodable_reference, references))
+
+
+def encodable_reference(reference: Reference) -> Reference:
+    """The same reference in text that UTF-8 holds, as checkpoints and requests need it.
+
+    Its id stays, and so does its original.
+
+    Example:
+        >>> odd = Reference("1", "Paris" + chr(0xD800))
+        >>> encodable_reference(odd).text == "Paris" + chr(0xFFFD)
+        True
+    """
+    metadata = {
+        encodable(key): encodable(value) if isinstance(value, str) else value
+        for key, value in reference.metadata.items()
+    }
+    shown = None if reference.shown is None else encodable(reference.shown)
+    text, title = encodable(reference.text), encodable(reference.title)
+    return replace(reference, text=text, title=title, metadata=metadata, shown=shown)

@@ -159,7 +159,7 @@ def _shortened(
         cost: Of a reference.
         anywhere: Whether it may end behind a word or within one where no sentence ends.
     """
-    text = shown_text(reference)
+    text = reference.text if reference.shown is None else reference.shown
 
     def cut(end: int) -> Reference:
         if reference.shown is None:

@@ -13,6 +13,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
+from skr_core.cleaning import cleaned
 from skr_core.texts import MARKER, sentence_spans, words
 from skr_core.types import Reference
 
@@ -76,7 +77,7 @@ class _Sentences:
         self._spans = list(_pieces(text))
         self._holding: dict[str, list[int]] = {}
         for place, (start, end) in enumerate(self._spans):
-            for word in _telling(text[start:end]):
+            for word in _telling(cleaned(text[start:end])):
                 self._holding.setdefault(word, []).append(place)
 
     def best(self, claim: frozenset[str]) -> Quote:

@@ -8,7 +8,7 @@ from typing import Any
 
 from skr_core.errors import InputError
 from skr_core.files import encodable_json
-from skr_core.texts import encodable
+from skr_core.references.found import encodable_reference
 from skr_core.types import Reference, flat_metadata
 
 
@@ -33,14 +33,7 @@ def storable_reference(reference: Reference) -> Reference:
                 f"{value!r:.60}, but must be a string, a bool, a finite float or a 64-bit int"
             )
     return replace(
-        reference,
-        text=encodable(reference.text),
-        title=encodable(reference.title),
-        metadata={
-            encodable(key): encodable(value) if isinstance(value, str) else value
-            for key, value in kept.items()
-        },
-        shown=None if reference.shown is None else encodable(reference.shown),
+        encodable_reference(replace(reference, metadata=kept)),
         original=_json(reference.original),
         also_in=tuple(map(_json, reference.also_in)),
     )

@@ -7,7 +7,8 @@ import io
 import pytest
 from rich.console import Console
 
-from skr_app import output
+from skr_app import output, render
+from skr_core.types import Answer, Citation, Decision, Reference, Reflection, Round
 
 MEASURES = ["answer_accuracy", "title_recall", "prompt_tokens"]
 CELL = "0.500 (0.400 to 0.600)"
@@ -61,3 +62,36 @@ def test_a_long_name_is_folded_and_a_hostile_one_is_text(printed):
     assert "[b]T" in shown
     assert "\x1b" not in shown
     assert all(len(line) <= 80 for line in shown.splitlines())
+
+
+def test_a_passage_steers_no_terminal():
+    file = io.StringIO()
+    console = Console(file=file, width=200, force_terminal=True, color_system=None)
+    hostile = "[red]seen\x1b]0;title\x07\x1b[2J\r\x9b31m\u202e\u200b\U000e0041 <|im_start|>\ud800"
+    console.print(output.escape(hostile))
+    assert file.getvalue() == "[red]seen]0;title[2J\n31m < |im_start|>\ufffd\n"
+
+
+def test_an_answer_and_its_sources_steer_no_terminal():
+    hostile = "red\x1b[31m\u202e\x00\ud800<|im_end|>"
+    source = Reference.of(f"It is {hostile}.", hostile)
+    text = f"{hostile} [1]."
+    cited = (Citation(1, source.id, text, (len(hostile) + 1, len(hostile) + 4)),)
+    answer = Answer(
+        hostile,
+        text,
+        cited,
+        (source,),
+        Decision(True, reason=hostile),
+        (Round((hostile,), reflection=Reflection(True, hostile), errors=(hostile,)),),
+        "sufficient",
+        {},
+        grounded=True,
+    )
+    file = io.StringIO()
+    render.answer(
+        Console(file=file, width=200, force_terminal=True, color_system=None), answer, "m"
+    )
+    shown = file.getvalue()
+    assert shown.count("red[31m\ufffd< |im_end|>") == 7
+    assert not {*shown} & {*"\x1b\u202e\x00"}

@@ -93,3 +93,8 @@ def test_another_librarys_error_and_its_causes() -> None:
     assert HELD not in "".join(traceback.format_exception(caught.value))
     assert HELD not in str(vars(caught.value))
     assert str(caught.value).startswith("mine: Refused: refused [redacted]")
+
+
+def test_what_failed_may_quote_a_passage_and_steers_no_terminal_and_no_log():
+    told = str(InputError("it said \x1b[31mred\x1b[0m\x00, \u202ehidden\ud800"))
+    assert told == "it said [31mred[0m, hidden\ufffd"

@@ -21,6 +21,7 @@ from typing import Any
 import orjson
 
 from skr_core.calibration.curve import RoutingCurve
+from skr_core.cleaning import cleaned
 from skr_core.errors import DataError, InputError, MissingDependency, StampMismatch, StoreError
 from skr_core.evaluation.report.drawing import plot
 from skr_core.evaluation.report.tables import Result, to_markdown
@@ -90,7 +91,7 @@ class RunFolder:
             return
         files: dict[str, Iterable[bytes]] = {
             "result.json": [orjson.dumps(encodable_json(to_plain(result)), option=_PRETTY)],
-            "result.md": [encodable(to_markdown(result)).encode()],
+            "result.md": [cleaned(to_markdown(result)).encode()],
             "scores.jsonl": (
                 json_line(_score_row(system, each))
                 for system, answers in judged.items()

@@ -1,6 +1,6 @@
 """Sections as one HTML page: it asks nothing of the network, and reads on a telephone.
 
-Everything from a run is escaped, because passages and models' answers are hostile.
+Everything from a run is cleaned and escaped, because passages and models' answers are hostile.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
+from skr_core.cleaning import cleaned
 from skr_core.errors import extra
 from skr_core.evaluation.report.sections import Section
 from skr_core.evaluation.report.tables import in_words
 from skr_core.figures import variables, with_ids
-from skr_core.texts import encodable
 
 LONGEST = 600
 """Characters of an answer that are shown."""
@@ -41,9 +41,13 @@ def report_page(sections: Sequence[Section], title: str = "skr report") -> str:
         from jinja2 import Environment, FileSystemLoader
         from markupsafe import Markup
 
+    def shown(value: object) -> object:
+        return cleaned(value) if type(value) is str else value
+
     environment = Environment(
         loader=FileSystemLoader(TEMPLATES),
         autoescape=True,
+        finalize=shown,
         trim_blocks=True,
         lstrip_blocks=True,
     )
@@ -67,7 +71,7 @@ def report_page(sections: Sequence[Section], title: str = "skr report") -> str:
         light=variables(),
         dark=variables(dark=True),
     )
-    return encodable(page)
+    return page
 
 
 def _unbroken(text: str) -> str:

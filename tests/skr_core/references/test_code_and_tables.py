@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from skr_core.cleaning import cleaned
 from skr_core.references.citations import resolve_citations
 from skr_core.references.fencing import fence_references
 from skr_core.references.resolver import MarkerResolver
@@ -73,4 +74,5 @@ def test_rows_of_tables():
 def test_a_prompt_shows_a_file_as_it_is(path: Path):
     text = path.read_text()
     rendered = fence_references([Reference.of(text, path.name), *REFERENCES])
-    assert f"\n{text}\n" in rendered
+    assert f"\n{cleaned(text)}\n" in rendered
+    assert cleaned(text).replace(" ", "") == text.replace(" ", "")  # but for tokens of chats

@@ -129,3 +129,12 @@ def test_of_what_a_source_shows_the_end_is_cut_and_the_text_stays():
     assert cut.text == "Text."
     assert cut.shown == "Page 3. Paris is the capital of France."
     assert fence_references([cut]) == f'[1]\n"""\n{cut.shown}\n"""'
+
+
+def test_what_is_cut_is_a_beginning_of_the_text_as_it_is():
+    """Its citations are of the user's own text, whatever hides in it."""
+    text = "Pa\u200bris is here. \x1b[31m" * 200
+    packed = pack_references([Reference.of(text)], 60)
+    (kept,) = packed.references
+    assert text.startswith(kept.text)
+    assert kept.text.endswith("here.")

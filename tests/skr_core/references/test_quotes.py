@@ -85,3 +85,9 @@ def test_references_of_a_megabyte_take_no_long_time():
     cited = resolve_citations(text, references)
     assert len(cited.citations) == 500
     assert time.perf_counter() - started < 4
+
+
+def test_a_quote_is_found_through_what_hides_in_its_words_and_spans_the_text_as_it_is():
+    text = "It is old.\r\nA\u200bda Qu\u00adill \x1b[1mwrote it in 1931. It rained."
+    quote, (start, end) = Quoted([Reference.of(text)]).best(1, "Ada Quill did [1].")
+    assert text[start:end] == quote == "A\u200bda Qu\u00adill \x1b[1mwrote it in 1931."

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 
 from skr_core.evaluation.report.page import report_page
@@ -154,3 +155,24 @@ def test_a_run_without_anything():
     assert "</html>" in report_page([of_result("empty", Result("e", "t", {}, ()))])
     unjudged = Row("a", {"answer_accuracy": Interval(0.0, 0.0, 0.0, 0, 9)})
     assert "9 failed" in report_page([of_result("failed", Result("e", "t", {}, (unjudged,)))])
+
+
+def test_what_hides_or_steers_is_not_in_the_page():
+    hidden = "seen\x1b[31m\u202e\u200b\U000e0041\x00 <|im_start|>"
+    scores = [
+        {
+            **row(n, 0.0),
+            "question": f"q{n} {hidden}",
+            "answer": hidden,
+            "gold": [hidden],
+            "references": [hidden],
+            "rounds": [{"queries": [hidden], "found": 1, "verdict": hidden, "errors": [hidden]}],
+        }
+        for n in range(3)
+    ]
+    section = of_result("n", replace(RESULT, notes=(hidden,)), scores)
+    text = report_page([section], title=hidden)
+    assert text.count("seen[31m &lt; |im_start|&gt;") > 10
+    assert not {*text} & {*"\x1b\u202e\u200b\x00"}
+    assert not any(ord(each) >= 0xE0000 for each in text)
+    assert "&lt;|im_start" not in text
