@@ -11,7 +11,7 @@ from collections import Counter
 from skr_core.arbiters.answers import SeenAnswer, agree, stated
 from skr_core.learning.answer_features import draft_features
 from skr_core.learning.question_features import YEAR
-from skr_core.texts import normalise
+from skr_core.texts import normalise, split_sentences
 
 LONGEST = 200
 """Words of an answer that are compared; a longer one is an essay."""
@@ -21,6 +21,12 @@ _NUMBER = re.compile(
     r"|thousand|million|billion)\b",
     re.IGNORECASE,
 )
+_SPELLED = {
+    word: str(number)
+    for number, word in enumerate(
+        "zero one two three four five six seven eight nine ten eleven twelve".split()
+    )
+}
 _ASKS_NUMBER = re.compile(
     r"\bhow (?:many|much|long|old|far|tall|high|big|large)\b"
     r"|\bwhat (?:number|percent\w*|age)\b|\bpopulation\b"
@@ -61,7 +67,9 @@ def fits(question: str, answer: str) -> float:
 
 
 def own_features(question: str, answer: SeenAnswer, reasoning: str) -> list[float]:
-    """What one answer shows, 38 numbers: its form, its kind, and how it stands in the references.
+    """What one answer shows, 54 numbers: its form, its kind, and where else it stands.
+
+    It may stand in the question, in the reasoning before the direct answer and in the references.
 
     Args:
         question: What was asked.
@@ -85,6 +93,55 @@ def own_features(question: str, answer: SeenAnswer, reasoning: str) -> list[floa
         stated(answer.confidence),
         float(answer.confidence is None),
         float(standing is None),
+        *form_features(answer.text),
+        *question_standing(question, answer.text),
+        *reasoning_standing(reasoning, answer.text),
+    ]
+
+
+def _comparable(text: str) -> str:
+    """Normalised, with small numbers as digits."""
+    return " ".join(_SPELLED.get(word, word) for word in normalise(text).split())
+
+
+def form_features(answer: str) -> list[float]:
+    """Signs of an answer that lists, explains or breaks off, 6 numbers."""
+    return [
+        float("," in answer),
+        float(" and " in answer.lower()),
+        float("(" in answer),
+        float(answer.rstrip().endswith((".", "!", "?"))),
+        float(sum(map(str.isdigit, answer))),
+        float(len(split_sentences(answer))),
+    ]
+
+
+def question_standing(question: str, answer: str) -> list[float]:
+    """Where an answer stands in the question, 4 numbers: it may be one of two that are offered."""
+    asked, said = _comparable(question), _comparable(answer)
+    place = f" {asked} ".find(f" {said} ") if said else -1
+    shared = len({*asked.split()} & {*said.split()})
+    return [
+        float(place >= 0),
+        place / max(1, len(asked)),
+        float(place >= 0 and " or " in asked),
+        shared / max(1, len({*asked.split()})),
+    ]
+
+
+def reasoning_standing(reasoning: str, answer: str) -> list[float]:
+    """Whether the conclusion says an answer, and what stands before it, 6 numbers."""
+    said, thought = _comparable(answer), _comparable(reasoning)
+    *before, last = [_comparable(each) for each in split_sentences(reasoning)] or [""]
+    parts, earlier = {*said.split()}, " ".join(before)
+    times = f" {thought} ".count(f" {said} ") if said else 0
+    return [
+        float(bool(said) and f" {said} " in f" {last} "),
+        float(bool(said) and f" {said} " in f" {earlier} "),
+        float(times),
+        f" {thought} ".find(f" {said} ") / len(thought) if times else -1.0,
+        len(parts & {*last.split()}) / max(1, len(parts)),
+        len(parts & {*earlier.split()}) / max(1, len(parts)),
     ]
 
 

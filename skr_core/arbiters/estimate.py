@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from skr_core.arbiters.answers import Seen
 from skr_core.arbiters.views import Views, texts_seen
 from skr_core.flow import Flow, call
-from skr_core.learning.boosting import BoostedTrees
+from skr_core.learning.boosting import BAGS, HELD_OUT_BAGS, BoostedTrees
 from skr_core.learning.folds import folds
 from skr_core.learning.likelihood import learn_kernel
 from skr_core.learning.novelty import Novelty
@@ -24,6 +24,12 @@ from skr_core.types import Action
 if TYPE_CHECKING:
     from skr_core.ports import Embedder
 
+BELIEVED, OF_NOVEL = 0.75, 0.25
+"""Shares of what was learnt that are believed: the likeliest of several estimates is one that came
+out too high, and of a question unlike all on record little was learnt."""
+ALIKE = 0.3
+"""Weight of a record whose answers are worth the same: it says what is right, not which one is."""
+
 
 @dataclass(frozen=True)
 class Estimate:
@@ -31,8 +37,8 @@ class Estimate:
 
     The mean of two regressions that see different things: a Gaussian process compares the question
     and its answers with those on record, in their words and their form; boosted trees read, of each
-    answer, its form, how it agrees with the others and how it stands in the references. A question
-    that is unlike all on record gets each action's average.
+    answer, its form, how it agrees with the others and where else it stands. What they say is drawn
+    towards each action's average, and most of all for a question that is unlike all on record.
 
     Attributes:
         ridge: The Gaussian process.
@@ -98,8 +104,8 @@ class Estimate:
         expected = held_out(self.ridge, views.signals, scores, groups)
         read = np.zeros_like(scores)
         for fit, judge in folds(groups):
-            trees = _fit_trees(views[fit], scores[fit]) if len(fit) else self.trees
-            read[judge] = _read(trees, views[judge])
+            some = _fit_trees(views[fit], scores[fit], HELD_OUT_BAGS) if len(fit) else self.trees
+            read[judge] = _read(some, views[judge])
         return self._mean(expected, read, views)
 
     def arrays(self) -> dict[str, NDArray[Any]]:
@@ -119,13 +125,16 @@ class Estimate:
 
     def _mean(self, expected: Floats, read: Floats, views: Views) -> Floats:
         novel = self.novelty.novel(views.signals)[:, None]
-        found = np.where(novel, self.ridge.mean, (expected + read) / 2)
+        learnt = (expected + read) / 2 - self.ridge.mean
+        found = self.ridge.mean + np.where(novel, OF_NOVEL, BELIEVED) * learnt
         return np.clip(found, 0.0, 1.0)
 
 
-def _fit_trees(views: Views, scores: Floats) -> BoostedTrees:
+def _fit_trees(views: Views, scores: Floats, bags: int = BAGS) -> BoostedTrees:
     """Trees on every answer of every record: much the same makes each of them right."""
-    return BoostedTrees.fit(np.concatenate(list(views.rows)), scores.T.ravel())
+    alike = scores.max(axis=1) == scores.min(axis=1)
+    weights = np.tile(np.where(alike, ALIKE, 1.0), scores.shape[1])
+    return BoostedTrees.fit(np.concatenate(list(views.rows)), scores.T.ravel(), weights, bags=bags)
 
 
 def _read(trees: BoostedTrees, views: Views) -> Floats:

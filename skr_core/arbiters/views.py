@@ -113,6 +113,7 @@ class Views:
                         if other != place
                         for part in (own[other], pairs[place, other])
                     ),
+                    *(pair for (i, j), pair in pairs.items() if i < j and place not in (i, j)),
                 ]
             )
             for place in range(count)

@@ -20,6 +20,8 @@ LEAF = 20
 """Rows in a leaf at least."""
 BAGS = 4
 """Sums that are averaged, each of other random halves: one alone changes with its seed."""
+HELD_OUT_BAGS = 2
+"""As many where each record is judged by trees without it, which takes five fits more."""
 
 
 @dataclass(frozen=True)
@@ -49,17 +51,21 @@ class BoostedTrees:
     values: Floats
 
     @classmethod
-    def fit(cls, rows: Floats, targets: Floats) -> Self:
+    def fit(
+        cls, rows: Floats, targets: Floats, weights: Floats | None = None, *, bags: int = BAGS
+    ) -> Self:
         """Fit the trees; the same ones on the same rows.
 
         Args:
             rows: Shape (n, f), without NaN.
             targets: Shape (n,).
+            weights: How much each row counts, shape (n,); by default all count the same.
+            bags: Sums that are averaged.
         """
         with extra("learning"):
             from sklearn.ensemble import GradientBoostingRegressor
         trees = []
-        for seed in range(BAGS):
+        for seed in range(bags):
             fitted = GradientBoostingRegressor(
                 n_estimators=TREES,
                 learning_rate=RATE,
@@ -68,7 +74,7 @@ class BoostedTrees:
                 subsample=0.5,
                 max_features=0.1,
                 random_state=seed,
-            ).fit(rows, targets)
+            ).fit(rows, targets, sample_weight=weights)
             trees += [stage.tree_ for stage in fitted.estimators_[:, 0]]
         size = max(tree.node_count for tree in trees)
 
@@ -80,12 +86,12 @@ class BoostedTrees:
             return found
 
         return cls(
-            float(np.mean(targets)),
+            float(np.average(targets, weights=weights)),
             padded("feature", np.int32),
             padded("threshold", np.float64),
             padded("children_left", np.int32),
             padded("children_right", np.int32),
-            RATE / BAGS * padded("value", np.float64),
+            RATE / bags * padded("value", np.float64),
         )
 
     def predict(self, rows: Floats) -> Floats:

@@ -9,7 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from skr_core.arbiters.answers import SeenAnswer, agree
-from skr_core.arbiters.comparing import fits, own_features, pair_features
+from skr_core.arbiters.comparing import (
+    fits,
+    form_features,
+    own_features,
+    pair_features,
+    question_standing,
+    reasoning_standing,
+)
 from skr_core.self_knowledge.standing import Standing, share_standing, standing_in
 
 TEXTS = st.text(max_size=60)
@@ -64,3 +71,26 @@ def test_words_have_to_stand_together():
 def test_cited_references_are_told_from_others():
     found = ["The capital is Paris.", "Lyon lies on the Rhône."]
     assert standing_in("Lyon", "Paris", found, found[:1]) == Standing(1.0, 0.0, 1.0)
+
+
+def test_an_answer_that_lists_or_explains_shows_it():
+    assert form_features("Nebula") == [0.0, 0.0, 0.0, 0.0, 0.0, 1.0]
+    listed = "Nebula, and (in 2014) Gamora. Both are sisters."
+    assert form_features(listed) == [1.0, 1.0, 1.0, 1.0, 4.0, 2.0]
+
+
+def test_an_answer_may_be_one_of_two_that_are_offered():
+    asked = "Who was born first, Ada Lovelace or Charles Babbage?"
+    first, second = (question_standing(asked, each) for each in ("Ada Lovelace", "Babbage"))
+    assert first[0] == second[0] == first[2] == second[2] == 1.0
+    assert first[1] < second[1]
+    assert question_standing(asked, "Emma")[:3] == [0.0, -1 / 50, 0.0]
+    assert question_standing("Who taught Ada Lovelace?", "Ada Lovelace")[2] == 0.0
+
+
+def test_what_the_conclusion_says_is_told_from_what_stands_before_it():
+    thought = "Ada was born in 1815. Babbage was born in 1791. So the answer is: four."
+    assert reasoning_standing(thought, "4")[:3] == [1.0, 0.0, 1.0]
+    assert reasoning_standing(thought, "1815")[:3] == [0.0, 1.0, 1.0]
+    assert reasoning_standing(thought, "Emma")[:4] == [0.0, 0.0, 0.0, -1.0]
+    assert reasoning_standing("", "Ada") == reasoning_standing("Ada.", "") == [0, 0, 0, -1.0, 0, 0]

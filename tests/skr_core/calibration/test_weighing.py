@@ -137,8 +137,20 @@ def test_no_score_of_a_judged_record_is_looked_at():
 
 @pytest.mark.data
 def test_on_six_data_sets_the_likelier_answer_is_served(data_dir):
-    """Measured 0.012 to 0.014 above always; the margin is twice the spread over folds."""
+    """Measured 0.017 above always; the margin is that of another draw of the folds."""
     recorded = read_self_knowledge(data_dir / "adarague_llama31_8b_dev.jsonl.gz")
     found = replay(recorded, routers=["arbiter"]).overall.routers["arbiter"]
-    assert found.gain_over_always.mean >= 0.01
+    assert found.gain_over_always.mean >= 0.014
     assert found.gain_over_always.low > 0
+
+
+@pytest.mark.data
+@pytest.mark.timeout(300)
+def test_on_another_source_no_answer_is_lost_to_what_was_learnt_from_six_sets(data_dir):
+    """Without drawing what is novel towards the averages, 2.5 points are lost."""
+    known, other = (
+        read_self_knowledge(data_dir / f"{name}.jsonl.gz", mixed_stamps=True)
+        for name in ("adarague_llama31_8b_dev", "realtimeqa_gpt3_2022_2023")
+    )
+    found = replay(known, other, routers=["arbiter"]).overall.routers["arbiter"]
+    assert found.gain_over_always.mean >= -0.002

@@ -42,3 +42,13 @@ def test_they_come_back_from_their_arrays():
 
 def test_a_target_that_never_varies_is_expected():
     assert np.allclose(BoostedTrees.fit(ROWS, np.ones(300)).predict(ROWS), 1.0)
+
+
+def test_a_row_counts_as_much_as_its_weight():
+    weights = np.where(np.arange(300) < 150, 1.0, 0.0)
+    changed = np.where(weights > 0, TARGETS, 5.0)
+    trees = BoostedTrees.fit(ROWS, TARGETS, weights, bags=1)
+    assert np.allclose(
+        trees.predict(ROWS), BoostedTrees.fit(ROWS, changed, weights, bags=1).predict(ROWS)
+    )
+    assert len(trees.features) == TREES
