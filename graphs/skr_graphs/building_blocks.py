@@ -19,7 +19,7 @@ Example:
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -40,6 +40,7 @@ from skr_core.settings import RouterLike, Settings, as_router
 from skr_core.types import Demonstration, Reference
 from skr_graphs import steps
 from skr_graphs.node import FlowNode
+from skr_graphs.observing import observed
 from skr_graphs.state import Plain
 
 
@@ -116,7 +117,7 @@ def create_route_node(
             decision = yield from steps.decide(question, system)
         return {keys.decision: to_plain(decision)}
 
-    return FlowNode("route", route)
+    return _node("route", route)
 
 
 def create_reflect_node(
@@ -153,7 +154,7 @@ def create_reflect_node(
         )
         return {keys.reflection: to_plain(reflection)}
 
-    return FlowNode("reflect", reflect)
+    return _node("reflect", reflect)
 
 
 def create_follow_up_node(
@@ -204,7 +205,11 @@ def create_follow_up_node(
         )
         return {keys.queries: list(queries), keys.asked: [*asked, *queries]}
 
-    return FlowNode("follow_up", follow_up)
+    return _node("follow_up", follow_up)
+
+
+def _node(name: str, flow: Callable[[Any], Flow[Plain]]) -> FlowNode:
+    return FlowNode(name, lambda state: observed(flow(state), name))
 
 
 def _value(state: Any, key: str) -> Any:

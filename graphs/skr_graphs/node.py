@@ -23,6 +23,7 @@ from skr_graphs.context import SettingsOfRuns, SKRContext
 from skr_graphs.events import Event
 from skr_graphs.limits import bounds_of
 from skr_graphs.nostream import unstreamed
+from skr_graphs.observing import OBSERVED, Before, observed
 from skr_graphs.state import LARGE, Plain, SKRState
 from skr_graphs.streaming import messages_are_streamed
 
@@ -57,7 +58,8 @@ def as_node(step: Step, settings: SettingsOfRuns, *, begins: bool = False) -> Ru
     """Wrap a step for ``add_node``: a flow becomes a blocking and an awaited form.
 
     The node is handed a `StepState`; the references are read here, so that a trace does not repeat
-    them with the input of every node. Its calls keep to what is left of the run's budget.
+    them with the input of every node. Its calls keep to what is left of the run's budget. It is
+    told as `skr_graphs.observing` says.
 
     Args:
         step: The flow.
@@ -67,9 +69,10 @@ def as_node(step: Step, settings: SettingsOfRuns, *, begins: bool = False) -> Ru
 
     def flow(state: Any) -> Flow[Plain]:
         context = _step_context(settings)
-        spent = {} if begins else _read(["started_at", "usage"])
-        bounds = bounds_of(spent, context.settings.budget)
-        return bounded(step({**_read(LARGE), **state}, context), bounds)
+        budget = context.settings.budget
+        before = {} if begins else _read(OBSERVED)
+        made = bounded(step({**_read(LARGE), **state}, context), bounds_of(before, budget))
+        return observed(made, step.__name__, Before(before, *_run(), budget.price))
 
     return FlowNode(step.__name__, flow)
 
@@ -123,6 +126,12 @@ def _read(names: Sequence[str]) -> Plain:
     read = get_config()["configurable"]["__pregel_read"]
     found: Plain = read(list(names), False)
     return found
+
+
+def _run() -> tuple[str | None, str | None]:
+    """The ids of the thread and of the run that LangGraph is in, where the caller gave them."""
+    info = get_runtime(SKRContext).execution_info
+    return (info.thread_id, info.run_id) if info else (None, None)
 
 
 def _step_context(settings: SettingsOfRuns) -> StepContext:
