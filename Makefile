@@ -5,7 +5,7 @@ DEMO := .venv-demo
 DEV := .venv
 PIP := -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: help demo test unit soak lint typecheck format bench clean
+.PHONY: help demo test unit soak lint typecheck format lock bench clean
 
 help: ## Show this list
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/'
@@ -42,6 +42,11 @@ typecheck: $(DEV)/.installed ## mypy --strict
 format: $(DEV)/.installed ## Put the code into shape
 	$(DEV)/bin/ruff check --fix .
 	$(DEV)/bin/ruff format .
+
+lock: ## Write down what the test environment holds: its pins and its licences
+	$(DEV)/bin/python scripts/supply.py pins > constraints.new && mv constraints.new constraints.txt
+	$(DEV)/bin/python scripts/supply.py licences > docs/licences.md
+	@touch $(DEV)/.installed
 
 bench: $(DEV)/.installed ## Ratios beside peers; needs the recorded data (SKR_DATA)
 	$(DEV)/bin/python -m benchmarks

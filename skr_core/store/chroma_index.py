@@ -267,6 +267,9 @@ def in_thread(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> Fl
 
 PORT = 8000
 
+SILENT: dict[str, Any] = {"anonymized_telemetry": False}
+"""Settings of every Chroma that is opened here: it tells nobody that it is used."""
+
 
 def connect_server(url: str, collection: str) -> tuple[Any, Callable[[], Awaitable[Any]]]:
     """Connect, and say how to open a collection awaitably.
@@ -284,6 +287,7 @@ def connect_server(url: str, collection: str) -> tuple[Any, Callable[[], Awaitab
     """
     with extra("chroma"):
         import chromadb
+        from chromadb.config import Settings
 
     try:
         address = urlsplit(url)
@@ -294,14 +298,16 @@ def connect_server(url: str, collection: str) -> tuple[Any, Callable[[], Awaitab
         raise InputError(f"{url!r} is not an address such as http://localhost:{PORT}")
     port = port or (443 if secure else PORT)
     try:
-        client = chromadb.HttpClient(host, port, ssl=secure)
+        client = chromadb.HttpClient(host, port, ssl=secure, settings=Settings(**SILENT))
     except Exception as error:  # ValueError, httpx's or Chroma's own, by the fault
         raise StoreError(
             f"no Chroma server answers at {url}: start one with  chroma run --path FOLDER"
         ) from error
 
     async def open_awaitably() -> Any:
-        aclient = await chromadb.AsyncHttpClient(host, port, ssl=secure)
+        aclient = await chromadb.AsyncHttpClient(
+            host, port, ssl=secure, settings=Settings(**SILENT)
+        )
         return await aclient.get_collection(collection, embedding_function=None)
 
     return client, open_awaitably

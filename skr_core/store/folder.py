@@ -20,7 +20,7 @@ from skr_core.errors import InputError, StoreError, StoreLocked, extra
 from skr_core.flow import run
 from skr_core.models.embedders import probe
 from skr_core.references.storable import searchable
-from skr_core.store.chroma_index import BATCH_SIZE, ChromaIndex, mismatch
+from skr_core.store.chroma_index import BATCH_SIZE, SILENT, ChromaIndex, mismatch
 from skr_core.store.journal import Journal, check_beginning, read_journal, rewrite_journal
 
 if TYPE_CHECKING:
@@ -202,9 +202,10 @@ def open_index(path: Path, embedder: str) -> ChromaIndex:
     with extra("chroma"):
         import chromadb
         from chromadb.api.shared_system_client import SharedSystemClient
+        from chromadb.config import Settings
 
     try:
-        client: Any = chromadb.PersistentClient(path)
+        client: Any = chromadb.PersistentClient(path, Settings(**SILENT))
     except Exception as error:  # Chroma lets errors of sqlite and of its own Rust part through
         # It also keeps the half-made system, and would give it to the next client of this path.
         SharedSystemClient._identifier_to_system.pop(str(path), None)

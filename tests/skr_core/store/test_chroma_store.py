@@ -386,3 +386,13 @@ async def test_the_event_loop_runs_while_a_folder_is_searched(tmp_path):
         await store.aadd([Reference.of(f"passage number {n}") for n in range(300)])
         results = await asyncio.gather(*(store.aretrieve(f"number {n}") for n in range(20)))
     assert all(len(found) == 10 for found in results)
+
+
+def test_chroma_is_told_to_tell_nobody(tmp_path):
+    from chromadb.api.shared_system_client import SharedSystemClient
+
+    with ChromaStore.open(tmp_path / "store") as store:
+        store.add([Reference.of("Paris is in France.")])
+        systems = SharedSystemClient._identifier_to_system
+        (ours,) = [each for path, each in systems.items() if str(tmp_path) in path]
+        assert not ours.settings.anonymized_telemetry
