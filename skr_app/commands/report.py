@@ -7,7 +7,8 @@ from typing import Annotated
 
 import typer
 
-from skr_app.output import console, escape
+from skr_app.options import JsonOption
+from skr_app.output import console, escape, print_json
 from skr_core.errors import InputError
 from skr_core.texts import encodable
 
@@ -23,15 +24,29 @@ Out = Annotated[Path, typer.Option("--out", help="The page.")]
 Title = Annotated[str, typer.Option("--title", help="Of the page.")]
 
 
-def report(runs: Runs, out: Out = Path("report.html"), title: Title = "skr report") -> None:
+def report(
+    runs: Runs,
+    out: Out = Path("report.html"),
+    title: Title = "skr report",
+    json: JsonOption = False,
+) -> None:
     """Make one page of runs: what was found, curves, gains, cost and the worst questions."""
     from skr_core.evaluation.report.page import report_page
     from skr_core.evaluation.report.reading import read_section
 
-    page = report_page([read_section(run) for run in runs], title)
+    sections = [read_section(run) for run in runs]
+    page = report_page(sections, title)
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
         out.write_text(encodable(page), encoding="utf-8")
     except OSError as error:
         raise InputError(f"{out} cannot be written: {error}") from error
-    console.print(f"{escape(str(out))}: {len(runs)} runs, {len(page) // 1024:,} KB")
+    if json:
+        found = [
+            {"run": str(run), "title": each.title, "findings": each.findings}
+            for run, each in zip(runs, sections, strict=True)
+        ]
+        print_json({"out": str(out), "title": title, "runs": found})
+        return
+    noun = "run" if len(runs) == 1 else "runs"
+    console.print(f"{escape(str(out))}: {len(runs)} {noun}, {len(page) // 1024:,} KB")

@@ -282,6 +282,20 @@ def test_report(skr: Skr, published: Path, tmp_path: Path):
     one_line(skr("report", tmp_path / "two", "--out", page), "routing curve")
 
 
+def test_a_report_says_what_was_found_as_json(skr: Skr, tmp_path: Path):
+    run, page = tmp_path / "mine.json", tmp_path / "page.html"
+    half = {"mean": 0.5, "low": 0.4, "high": 0.6, "n": 90}
+    run.write_bytes(orjson.dumps({"title": "Mine", "rows": [{"name": "a", "cells": {"f1": half}}]}))
+    result = skr("report", run, "--out", page, "--json")
+    found = "Measured f1: a, 0.500 (0.400 to 0.600), n 90."
+    assert result.json == {
+        "out": str(page),
+        "title": "skr report",
+        "runs": [{"run": str(run), "title": "Mine", "findings": [found]}],
+    }
+    assert found in unescape(page.read_text()).replace("\u00a0", " ")
+
+
 def recorded(n: int) -> list[SelfKnowledge]:
     return [
         SelfKnowledge.of(f"What is {n} of it?", ["x"], direct=("", n % 2), single=("", n % 3 == 0))
