@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from skr_app.commands.calibrate import split
 from skr_app.opening import open_embedder
 from skr_app.options import EmbedderOption, JsonOption, SkipBadOption
 from skr_app.output import console, print_json, print_table, progress
@@ -23,8 +25,7 @@ Routers = Annotated[
     typer.Option(
         "--router",
         help=f"With commas between: always, never, recommended, {titles()}, arbiter, ladder, "
-        "margins, "
-        "signal:FIELD; of three actions also multistep.",
+        "margins, signal:FIELD; of three actions also multistep.",
     ),
 ]
 Signal = Annotated[
@@ -45,6 +46,21 @@ Steps = Annotated[
     ),
 ]
 Seeds = Annotated[int, typer.Option("--seeds", min=1, help="Times the folds are drawn anew.")]
+
+COLUMNS = {
+    "accuracy": "accuracy",
+    "retrieval_rate": "retrieved",
+    "retrievals": "retrievals a question",
+    "gain": "gain over random",
+    "gain_over_always": "gain over always",
+    "regret": "regret",
+    "area_gain": "area gain",
+    "saved_at_parity": "saved at parity",
+    "beneficial_guidance": "sent the right way",
+    "accuracy_when_known": "right when known",
+}
+"""What is told of a router, by its name in the JSON."""
+DIFFERENCES = ("gain", "gain_over_always", "regret", "area_gain")
 
 
 def replay(
@@ -69,7 +85,7 @@ def replay(
     judging = None
     if test is not None and test.resolve() != train.resolve():
         judging = read_self_knowledge(test, skip_bad=skip_bad, mixed_stamps=True)
-    names = [each for each in router.split(",") if each]
+    names = split(router)
     names += [f"signal:{field}" for field in signal or ()]
     with progress("Replaying") as advance:
         found: dict[str, Any] = judge(
@@ -101,19 +117,27 @@ def _print(name: str, group: dict[str, Any]) -> None:
         for each in ("never", "always", "multistep", "oracle")
         if each in group
     )
-    columns = ["accuracy", "retrieval_rate", "gain", "regret", "area_gain", "saved_at_parity"]
-    columns += ["beneficial_guidance", "accuracy_when_known"]
-    columns += ["retrievals"] if "multistep" in group else []
+    results = group["routers"]
+    told = [column for column in COLUMNS if any(column in each for each in results.values())]
     print_table(
-        ["router", *(column.replace("_", " ") for column in columns)],
+        ["router", *(COLUMNS[column] for column in told)],
         [
-            [router, *(_figure(result[column]) for column in columns)]
-            for router, result in group["routers"].items()
+            [router, *(_figure(result, column, group["n"]) for column in told)]
+            for router, result in results.items()
         ],
-        title=f"{name}: {group['n']} questions, {about}",
+        title=f"{name}: {group['n']:,} questions, {about}; in brackets 95 % intervals",
     )
     console.print()
 
 
-def _figure(value: float | None) -> str:
-    return "–" if value is None else f"{value:.3f}"
+def _figure(result: Mapping[str, Any], column: str, n: int) -> str:
+    value = result.get(column)
+    if value is None:
+        return "–"
+    form = "+.3f" if column in DIFFERENCES else ".3f"
+    text = f"{value:{form}}"
+    if (interval := result.get(f"{column}_ci")) is not None:
+        low, high = interval
+        text += f" ({low:{form}} to {high:{form}})"
+    of = result.get(f"{column}_n", n)
+    return text if of == n else f"{text}, n {of}"

@@ -114,6 +114,7 @@ class RouterResult:
             "regret": self.regret.mean,
             "regret_ci": [self.regret.low, self.regret.high],
             "area_gain": self.area_gain.mean,
+            "area_gain_ci": [self.area_gain.low, self.area_gain.high],
             "saved_at_parity": self.saved_at_parity,
             **self.guidance.row(),
         }

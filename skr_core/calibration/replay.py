@@ -30,7 +30,7 @@ from skr_core.learning.rule import Aim, Expected, Rule
 from skr_core.learning.signals import Training
 from skr_core.models.embedders import HashingEmbedder
 from skr_core.ports import OnProgress
-from skr_core.routers.registry import FITTED
+from skr_core.routers.registry import FITTED, entry_of, titles
 from skr_core.self_knowledge.records import SelfKnowledge
 from skr_core.types import Action
 
@@ -42,6 +42,7 @@ LEARNT = (*FITTED, "recommended")
 ROUTERS = ("always", "never", *LEARNT)
 """Names that replay always knows, beside ``arbiter``, ``ladder``, ``encoder``, ``multistep`` where
 the loop is among the actions, the names of the records' statements and ``signal:`` with a field."""
+_NAMES = f"always, never, recommended, {titles()}, arbiter, ladder, margins, signal:FIELD"
 TWO: tuple[Action, ...] = ("direct", "single")
 THREE: tuple[Action, ...] = ("direct", "single", "loop")
 
@@ -113,7 +114,7 @@ def replay(
         on_progress: Told after each fit.
 
     Raises:
-        InputError: There is no such router, or a fold holds too little to fit it.
+        InputError: There is no such router or field, or a fold holds too little to fit a router.
 
     Example:
         >>> known = [
@@ -129,9 +130,12 @@ def replay(
         (1.0, 0.5)
     """
     routers = list(dict.fromkeys(routers))
+    if not routers:
+        raise InputError(f"no router to judge: give some of {_NAMES}")
     embedder = embedder or HashingEmbedder()
     aim = Aim(budget=budget)
     asked = train if test is None else test
+    groups = grouped(asked, by)
     makers = {name: _maker(name, train, asked, embedder, aim, tuple(actions)) for name in routers}
     drafts = any(maker.drafts for maker in makers.values())
 
@@ -172,7 +176,7 @@ def replay(
 
     return Replay(
         group(np.arange(n)),
-        {name: group(chosen) for name, chosen in grouped(asked, by)},
+        {name: group(chosen) for name, chosen in groups},
         budget,
         judging.training.table.assumed_steps,
     )
@@ -237,6 +241,10 @@ def _maker(
     elif name in CONSTANTS:
         raise InputError(f"no router {name!r} of {len(actions)} actions")
     else:
+        try:
+            entry_of(name)
+        except InputError as error:
+            raise InputError(f"no router {name!r}: give some of {_NAMES}") from error
         candidates = candidates_of([name], held)
     return _Maker(
         _candidates_maker(candidates, embedder, aim, recommended=name == "recommended"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -84,6 +85,25 @@ def test_replay(skr: Skr, recorded: Path):
     shown = skr("replay", "--train", recorded, "--test", recorded, *options)
     assert shown.code == 0, shown.err
     assert "parity" in shown.out
+    paper = found["overall"]["routers"]["paper"]
+    low, high = paper["area_gain_ci"]
+    assert low <= paper["area_gain"] <= high
+    low, high = paper["accuracy_ci"]
+    assert f"{paper['accuracy']:.3f} ({low:.3f} to {high:.3f})" in shown.out
+
+
+@pytest.mark.parametrize("names", ["nosuch", "", ","])
+def test_replay_says_which_routers_it_knows(skr: Skr, recorded: Path, names: str):
+    result = skr("replay", "--train", recorded, "--router", names)
+    assert result.code == 2
+    assert all(name in result.err for name in ("always", "recommended", "ladder", "signal:FIELD"))
+
+
+def test_replay_looks_for_the_groups_before_it_fits(skr: Skr, recorded: Path, monkeypatch):
+    judging = sys.modules["skr_core.calibration.replay"]  # the package has a function of that name
+    monkeypatch.setattr(judging, "split", lambda *_: pytest.fail("it fitted"))
+    result = skr("replay", "--train", recorded, "--router", "paper", "--by", "extra.nosuch")
+    assert (result.code, "extra.nosuch" in result.err) == (2, True)
 
 
 def test_replay_of_three_actions_needs_their_answers(skr: Skr, recorded: Path):
