@@ -49,7 +49,8 @@ from skr_app.options import (
 )
 from skr_app.output import console, escape, messages, print_json, print_table
 from skr_app.reflecting import ReflectorOption, open_reflector
-from skr_core.errors import ModelError
+from skr_core.errors import InputError, ModelError
+from skr_core.metrics.statistics import bootstrap
 from skr_core.self_knowledge import Judge, Progress, SelfKnowledge, acollect
 from skr_core.self_knowledge.scoring import TextMetric
 from skr_core.types import ACTIONS
@@ -126,6 +127,8 @@ def collect(
     """Answer each question without retrieval, in one round and in the loop; record the scores.
 
     The answers are those of the system that is served with the same options.
+    Without --store and --corpus the questions' own contexts are searched, or
+    where they have none the store that skr ingest makes.
     """
     from skr_core.routers.registry import asking_routers
     from skr_graphs import GraphAnswerer
@@ -133,6 +136,10 @@ def collect(
     # Where the contexts are the corpus, those of all questions are.
     read = load_questions(questions, dataset, None, limit=None, skip_bad=skip_bad)
     asked = read[:limit]
+    if not any(answer.strip() for question in asked for answer in question.gold):
+        raise InputError(f"{questions}: no question has a right answer to compare with")
+    if store is None and corpus is None and not any(each.contexts for each in read):
+        store = DEFAULT_STORE
     last = Progress(0)
 
     def remember(progress: Progress) -> None:
@@ -146,7 +153,7 @@ def collect(
         language_model = through(kept, make_model(model, base_url))
         opened, searched = open_searched(
             stack,
-            store=store or (DEFAULT_STORE if corpus is None else None),
+            store=store,
             corpus=corpus,
             questions=read,
             embedder=embedder,
@@ -194,16 +201,19 @@ def summary(records: Sequence[SelfKnowledge], progress: Progress) -> dict[str, A
     for record in records:
         effects[record.effect] += 1
     n = max(1, len(records))
+    right = {
+        action: bootstrap([record.outcomes[action].score for record in records])
+        for action in ACTIONS
+    }
+    best = bootstrap(
+        [max(outcome.score for outcome in record.outcomes.values()) for record in records]
+    )
     return {
         "n": len(records),
-        "accuracy": {
-            action: sum(record.outcomes[action].score for record in records) / n
-            for action in ACTIONS
-        },
-        "best_of_all": sum(
-            max(outcome.score for outcome in record.outcomes.values()) for record in records
-        )
-        / n,
+        "accuracy": {action: each.mean for action, each in right.items()},
+        "accuracy_ci": {action: [each.low, each.high] for action, each in right.items()},
+        "best_of_all": best.mean,
+        "best_of_all_ci": [best.low, best.high],
         "retrievals": {
             action: sum(record.outcomes[action].retrievals or 0.0 for record in records) / n
             for action in ACTIONS
@@ -232,13 +242,14 @@ def _print(found: dict[str, Any], progress: Progress, out: Path) -> None:
     rows = [
         [
             f"{action} ({ACTION_WORDS[action]})",
-            f"{found['accuracy'][action]:.3f}",
+            _accuracy(found["accuracy"][action], found["accuracy_ci"][action]),
             f"{found['retrievals'][action]:.2f}",
             f"{found['prompt_tokens'][action]:,.0f}",
         ]
         for action in ACTIONS
     ]
-    rows.append(["the best of them for each question", f"{found['best_of_all']:.3f}", "", ""])
+    best = _accuracy(found["best_of_all"], found["best_of_all_ci"])
+    rows.append(["the best of them for each question", best, "", ""])
     print_table(["action", "accuracy", "retrievals", "prompt tokens"], rows)
     effects = found["effects"]
     console.print(
@@ -254,6 +265,11 @@ def _print(found: dict[str, Any], progress: Progress, out: Path) -> None:
                 f"[yellow]{count} questions {what}[/yellow]; run it again to ask them again. "
                 f"The last: {escape(progress.last_failure)}"
             )
+
+
+def _accuracy(mean: float, interval: Sequence[float]) -> str:
+    low, high = interval
+    return f"{mean:.3f} ({low:.3f} to {high:.3f})"
 
 
 def _spent(progress: Progress) -> str:

@@ -60,10 +60,30 @@ def test_collects_and_goes_on(asked: Path, store: Path, tmp_path: Path):
     assert records[0].stamp.corpus == "store"
 
 
+def test_the_questions_own_contexts_are_searched(tmp_path: Path):
+    questions = tmp_path / "questions.jsonl"
+    row = {"question": "Who directed Jaws?", "answer": "Steven Spielberg"}
+    row["contexts"] = [{"title": "Jaws", "text": "Jaws was directed by Steven Spielberg."}]
+    questions.write_bytes(orjson.dumps(row))
+    out = tmp_path / "records.jsonl"
+    found = orjson.loads(invoke(questions, "--out", out, "--json").stdout)
+    assert (found["n"], found["accuracy"]["single"]) == (1, 1.0)
+    assert read_self_knowledge(out)[0].stamp.corpus.startswith("contexts (1 passages")
+
+
+def test_questions_without_answers_are_not_asked(skr: Skr, store: Path, tmp_path: Path):
+    questions, out = tmp_path / "why.jsonl", tmp_path / "records.jsonl"
+    questions.write_bytes(orjson.dumps({"question": "Why?", "answers": []}))
+    result = skr("collect", questions, "--store", store, "--out", out)
+    assert (result.code, "no question has a right answer" in result.err) == (2, True)
+    assert not out.exists()
+
+
 def test_for_people_it_says_what_retrieval_did(asked: Path, store: Path, tmp_path: Path):
     result = invoke(asked, "--store", store, "--out", tmp_path / "r.jsonl", "--metric", "f1")
     assert result.exit_code == 0
     assert "without retrieval" in result.stdout
+    assert "0.000 (0.000 to 0.000)" in result.stdout
     assert "2 records in" in result.stdout.replace("\n", " ")
     assert "no right answer" in result.stdout
     assert read_self_knowledge(tmp_path / "r.jsonl")[0].stamp.metric == "f1"
