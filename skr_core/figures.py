@@ -111,14 +111,25 @@ def save(draw: Draw, height: float, path: str | Path) -> None:
         InputError: It ends in something else, or cannot be written.
         MissingDependency: matplotlib is not installed.
     """
-    path = Path(path)
-    if path.suffix.lower() not in FORMATS:
-        raise InputError(f"{path}: a plot is a file that ends in {', '.join(FORMATS)}")
+    check_name(path)
     with _figure(draw, height) as figure:
         try:
             figure.savefig(path, dpi=144)
         except OSError as error:
             raise InputError(f"{path} cannot be written: {error}") from error
+
+
+def check_name(path: str | Path) -> None:
+    """Whether a file can be drawn into, by its name, before anything is measured for it.
+
+    Raises:
+        InputError: It ends in nothing that can be drawn.
+
+    Example:
+        >>> check_name("curve.svg")
+    """
+    if Path(path).suffix.lower() not in FORMATS:
+        raise InputError(f"{path}: a plot is a file that ends in {', '.join(FORMATS)}")
 
 
 def variables(dark: bool = False) -> str:

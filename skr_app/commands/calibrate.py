@@ -11,6 +11,7 @@ import typer
 from skr_app.opening import open_embedder
 from skr_app.options import EmbedderOption, JsonOption, SkipBadOption
 from skr_app.output import console, escape, print_json, print_table, progress
+from skr_core.errors import InputError
 from skr_core.plain import to_plain
 from skr_core.routers.registry import titles
 from skr_core.self_knowledge import read_self_knowledge
@@ -119,8 +120,14 @@ def calibrate(
 ) -> None:
     """Choose a router and its price on recorded self-knowledge, and say what it is worth."""
     from skr_core.calibration import calibrate as choose_router
+    from skr_core.figures import check_name
     from skr_core.metrics.cost import read_prices
 
+    # What cannot be written is said before minutes are spent on it.
+    if out.exists() and not out.is_dir():
+        raise InputError(f"{out} is a file: give --out a folder")
+    if plot is not None:
+        check_name(plot)
     known = read_self_knowledge(records, skip_bad=skip_bad)
     with progress("Calibrating") as advance:
         found = choose_router(

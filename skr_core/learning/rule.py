@@ -80,7 +80,7 @@ class Aim:
 
     def __post_init__(self) -> None:
         if sum(each is not None for each in (self.rate, self.price, self.budget)) > 1:
-            raise InputError("give a retrieval rate, a price or a budget, not both")
+            raise InputError("give one of a retrieval rate, a price and a budget")
         if self.rate is not None and not 0 <= self.rate <= 1:
             raise InputError(f"a retrieval rate is between 0 and 1, not {self.rate}")
         if self.price is not None and not 0 <= self.price < LIMIT_PRICE:

@@ -69,6 +69,18 @@ def test_calibrate_says_whether_an_arbiter_pays_and_saves_it(skr: Skr, tmp_path:
     assert not holds_arbiter(out)
 
 
+@pytest.mark.parametrize(
+    ("option", "name", "said"), [("--out", "file", "is a file"), ("--plot", "curve.xyz", ".png")]
+)
+def test_calibrate_says_first_what_it_cannot_write(
+    skr: Skr, recorded: Path, tmp_path: Path, option: str, name: str, said: str
+):
+    (tmp_path / "file").write_text("mine")
+    result = skr("calibrate", recorded, "--out", tmp_path / "router", option, tmp_path / name)
+    assert (result.code, said in result.err) == (2, True)
+    assert "Calibrating" not in result.err
+
+
 def test_replay_of_an_arbiter_says_what_it_gains_and_costs(skr: Skr, recorded: Path):
     found = skr("replay", "--train", recorded, "--router", "arbiter", "--json").json
     arbiter = found["overall"]["routers"]["arbiter"]
