@@ -18,7 +18,7 @@ from skr_core.errors import InputError, ModelError
 from skr_core.evaluation.datasets import read_dataset
 from skr_core.evaluation.key_facts.review import with_key_facts
 from skr_core.evaluation.report.folder import RunFolder
-from skr_core.evaluation.report.tables import Result, shown
+from skr_core.evaluation.report.tables import Result, capital, in_words, shown
 from skr_core.evaluation.running.asking import Answers, System, ask_all
 from skr_core.evaluation.running.measuring import Judged, judge_all
 from skr_core.flow import arun
@@ -27,6 +27,7 @@ from skr_core.questions import Question, read_questions
 
 if TYPE_CHECKING:
     from skr_core.caching import SqliteCache
+    from skr_core.metrics.statistics import Interval
     from skr_core.ports import EntailmentModel, LanguageModel
     from skr_core.types import Reference
 
@@ -194,21 +195,22 @@ def show_result(
     if json:
         print_json({**more, "result": result})
         return
-    settings = ", ".join(str(value) for value in result.settings.values() if value)
+    settings = ", ".join(
+        f"{in_words(name)} {value}" if value.isdecimal() else value
+        for name, value in result.settings.items()
+        if value
+    )
     measures = result.measures
     headings = ["", *((labels or {}).get(each, each) for each in measures), "n", "n_failed"]
-    rows = [
-        [
-            row.name,
-            *(shown(row.cells.get(measure)) for measure in measures),
-            *(
-                str(max((getattr(cell, count) for cell in row.cells.values()), default=0))
-                for count in ("n", "n_failed")
-            ),
-        ]
-        for row in result.rows
-    ]
-    print_table(headings, rows, title=f"{result.title} {settings}")
+    rows = []
+    for row in result.rows:
+        n, n_failed = (
+            max((getattr(cell, count) for cell in row.cells.values()), default=0)
+            for count in ("n", "n_failed")
+        )
+        cells = (_of(row.cells.get(measure), n) for measure in measures)
+        rows.append([row.name, *cells, str(n), str(n_failed)])
+    print_table(headings, rows, title=f"{capital(result.title)} {settings}")
     for each in result.comparisons:
         plotted = [name for name in result.plotted if name in each.cells]
         for name in plotted[:1]:
@@ -218,6 +220,11 @@ def show_result(
         console.print(f"[dim]{escape(note)}[/dim]")
     if out is not None:
         console.print(f"Written to {escape(str(out))}: result.json, result.md, result.png")
+
+
+def _of(cell: Interval | None, n: int) -> str:
+    """A figure, and its own n where it is not that of its row."""
+    return f"{shown(cell)}, n {cell.n}" if cell and 0 < cell.n < n else shown(cell)
 
 
 def collect_references(corpus: Path, *, skip_bad: bool) -> list[Reference]:

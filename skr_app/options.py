@@ -96,8 +96,9 @@ WhenInsufficientOption = Annotated[
     WhenInsufficient,
     typer.Option(
         "--when-insufficient",
-        help="What is answered when the references never sufficed: the best draft, the best draft "
-        "or else what the model knows by itself, or a refusal.",
+        metavar="<name>",
+        help="What is answered when the references never sufficed: `best_draft`, `own_knowledge` "
+        "(the best draft, or else what the model knows by itself) or `refuse`.",
     ),
 ]
 DecomposeOption = Annotated[
@@ -146,7 +147,11 @@ QuestionsArgument = Annotated[
 ]
 DatasetOption = Annotated[
     Dataset | None,
-    typer.Option("--dataset", help="The questions file is this data set's own, as published."),
+    typer.Option(
+        "--dataset",
+        metavar="<name>",
+        help=f"The questions file is this data set's own, as published: {', '.join(Dataset)}.",
+    ),
 ]
 LimitOption = Annotated[int | None, typer.Option("--limit", min=1, help="Questions at most.")]
 ConcurrencyOption = Annotated[

@@ -125,8 +125,9 @@ def evaluate(
 ) -> None:
     """Ask every system every question and compare them: does the loop pay, does the router?
 
-    All use the same retriever, model, words and demonstrations, and at most ten references. `never`
-    and `always` differ from `adaptive` by the router alone; `always` is the loop.
+    All use the same retriever, model, words and demonstrations, and at most
+    ten references. `never` and `always` differ from `adaptive` by the router
+    alone; `always` is the loop.
     """
     # Where the contexts are the corpus, those of all questions are.
     read = load_questions(questions, dataset, key_facts, limit=None, skip_bad=skip_bad)

@@ -15,7 +15,10 @@ from skr_app import measuring
 from skr_app.commands import evaluate as evaluate_command
 from skr_app.commands import key_facts as key_facts_command
 from skr_core.errors import ModelError
+from skr_core.evaluation.report.tables import Result as Tabled
+from skr_core.evaluation.report.tables import Row
 from skr_core.evaluation.running.measuring import Judged
+from skr_core.metrics.statistics import Interval
 from skr_core.questions import Question
 from skr_core.self_knowledge import SelfKnowledge, write_self_knowledge
 from skr_core.testing import BrokenModel, ScriptedModel
@@ -294,6 +297,19 @@ def test_a_report_says_what_was_found_as_json(skr: Skr, tmp_path: Path):
         "runs": [{"run": str(run), "title": "Mine", "findings": [found]}],
     }
     assert found in unescape(page.read_text()).replace("\u00a0", " ")
+
+
+def test_a_table_says_n_where_it_differs_and_what_a_number_is(capsys: pytest.CaptureFixture[str]):
+    cells = {
+        "answer_accuracy": Interval(0.5, 0.4, 0.6, 90),
+        "guidance": Interval(0.7, 0.5, 0.9, 12),
+    }
+    result = Tabled("demo", "does it pay?", {"model": "m", "max_rounds": "3"}, (Row("a", cells),))
+    measuring.show_result(result, None, json=False, more={})
+    out = capsys.readouterr().out
+    assert "Does it pay? m, max rounds 3" in out
+    assert "0.700 (0.500 to 0.900), n 12" in out
+    assert "0.500 (0.400 to 0.600), n" not in out
 
 
 def recorded(n: int) -> list[SelfKnowledge]:

@@ -122,9 +122,10 @@ def reflection(
 ) -> None:
     """Who sees that the references do not suffice? Reflectors beside each other (RaLLM Table 4).
 
-    From questions with contexts: each is answered once from all its gold references and once from
-    half of them, which do not suffice. With --store or --corpus: from what is found, which does not
-    suffice where the draft is wrong. With --recorded: the same of recorded answers.
+    From questions with contexts: each is answered once from all its gold
+    references and once from half of them, which do not suffice. With --store or
+    --corpus: from what is found, which does not suffice where the draft is
+    wrong. With --recorded: the same of recorded answers.
     """
     if (questions is None) == (recorded is None):
         raise InputError(NEITHER_NOR_BOTH)
