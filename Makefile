@@ -29,7 +29,7 @@ test: lint typecheck ## All checks: format, lint, types and every test
 unit: $(DEV)/.installed ## The quick tests alone: no servers, no real weights, no recorded data
 	$(DEV)/bin/python -m pytest -m "not integration and not data and not soak"
 
-soak: $(DEV)/.installed ## The tests that take minutes: servers that hang, drip and never end
+soak: $(DEV)/.installed ## The tests that take minutes; of 5,000 questions, or SKR_SOAK_QUESTIONS=500
 	$(DEV)/bin/python -m pytest -m soak
 
 lint: $(DEV)/.installed ## ruff, format and rules

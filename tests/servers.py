@@ -60,7 +60,7 @@ class OpenAIServer:
     Args:
         reply: From the messages of a request to the reply's text, or to the whole message, such as
             one that calls tools, where the reply is not streamed; must return at once.
-        fault: What goes wrong.
+        fault: What goes wrong; or says so of each chat request, by its number from 1.
         times: With how many of the first chat requests it goes wrong; None is all.
         retry_after: Header of a 429. The OpenAI client takes 0 for no header and waits longer.
         delay: Seconds before each chat reply.
@@ -81,7 +81,7 @@ class OpenAIServer:
         self,
         reply: Callable[[Messages], Reply] = lambda messages: "Paris is the capital of France.",
         *,
-        fault: Fault | None = None,
+        fault: Fault | Callable[[int], Fault | None] | None = None,
         times: int | None = None,
         retry_after: str = "0.01",
         delay: float = 0.0,
@@ -192,7 +192,11 @@ class OpenAIServer:
 
     async def _chat(self, request: dict[str, Any], head: str, writer: StreamWriter) -> bool:
         self.requests.append(request)
-        fault = self.fault if self.times is None or self.calls <= self.times else None
+        fault: Fault | None = None
+        if callable(self.fault):
+            fault = self.fault(self.calls)
+        elif self.times is None or self.calls <= self.times:
+            fault = self.fault
         await asyncio.sleep(self.delay)
         patience = self._loop.time() + 10
         while self.peak < self.together and self._loop.time() < patience:  # noqa: ASYNC110
