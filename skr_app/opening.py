@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from skr_app.limits import limited, seconds_a_question
 from skr_core.budget import Budget
 from skr_core.errors import DataError, InputError, StoreError
+from skr_core.files import read_whole
 from skr_core.ports import AnswerArbiter
 from skr_core.prompts.templates import DEFAULT_TEMPLATES, PromptTemplates
 from skr_core.settings import Settings, WhenInsufficient
@@ -300,7 +301,7 @@ def read_templates(templates: str | None) -> PromptTemplates:
     if not path.is_file():
         raise InputError(f"--templates {templates}: give {', '.join(sets)}, or a JSON file")
     try:
-        return from_plain(PromptTemplates, orjson.loads(path.read_bytes()), strict=True)
+        return from_plain(PromptTemplates, orjson.loads(read_whole(path)), strict=True)
     except orjson.JSONDecodeError as error:
         raise DataError(path, None, f"this is not JSON ({error})") from error
 

@@ -79,7 +79,7 @@ class DataError(InputError):
     def __init__(self, source: str | Path, line: int | None, problem: str) -> None:
         self.source, self.line, self.problem = str(source), line, problem
         place = str(source) if line is None else f"{source}, line {line}"
-        super().__init__(f"{place}: {problem}")
+        super().__init__(f"{place}: {' '.join(problem.split())}")
 
 
 class StoreError(SKRError):

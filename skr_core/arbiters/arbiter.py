@@ -23,6 +23,7 @@ from skr_core.models.embedders import HashingEmbedder
 from skr_core.routers.saving import (
     ARBITER,
     ARBITER_FILE,
+    BROKEN,
     SavedRouter,
     embedder_stamp,
     read_arbiter,
@@ -257,7 +258,7 @@ class Arbiter:
         made_with = saved.embedder(embedder, force=force)
         try:
             return cls.from_arrays(saved.parameters, saved.arrays, made_with, saved.made_of)
-        except (KeyError, TypeError, ValueError) as error:
+        except BROKEN as error:
             raise DataError(Path(path) / ARBITER_FILE, None, f"it lacks {error}") from error
 
     def _verdict(self, question: str, answers: Mapping[Action, SeenAnswer]) -> Flow[Verdict]:

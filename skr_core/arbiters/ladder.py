@@ -26,7 +26,14 @@ from skr_core.metrics.cost import Price
 from skr_core.models.adapting import AnyModel, as_language_model
 from skr_core.models.embedders import HashingEmbedder
 from skr_core.prompts.templates import checked_question
-from skr_core.routers.saving import LADDER, ROUTER_FILE, SavedRouter, embedder_stamp, read_router
+from skr_core.routers.saving import (
+    BROKEN,
+    LADDER,
+    ROUTER_FILE,
+    SavedRouter,
+    embedder_stamp,
+    read_router,
+)
 from skr_core.self_knowledge.records import SelfKnowledge
 from skr_core.types import Action, Decision, Generation, Stamp, Verdict
 
@@ -287,7 +294,7 @@ class Ladder:
                 unit=given["unit"],
                 model=model,
             )
-        except (KeyError, TypeError, ValueError) as error:
+        except BROKEN as error:
             raise DataError(Path(path) / ROUTER_FILE, None, f"it lacks {error}") from error
 
     def _decision(self, question: str) -> Flow[Decision]:

@@ -6,41 +6,17 @@ stored.
 
 from __future__ import annotations
 
-import gzip
-import zlib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import orjson
 
-from skr_core.errors import DataError, InputError
+from skr_core.errors import DataError
+from skr_core.files.reading import read_lines
 from skr_core.texts import encodable
 
 _OPTIONS = orjson.OPT_APPEND_NEWLINE | orjson.OPT_SERIALIZE_NUMPY
-
-
-def read_lines(path: str | Path) -> Iterator[tuple[int, bytes]]:
-    """Yield each line that is not blank with its number, counted from 1.
-
-    A byte-order mark is left out; ``.gz`` is decompressed on the way.
-
-    Raises:
-        InputError: There is no such file.
-        DataError: The compression is broken.
-    """
-    path = Path(path)
-    if not path.is_file():
-        raise InputError(f"there is no file {path}")
-    number = 0
-    try:
-        with gzip.open(path) if path.suffix.lower() == ".gz" else path.open("rb") as lines:
-            for number, line in enumerate(lines, start=1):
-                # In any line, because files with a mark of their own may have been joined.
-                if (text := line.removeprefix(b"\xef\xbb\xbf")).strip():
-                    yield number, text
-    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise DataError(path, number + 1, f"broken compression: {error}") from error
 
 
 def read_jsonl(path: str | Path, *, skip_bad: bool = False) -> Iterator[tuple[int, dict[str, Any]]]:

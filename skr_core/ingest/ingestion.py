@@ -92,7 +92,7 @@ def ingest(
                 for part in splitter.split(document.text):
                     yield Reference.of(part, document.title, metadata=document.metadata)
 
-    files = find_files(paths)
+    files = find_files(paths, on_bad)
     stream = passages()
     added = done = 0
     while batch := list(islice(stream, BATCH_SIZE)):

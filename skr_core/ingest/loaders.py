@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import os
 import re
-import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,7 +20,8 @@ from typing import Any
 import orjson
 
 from skr_core.errors import DataError, InputError, extra
-from skr_core.files import read_lines
+from skr_core.files import read_lines, read_whole, regular_file
+from skr_core.files.reading import LARGEST_FILE
 from skr_core.store.folder import LOCK_NAME
 from skr_core.types import Metadata
 
@@ -43,18 +43,40 @@ class Document:
     is_passage: bool = False
 
 
+LARGEST_HTML = 50_000_000
+"""Bytes of a page."""
+
+MOST_TAGS = 1_000_000
+"""Of a page, those that close among them: each takes a kilobyte while it is read."""
+
+MOST_OPEN = 200
+"""Tags, or comments, of which the end is missing: for each of them the rest is searched for it."""
+
+MOST_PAGES = 50_000
+"""Of a PDF."""
+
 OnBad = Callable[[DataError], None]
 """Called with each broken line or file; raises it, or notes it and lets the others survive."""
 
 
-def find_files(paths: Sequence[str | Path]) -> list[Path]:
+def stop(error: DataError) -> None:
+    """Raise what is broken."""
+    raise error
+
+
+def find_files(paths: Sequence[str | Path], on_bad: OnBad = stop) -> list[Path]:
     """The files to read: those named, and all of a known suffix in the folders named.
 
-    Hidden files and folders, and the folders of stores, are passed over; the order is that of the
-    names.
+    Hidden files and folders, linked folders and the folders of stores are passed over; the order is
+    that of the names.
+
+    Args:
+        paths: Of files and folders.
+        on_bad: What to do with a file that is linked from without its folder, as an archive of
+            somebody else's may link your own files.
 
     Raises:
-        InputError: A path does not exist, or a named file is of an unknown suffix.
+        InputError: A path does not exist, or a named file is of an unknown suffix, or none.
 
     Example:
         >>> import tempfile
@@ -67,13 +89,13 @@ def find_files(paths: Sequence[str | Path]) -> list[Path]:
     files: list[Path] = []
     for path in map(Path, paths):
         if path.is_dir():
-            files += _walk(path)
+            files += _walk(path, on_bad)
         elif not path.exists():
             raise InputError(f"{path} does not exist")
         elif _loader(path) is None:
             raise InputError(f"{path} is of an unknown kind; known are {', '.join(_LOADERS)}")
         else:
-            files.append(path)
+            files.append(regular_file(path))
     return files
 
 
@@ -98,14 +120,17 @@ def load_file(path: Path, on_bad: OnBad) -> Iterator[Document]:
     if loader is None:
         raise InputError(f"{path} is of an unknown kind; known are {', '.join(_LOADERS)}")
     try:
-        yield from loader(path, on_bad)
+        yield from loader(regular_file(path), on_bad)
     except DataError as error:
         on_bad(error)
+    except InputError as error:
+        on_bad(DataError(path, None, f"cannot be read: {error}"))
     except OSError as error:
         on_bad(DataError(path, None, f"cannot be read: {error}"))
 
 
-def _walk(folder: Path) -> Iterator[Path]:
+def _walk(folder: Path, on_bad: OnBad) -> Iterator[Path]:
+    within = folder.resolve()
     for root, folders, names in os.walk(folder):
         if LOCK_NAME in names:  # a store's own folder is no document
             folders.clear()
@@ -113,13 +138,17 @@ def _walk(folder: Path) -> Iterator[Path]:
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         for name in sorted(names):
             path = Path(root, name)
-            if not name.startswith(".") and _loader(path) is not None:
+            if name.startswith(".") or _loader(path) is None:
+                continue
+            if path.is_symlink() and not path.resolve().is_relative_to(within):
+                on_bad(DataError(path, None, f"a link out of {folder}: name its file to read it"))
+            else:
                 yield path
 
 
 def _load_text(path: Path, on_bad: OnBad) -> Iterator[Document]:
     try:
-        text = path.read_bytes().decode("utf-8-sig")
+        text = read_whole(path).decode()
     except UnicodeDecodeError as error:
         # Guessing an encoding would put wrong letters into answers without a word.
         problem = f"not UTF-8 at byte {error.start}: convert the file, for example with iconv"
@@ -147,35 +176,14 @@ def _heading(text: str) -> re.Match[str] | None:
 
 
 def _load_html(path: Path, on_bad: OnBad) -> Iterator[Document]:
-    with extra("documents"):
-        from bs4 import BeautifulSoup, XMLParsedAsHTMLWarning
+    from skr_core.ingest.html import visible_text
 
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", XMLParsedAsHTMLWarning)  # XHTML reads well as HTML
-            soup = BeautifulSoup(path.read_bytes(), "html.parser")
-        title = soup.title.get_text().strip() if soup.title else ""
-        for tag in soup(["script", "style", "template", "noscript", "title"]):
-            tag.decompose()
-        for tag in soup("pre"):
-            for line_break in tag("br"):
-                line_break.replace_with("\n")
-            tag.string = tag.get_text().strip("\r\n").translate(_KEPT)
-        for string in soup(string=re.compile("[\r\n]")):  # elsewhere a line break is a space
-            string.replace_with(string.translate(_UNBROKEN))
-        for row in soup("tr"):
-            for cell in row(["td", "th"], recursive=False)[1:]:
-                if cell.find(_BLOCKS) is None:
-                    cell.insert_before(" | ")
-        for tag in soup(_BLOCKS):
-            if tag.name in _CELLS and tag.find(_BLOCKS) is None:
-                continue  # one of several on a line
-            tag.insert(0, "\n")  # before it too: an item left open holds the next one
-            tag.append("\n")
-        lines = (" ".join(line.split()) for line in soup.get_text().splitlines())
-        text = "\n".join(line for line in lines if line).translate(_GIVEN_BACK)
-    except RecursionError:
-        raise DataError(path, None, "its tags are nested too deeply") from None
+    content = read_whole(path, most=LARGEST_HTML)
+    if content.count(b"<") > MOST_TAGS:
+        raise DataError(path, None, f"more than {MOST_TAGS:,} tags: split it")
+    if any(content.count(begin, content.rfind(end) + 1) > MOST_OPEN for begin, end in _TAGS):
+        raise DataError(path, None, f"more than {MOST_OPEN} tags or comments that do not end")
+    title, text = visible_text(content)
     yield Document(text, title or path.stem, {"source": str(path)})
 
 
@@ -183,11 +191,15 @@ def _load_pdf(path: Path, on_bad: OnBad) -> Iterator[Document]:
     with extra("documents"):
         from pypdf import PdfReader
 
+    if path.stat().st_size > LARGEST_FILE:
+        raise DataError(path, None, f"it holds more than {LARGEST_FILE:,} bytes: split it")
     try:
         with path.open("rb") as file:
             reader = PdfReader(file)
             if reader.is_encrypted and not reader.decrypt(""):
                 raise DataError(path, None, "encrypted: save a copy without a password")
+            if len(reader.pages) > MOST_PAGES:
+                raise DataError(path, None, f"more than {MOST_PAGES:,} pages: split it")
             title = ((reader.metadata.title if reader.metadata else None) or "").strip()
             pages = [page.extract_text() for page in reader.pages]
     except (DataError, OSError):
@@ -228,20 +240,10 @@ def _document_of_line(line: bytes, path: Path, number: int) -> Document:
 
 _MARKDOWN = (".md", ".markdown")
 _CODE = (".py",)
+_TAGS = ((b"<!--", b"-->"), (b"<![", b"]>"), (b"<", b">"))
 _LINE = re.compile(r"[^\n]+")
 _FENCE = re.compile(r"\s*(`{3,}|~{3,})")
 _HEADING = re.compile(r"# +(\S.*?)[ #\r]*$")
-_CELLS = ("td", "th")
-# Space in <pre> is meant. While the rest is put on lines, noncharacters, which no text may hold,
-# stand for it.
-_KEPT = {0x20: 0xFDD0, 0x0A: 0xFDD1, 0x09: 0xFDD2, 0x0D: None}
-_UNBROKEN = str.maketrans("\r\n", "  ")
-_GIVEN_BACK = {kept: given for given, kept in _KEPT.items() if kept is not None}
-# After these a line ends; the others run on within one.
-_BLOCKS = re.compile(
-    r"^(p|div|br|hr|li|ul|ol|dl|dt|dd|tr|table|td|th|caption|h[1-6]|pre|blockquote|section|article"
-    r"|aside|header|footer|main|nav|figure|figcaption|address|form|option)$"
-)
 _LOADERS: dict[str, Callable[[Path, OnBad], Iterator[Document]]] = {
     ".txt": _load_text,
     ".text": _load_text,

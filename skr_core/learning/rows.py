@@ -126,15 +126,20 @@ class Rows:
 
         Raises:
             KeyError: The arrays hold no rows of this name.
+            ValueError: They point outside of the rows, where reading would crash the process.
         """
         if name in arrays:
             return cls(arrays[name])
         with extra("learning"):
             from scipy import sparse
 
-        parts = tuple(arrays[f"{name}_{part}"] for part in ("data", "indices", "indptr"))
+        data, *places = (arrays[f"{name}_{part}"] for part in ("data", "indices", "indptr"))
+        if data.dtype.kind != "f" or any(each.dtype.kind != "i" for each in places):
+            raise ValueError(f"the rows {name} are not sparse")
         rows, columns = arrays[f"{name}_shape"].tolist()
-        return cls(sparse.csr_matrix(parts, shape=(rows, columns)))
+        matrix = sparse.csr_matrix((data, *places), shape=(rows, columns))
+        matrix.check_format(full_check=True)
+        return cls(matrix)
 
     @cached_property
     def _transposed(self) -> Any:

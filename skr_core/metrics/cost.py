@@ -18,6 +18,7 @@ from typing import Any
 import orjson
 
 from skr_core.errors import DataError, InputError
+from skr_core.files import read_whole
 from skr_core.types import Usage
 
 MILLION = 1_000_000
@@ -65,7 +66,7 @@ def read_prices(path: str | Path) -> dict[str, Price]:
     if not path.is_file():
         raise InputError(f"there is no file {path}")
     try:
-        table = orjson.loads(path.read_bytes())
+        table = orjson.loads(read_whole(path))
     except orjson.JSONDecodeError as error:
         raise DataError(path, None, f"this is not JSON ({error})") from error
     if not isinstance(table, Mapping):

@@ -23,7 +23,7 @@ from skr_core.models.embedders import HashingEmbedder
 from skr_core.references.citations import without_markers
 from skr_core.replies.refusal import is_refusal
 from skr_core.replies.reply import cited_numbers
-from skr_core.routers.saving import REFLECTOR, SavedRouter, embedder_stamp, read_reflector
+from skr_core.routers.saving import BROKEN, REFLECTOR, SavedRouter, embedder_stamp, read_reflector
 from skr_core.self_knowledge.records import SelfKnowledge
 from skr_core.self_knowledge.standing import standing_in
 from skr_core.types import Action, Reference, Reflection, Stamp
@@ -147,7 +147,7 @@ class LearnedReflector:
         try:
             estimate = Estimate.from_arrays(saved.arrays, exact=bool(saved.parameters["exact"]))
             threshold = float(saved.parameters["threshold"])
-        except (KeyError, TypeError, ValueError) as error:
+        except BROKEN as error:
             raise DataError(Path(path) / f"{REFLECTOR}.json", None, f"it lacks {error}") from error
         return cls(estimate, made_with, threshold, saved.made_of)
 

@@ -22,7 +22,7 @@ from skr_core.learning.signals import Signals, Training, texts_of
 from skr_core.models.adapting import AnyModel, as_language_model
 from skr_core.ports import Embedder, LanguageModel, Retriever
 from skr_core.prompts.templates import checked_question
-from skr_core.routers.saving import ROUTER_FILE, SavedRouter, embedder_stamp, read_router
+from skr_core.routers.saving import BROKEN, ROUTER_FILE, SavedRouter, embedder_stamp, read_router
 from skr_core.self_knowledge.records import SelfKnowledge
 from skr_core.texts import encodable
 from skr_core.types import Action, Decision, Generation, Neighbour, Stamp
@@ -204,7 +204,7 @@ class FittedRouter(ABC):
                 price=float(saved.parameters["price"]),
                 unit=saved.parameters["unit"],
             )
-        except (KeyError, TypeError, ValueError) as error:
+        except BROKEN as error:
             raise DataError(Path(path) / ROUTER_FILE, None, f"it lacks {error}") from error
         router.use_model(model)
         return router

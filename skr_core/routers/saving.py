@@ -7,6 +7,7 @@ reflector as ``reflector.json`` and ``reflector.npz``, so that one folder holds 
 from __future__ import annotations
 
 import hashlib
+import math
 import os
 import zipfile
 from collections.abc import Mapping
@@ -19,7 +20,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import orjson
 
-from skr_core.errors import DataError, InputError, StampMismatch
+from skr_core.errors import DataError, InputError, SKRError, StampMismatch
+from skr_core.files import read_whole, regular_file
 from skr_core.models.adapting import AnyModel, as_language_model
 from skr_core.models.embedders import HASHING_NAME, SENTENCE_TRANSFORMERS, make_embedder
 from skr_core.routers.registry import KINDS
@@ -30,6 +32,16 @@ if TYPE_CHECKING:
 
     from skr_core.ports import Embedder, LanguageModel, Retriever, Router
 
+BROKEN = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
+"""What code meets that is given values of another kind, or of another size, than were saved."""
+
+_NUMBERS = "biufU"
+"""Kinds of arrays that are saved: numbers, and short texts."""
+
+_HEADERS = {
+    (1, 0): np.lib.format.read_array_header_1_0,
+    (2, 0): np.lib.format.read_array_header_2_0,
+}
 ROUTER_FILE = "router.json"
 ARRAYS_FILE = "arrays.npz"
 FORMAT = 2
@@ -215,7 +227,7 @@ def _read(folder: Path, what: str) -> SavedRouter:
     if not file.is_file():
         raise InputError(f"there is no saved {what} at {folder}")
     try:
-        row = orjson.loads(file.read_bytes())
+        row = orjson.loads(read_whole(file))
         if row["version"] != FORMAT:
             raise DataError(
                 file,
@@ -231,7 +243,7 @@ def _read(folder: Path, what: str) -> SavedRouter:
         )
     except DataError:
         raise
-    except (orjson.JSONDecodeError, KeyError, TypeError, AttributeError, ValueError) as error:
+    except BROKEN as error:
         raise DataError(file, None, f"this is not a saved {what} ({error})") from error
 
 
@@ -273,9 +285,15 @@ def load_router(
     module, name = KINDS[kind].split(":")
     found = getattr(import_module(module), name)
     asked = None if model is None else as_language_model(model)
-    router: Router = found.load(
-        path, model=asked, embedder=embedder, retriever=retriever, force=force
-    )
+    try:
+        router: Router = found.load(
+            path, model=asked, embedder=embedder, retriever=retriever, force=force
+        )
+    except SKRError:
+        raise
+    except BROKEN as error:
+        file = Path(path) / ROUTER_FILE
+        raise DataError(file, None, f"this is not a saved {kind} router ({error})") from error
     return router
 
 
@@ -302,15 +320,41 @@ def form_of(embedder: Embedder) -> str:
 
 def _read_arrays(path: Path, digest: str) -> dict[str, NDArray[Any]]:
     try:
-        packed = path.read_bytes()
+        packed = regular_file(path).read_bytes()
         if _digest(packed) != digest:
             raise DataError(path, None, "this file does not belong to the JSON file beside it")
+        _check_arrays(packed)
         with np.load(BytesIO(packed), allow_pickle=False) as arrays:
             return {name: arrays[name] for name in arrays.files}
     except DataError:
         raise
-    except (OSError, EOFError, ValueError, zipfile.BadZipFile) as error:
+    except (*BROKEN, EOFError, MemoryError, OSError, RuntimeError, zipfile.BadZipFile) as error:
         raise DataError(path, None, f"these are not arrays that were saved ({error})") from error
+
+
+def _check_arrays(packed: bytes) -> None:
+    """Read what each array says of itself before any memory is taken for it.
+
+    Raises:
+        ValueError: They are compressed, or say that they are of another size than they are.
+    """
+    with zipfile.ZipFile(BytesIO(packed)) as archive:
+        entries = archive.infolist()
+        if sum(entry.file_size for entry in entries) > len(packed):
+            raise ValueError("they are larger than the file that holds them")
+        for entry in entries:
+            if entry.compress_type != zipfile.ZIP_STORED:
+                raise ValueError(f"{entry.filename} is compressed")
+            with archive.open(entry) as file:
+                version = np.lib.format.read_magic(file)
+                if version not in _HEADERS:
+                    raise ValueError(f"{entry.filename} is of another version")
+                shape, _, dtype = _HEADERS[version](file)
+                end = file.tell() + math.prod(shape) * dtype.itemsize
+                if dtype.kind not in _NUMBERS or min(shape, default=0) < 0:
+                    raise ValueError(f"{entry.filename} holds no numbers")
+                if end != entry.file_size:
+                    raise ValueError(f"{entry.filename} is not of the shape that it says")
 
 
 def _pack(arrays: Mapping[str, NDArray[Any]]) -> bytes:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import csv
-import gzip
 import io
-import zlib
 from collections.abc import Iterator, Mapping
 from itertools import islice
 from pathlib import Path
@@ -15,10 +13,13 @@ import orjson
 
 from skr_core.errors import DataError, InputError
 from skr_core.evaluation.datasets.formats import FORMATS, Fields, Format
-from skr_core.files import read_jsonl
+from skr_core.files import read_jsonl, read_whole
 from skr_core.questions import Question
 
 Rows = Iterator[tuple[int, Mapping[str, Any]]]
+
+LARGEST = 4_000_000_000
+"""Bytes of a data set that is published as one piece; more are a bomb."""
 
 
 def read_dataset(
@@ -91,9 +92,6 @@ def _rows(form: Format, path: Path, skip_bad: bool) -> Rows:
 
 def _text(path: Path) -> str:
     try:
-        content = path.read_bytes()
-        return (gzip.decompress(content) if path.suffix == ".gz" else content).decode("utf-8-sig")
-    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise DataError(path, None, f"broken compression: {error}") from error
+        return read_whole(path, most=LARGEST).decode()
     except UnicodeDecodeError as error:
         raise DataError(path, None, f"this is not UTF-8 ({error})") from error

@@ -23,7 +23,7 @@ from pathlib import Path
 
 from skr_core.errors import DataError, InputError
 from skr_core.evaluation.key_facts.remarks import FEWEST, MOST
-from skr_core.files import json_line, read_jsonl, replace_file
+from skr_core.files import json_line, read_jsonl, read_whole, replace_file
 from skr_core.prompts.key_facts import KEY_FACTS_VERSION
 from skr_core.questions import Question
 from skr_core.texts import encodable, normalise
@@ -181,7 +181,7 @@ def with_key_facts(questions: Sequence[Question], path: str | Path) -> list[Ques
 
 def _blocks(path: Path) -> Iterator[KeyFacts]:
     try:
-        text = path.read_text(encoding="utf-8-sig")
+        text = read_whole(path).decode()
     except UnicodeDecodeError as error:
         raise DataError(path, None, f"this is not UTF-8 ({error})") from error
     block: KeyFacts | None = None

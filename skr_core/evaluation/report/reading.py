@@ -27,6 +27,7 @@ from skr_core.evaluation.report.results import of_result
 from skr_core.evaluation.report.routing import of_curve, of_replay
 from skr_core.evaluation.report.sections import Section
 from skr_core.evaluation.report.tables import Result, Row
+from skr_core.files import read_whole
 from skr_core.metrics.statistics import Interval
 from skr_core.plain import from_plain
 
@@ -54,7 +55,7 @@ def read_section(path: str | Path) -> Section:
     if path.is_dir():
         return of_result(name, read_result(path), read_scores(path), read_curve(path))
     try:
-        data = orjson.loads(path.read_bytes())
+        data = orjson.loads(read_whole(path))
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error}") from error
     except orjson.JSONDecodeError as error:

@@ -99,7 +99,7 @@ def test_files_that_cannot_be_read(tmp_path: Path):
     (tmp_path / "broken.json").write_text("{")
     with pytest.raises(DataError, match="not JSON"):
         read_section(tmp_path / "broken.json")
-    with pytest.raises(InputError, match="cannot be read"):
+    with pytest.raises(InputError, match="there is no file"):
         read_section(tmp_path / "missing.json")
     with pytest.raises(InputError, match="no result"):
         read_section(tmp_path)
