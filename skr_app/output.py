@@ -23,6 +23,7 @@ from rich.progress import (
 from rich.table import Table
 
 from skr_core.cleaning import cleaned
+from skr_core.files import encodable_json
 from skr_core.plain import to_plain
 
 console = Console(highlight=False, emoji=False)
@@ -43,7 +44,7 @@ def escape(text: str) -> str:
 def print_json(value: Any) -> None:
     """Print a value, dataclasses included, as one JSON object."""
     options = orjson.OPT_INDENT_2 | orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_APPEND_NEWLINE
-    sys.stdout.write(orjson.dumps(to_plain(value), option=options).decode())
+    sys.stdout.write(orjson.dumps(encodable_json(to_plain(value)), option=options).decode())
 
 
 def print_table(headings: Sequence[str], rows: Sequence[Sequence[str]], *, title: str = "") -> None:

@@ -20,13 +20,14 @@ from skr_core.prompts import asking as prompts
 from skr_core.prompts.templates import DEFAULT_TEMPLATES, PromptTemplates
 from skr_core.prompts.words import MAX_QUERIES
 from skr_core.replies.queries import not_asked, parse_queries
+from skr_core.texts import encodable
 from skr_core.types import Demonstration, Generation, Prompt, Reference, Usage
 
 
 def generate(
     model: LanguageModel, prompt: Prompt, on_token: OnToken | None = None
 ) -> Flow[Generation]:
-    """One call of the model.
+    """One call of the model; its reply is text that UTF-8 holds, as checkpoints need it.
 
     Raises:
         ModelError: It failed, or what it gave is no text, or one without end.
@@ -37,7 +38,8 @@ def generate(
         raise ModelError(f"the model gave {type(text).__name__} in place of a text")
     if len(text) > MAX_CHARACTERS:
         raise ModelError(f"{model.name}: the reply has over {MAX_CHARACTERS:,} characters")
-    return generation
+    said = encodable(text)
+    return generation if said == text else replace(generation, text=said)
 
 
 def answer_directly(

@@ -50,9 +50,10 @@ def ingest(
     if not files and not rebuild:
         raise InputError("name the files or folders to ingest, or give --rebuild")
     from skr_core.ingest.ingestion import ingest as ingest_files
-    from skr_core.ingest.loaders import find_files
+    from skr_core.ingest.loaders import find_files, stop
 
-    find_files(files or ())  # a path that is missing leaves no empty store behind
+    # A path that is missing leaves no empty store behind.
+    find_files(files or (), (lambda _: None) if skip_bad else stop)
     report: IngestReport | None = None
     open_it = _rebuild if rebuild else partial(open_store, must_exist=False)
     with open_it(store, embedder) as opened:

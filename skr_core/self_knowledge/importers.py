@@ -308,7 +308,7 @@ class _Row:
 
     def _in_range(self, value: Any, name: str) -> float:
         if not isinstance(value, bool | int | float) or not 0 <= value <= 1:
-            raise self._wrong(name, f"a number from 0 to 1, not {value!r}")
+            raise self._wrong(name, f"a number from 0 to 1, not {value!r:.60}")
         return float(value)
 
     def _wrong(self, name: str, what: str) -> DataError:

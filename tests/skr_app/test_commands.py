@@ -330,3 +330,15 @@ def test_the_environment_names_the_server_and_the_search(
     failed = skr("ask", QUESTION, "--store", store, "--model", "some-model")
     assert failed.code == 1
     assert "Traceback" not in failed.err
+
+
+def test_a_link_out_of_the_folder_is_refused_or_passed_over(skr: Skr, tmp_path: Path) -> None:
+    (tmp_path / "secret.txt").write_text("The password is 7.")
+    folder = tmp_path / "unpacked"
+    folder.mkdir()
+    (folder / "a.txt").write_text("Paris is in France.")
+    (folder / "b.txt").symlink_to(tmp_path / "secret.txt")
+    _no_traceback(skr("ingest", folder, "--store", tmp_path / "s"), "name its file")
+    assert not (tmp_path / "s").exists()
+    read = skr("ingest", folder, "--store", tmp_path / "s", "--skip-bad", "--json").json
+    assert (read["added"], read["skipped"]) == (1, 1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 
 import pytest
 from rich.console import Console
@@ -95,3 +96,8 @@ def test_an_answer_and_its_sources_steer_no_terminal():
     shown = file.getvalue()
     assert shown.count("red[31m\ufffd< |im_end|>") == 7
     assert not {*shown} & {*"\x1b\u202e\x00"}
+
+
+def test_what_no_json_holds_is_printed_all_the_same(capsys: pytest.CaptureFixture[str]):
+    output.print_json({"answer\udfff": ["Paris \ud800"]})
+    assert json.loads(capsys.readouterr().out) == {"answer\ufffd": ["Paris \ufffd"]}

@@ -14,7 +14,7 @@ from skr_core.prompts.papers import RALLM_TEMPLATES, SKR_TEMPLATES
 from skr_core.prompts.templates import DEFAULT_TEMPLATES
 from skr_core.reflectors import JudgeReflector
 from skr_core.routers.prompt import PromptRouter
-from skr_core.testing import ObedientModel
+from skr_core.testing import ObedientModel, ScriptedModel
 from skr_core.types import Answer, Reference
 from skr_graphs import answer_of, create_self_completion_graph
 from tests.skr_graphs.doubles import Invoke, blocking, both
@@ -259,6 +259,15 @@ def test_what_stands_on_a_line_begins_no_turn_and_hides_nothing(planted: str):
         assert prompt.text == prompt.text.encode().decode()
         assert not any(ord(each) >= 0xE0000 for each in prompt.text)
         assert not {*prompt.text} & {*"\x00\x07\x08\x1b\x7f\x9b\r\u202e\u2066\u200b\ufff9\u2063"}
+
+
+@both
+def test_a_lone_surrogate_of_a_model_ends_no_question(invoke: Invoke):
+    model = ScriptedModel(["INSUFFICIENT\nSearch: Paris\udfff", "SUFFICIENT\nParis \ud800 [1]."])
+    graph = create_self_completion_graph(model=model, retriever=Fixed([HONEST])).compile()
+    output = invoke(graph, QUESTION)
+    assert output["answer"] == "Paris \ufffd [1]."
+    json.dumps(output, ensure_ascii=False, default=str).encode()
 
 
 PIECES = st.sampled_from(
