@@ -10,6 +10,7 @@ from skr_core.errors import extra
 from skr_core.learning.kernel import FEATURES, Kernel, squared_distances
 from skr_core.learning.rows import Floats
 from skr_core.learning.signals import Signals
+from skr_core.learning.threads import one_thread
 
 SUBSAMPLE = 800
 """Records of which the likelihood is computed: each evaluation takes time n³."""
@@ -65,14 +66,15 @@ def learn_kernel(signals: Signals, targets: Floats, *, seed: int = 0) -> Kernel:
     if len(chosen) < 2 or not targets.shape[1]:
         return start
     likelihood = _Likelihood(start, signals[np.sort(chosen)], targets)
-    found = minimize(
-        likelihood,
-        np.zeros(likelihood.size),
-        jac=True,
-        method="L-BFGS-B",
-        bounds=[(-FARTHEST * each, FARTHEST * each) for each in likelihood.spread],
-        options={"maxfun": STEPS, "ftol": TOLERANCE},
-    )
+    with one_thread():
+        found = minimize(
+            likelihood,
+            np.zeros(likelihood.size),
+            jac=True,
+            method="L-BFGS-B",
+            bounds=[(-FARTHEST * each, FARTHEST * each) for each in likelihood.spread],
+            options={"maxfun": STEPS, "ftol": TOLERANCE},
+        )
     return likelihood.kernel(np.asarray(found.x, dtype=np.float64))
 
 

@@ -12,6 +12,7 @@ from skr_core.learning.kernel import Kernel
 from skr_core.learning.likelihood import inverse_and_log_determinant
 from skr_core.learning.rows import Floats
 from skr_core.learning.signals import Signals
+from skr_core.learning.threads import one_thread
 
 TYPICAL = 500
 """Records that a question is compared with."""
@@ -74,8 +75,9 @@ class Novelty:
 
     def variances(self, signals: Signals) -> Floats:
         """What remains of the prior variance of each question, in units of the noise, (n,)."""
-        between = self.kernel.between(signals, self.typical)
-        explained = np.einsum("nm,nm->n", between @ self._inverse, between)
+        with one_thread():
+            between = self.kernel.between(signals, self.typical)
+            explained = np.einsum("nm,nm->n", between @ self._inverse, between)
         variances: Floats = self.kernel.weights.sum() - explained
         return variances
 
