@@ -18,6 +18,7 @@ from skr_app.commands import (
     replay,
     report,
     route,
+    store,
 )
 from skr_app.output import escape, messages
 from skr_core.errors import BudgetError, ModelError, RetrieverError, SKRError
@@ -43,6 +44,7 @@ app.command("evaluate")(evaluate.evaluate)
 app.command("report")(report.report)
 app.add_typer(experiments.app, name="experiment")
 app.add_typer(key_facts.app, name="key-facts")
+app.add_typer(store.app, name="store")
 
 INTERRUPTED = 130
 """The shell's exit code for a command that Ctrl-C ended."""

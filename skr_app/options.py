@@ -37,7 +37,7 @@ StoreOption = Annotated[
     typer.Option(
         "--store",
         envvar="SKR_STORE",
-        help="Folder of the reference store, or the URL of a `chroma run` server.",
+        help="Folder of the reference store, or the URL of a `skr store serve` server.",
         show_default="your data folder",
     ),
 ]

@@ -301,7 +301,7 @@ def connect_server(url: str, collection: str) -> tuple[Any, Callable[[], Awaitab
         client = chromadb.HttpClient(host, port, ssl=secure, settings=Settings(**SILENT))
     except Exception as error:  # ValueError, httpx's or Chroma's own, by the fault
         raise StoreError(
-            f"no Chroma server answers at {url}: start one with  chroma run --path FOLDER"
+            f"no Chroma server answers at {url}: start one with  skr store serve FOLDER"
         ) from error
 
     async def open_awaitably() -> Any:

@@ -76,8 +76,10 @@ class ChromaStore:
         """Open a store in a folder, or make one.
 
         What a killed process left is put right: a torn last line of the journal is cut, references
-        of the journal that the index lacks are added to it, and an index that cannot be searched or
-        has grown out of all proportion is made again from the journal.
+        of the journal that the index lacks are added to it, and an index that cannot be searched,
+        that changed after it was closed or has grown out of all proportion is made again from the
+        journal. Each repair is a line of the log, a warning. A folder that this process may not
+        write to is searched in a copy, and takes no additions.
 
         Args:
             path: The folder; made if missing.
@@ -136,7 +138,7 @@ class ChromaStore:
         search: SearchMode = "hybrid",
         k: int = 10,
     ) -> ChromaStore:
-        """Use a server started with ``chroma run``, which many processes may share.
+        """Use a server of ``skr store serve`` or ``chroma run``, which many processes may share.
 
         Args:
             url: Such as ``http://localhost:8000``.
@@ -286,11 +288,13 @@ class ChromaStore:
                 continue
             texts = [searchable(item) for item in new]
             vectors = yield from call(self._embedder.embed, self._embedder.aembed, texts)
-            if self._folder is not None:
-                self._folder.journal.append(new)
-            yield from self._index.insert(new, vectors)
-            if self._folder is not None:
-                self._folder.check_size()
+            if self._folder is None:
+                yield from self._index.insert(new, vectors)
+            else:
+                with self._folder.writing():
+                    self._folder.journal.append(new)
+                    yield from self._index.insert(new, vectors)
+                    self._folder.check_size()
             added += len(new)
         return added
 

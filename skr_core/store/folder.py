@@ -4,6 +4,7 @@
 folder/
 ├── references.jsonl   every reference, on the disk before an addition is acknowledged
 ├── index/             Chroma's files, which can be made again from the journal
+├── index.seal         what the index was when it was closed; gone while it is written to
 ├── index.draft/       the next index while a rebuild is under way
 └── store.lock         held by the one process that has the folder open
 ```
@@ -11,25 +12,35 @@ folder/
 
 from __future__ import annotations
 
+import atexit
+import logging
+import os
 import shutil
+from contextlib import contextmanager
+from functools import cache
 from itertools import islice
 from pathlib import Path
+from tempfile import mkdtemp
 from typing import TYPE_CHECKING, Any
+from weakref import WeakSet
 
 from skr_core.errors import InputError, StoreError, StoreLocked, extra
 from skr_core.flow import run
 from skr_core.models.embedders import probe
 from skr_core.references.storable import searchable
-from skr_core.store.chroma_index import BATCH_SIZE, SILENT, ChromaIndex, mismatch
+from skr_core.store.chroma_index import BATCH_SIZE, COLLECTION, SILENT, ChromaIndex, mismatch
+from skr_core.store.health import SEAL_NAME, break_seal, can_be_searched, is_sealed, seal
 from skr_core.store.journal import Journal, check_beginning, read_journal, rewrite_journal
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from filelock import FileLock
 
     from skr_core.ports import Embedder
     from skr_core.types import Reference
+
+_LOG = logging.getLogger(__name__)
 
 JOURNAL_NAME = "references.jsonl"
 INDEX_NAME = "index"
@@ -52,6 +63,8 @@ class StoreFolder:
     Attributes:
         index: The Chroma collection.
         journal: The record of all references.
+        path: Of the folder.
+        process: That opened it.
 
     Raises:
         StoreLocked: The folder is open elsewhere.
@@ -63,11 +76,27 @@ class StoreFolder:
     """
 
     def __init__(self, path: Path, embedder: Embedder, *, afresh: bool = False) -> None:
-        self._path = path
+        self.path = self._path = path
+        self.process = os.getpid()
+        self._copy: Path | None = None
+        self._closed = self._sealed = self._failed = False
         try:
+            if not _can_be_written(path):
+                self._copy_it(afresh)
             self._open(embedder, afresh)
         except OSError as error:
+            self._remove_copy()
             raise StoreError(f"{path} cannot be used as a store's folder: {error}") from error
+        except BaseException:
+            self._remove_copy()
+            raise
+        _open_folders.add(self)
+        _close_all_at_exit()
+
+    @property
+    def read_only(self) -> bool:
+        """Whether this process may not write to the folder; a copy of its index is searched."""
+        return self._copy is not None
 
     def _open(self, embedder: Embedder, afresh: bool) -> None:
         path, journal = self._path, self._path / JOURNAL_NAME
@@ -91,20 +120,93 @@ class StoreFolder:
                 self._make_again(embedder)
             self.journal = Journal(journal, embedder.name)
             if self.journal.embedder != embedder.name:
-                raise mismatch(path, self.journal.embedder, embedder.name)
+                raise mismatch(self.path, self.journal.embedder, embedder.name)
             self.index = self._open_index(embedder.name)
             self._reconcile(embedder)
         except BaseException:
+            self._failed = True
             self.close()
             raise
 
     def close(self) -> None:
         """Close the files and give the lock back; closing twice does nothing."""
-        if hasattr(self, "index"):
+        if self._closed:
+            return
+        self._closed = True
+        try:
+            if hasattr(self, "index"):
+                self.index.close()
+            if hasattr(self, "journal"):
+                self.journal.close()
+            if not (self._sealed or self._failed):
+                self.seal()
+        finally:
+            self._lock.release()
+            self._remove_copy()
+
+    def seal(self) -> None:
+        """Say that the index is whole; it must be closed."""
+        try:
+            seal(self._path, self._path / INDEX_NAME)
+        except OSError as error:  # the next opening looks closer, and that is all
+            _LOG.warning("%s cannot be sealed: %s", self.path, error)
+
+    @contextmanager
+    def writing(self) -> Iterator[None]:
+        """What is added within makes the index another than it was closed as.
+
+        Raises:
+            StoreError: This process may not write to the folder.
+        """
+        if self.read_only:
+            raise StoreError(
+                f"{self.path} is read-only here, so nothing can be added: it can be searched"
+            )
+        self.break_seal()
+        try:
+            yield
+        except BaseException:
+            self._failed = True  # Chroma's files may be half written
+            raise
+
+    def break_seal(self) -> None:
+        """Say that the index is being written to."""
+        if self._sealed:
+            break_seal(self._path)
+            self._sealed = False
+
+    @contextmanager
+    def lent(self) -> Iterator[int]:
+        """Give the index to a child process, which holds the lock for as long as it lives.
+
+        Yields:
+            The lock's handle, which the child inherits.
+
+        Raises:
+            StoreError: This process may not write to the folder.
+        """
+        with self.writing():
             self.index.close()
-        if hasattr(self, "journal"):
-            self.journal.close()
-        self._lock.release()
+            self._failed = True  # what the child leaves is looked at, not sealed unseen
+            yield self._lock._context.lock_file_fd  # type: ignore[misc]
+
+    def _copy_it(self, afresh: bool) -> None:
+        """Work on a copy of what is needed to search, because Chroma writes where it reads."""
+        if afresh or not (self.path / JOURNAL_NAME).is_file():
+            raise StoreError(f"{self.path} is read-only here, so no index can be made in it")
+        self._path = self._copy = Path(mkdtemp(prefix="skr-read-only-"))
+        # The seal first: what is changed while it is copied does not fit it.
+        names = (SEAL_NAME, JOURNAL_NAME)
+        files = [self.path / name for name in names] + sorted((self.path / INDEX_NAME).rglob("*"))
+        for file in files:
+            if file.is_file():
+                target = self._copy / file.relative_to(self.path)
+                target.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copyfile(file, target)
+
+    def _remove_copy(self) -> None:
+        if self._copy is not None:
+            shutil.rmtree(self._copy, ignore_errors=True)
 
     def check_size(self) -> None:
         """Stop a runaway index before it fills the disk.
@@ -140,34 +242,114 @@ class StoreFolder:
         except BaseException:
             _remove_index(draft)
             raise
+        break_seal(self._path)
         _remove_index(index)
         draft.rename(index)
+        seal(self._path, index)
         rewrite_journal(journal, embedder.name)
 
     def _open_index(self, embedder: str) -> ChromaIndex:
+        """The index, made again where it cannot be trusted; then it is empty yet."""
         path = self._path / INDEX_NAME
-        if self.journal.ids and self._is_oversized():
+        problem = self._problem()
+        if problem is None:
+            try:
+                return open_index(path, embedder)
+            except StoreError as error:
+                # Unreadable, or left by a rebuild that was killed half way. The journal has it all.
+                if not self.journal.ids:
+                    raise
+                problem = str(error)
+        self._rescue(embedder)
+        _LOG.warning(
+            "%s: the index is made again from the journal's %d references, because %s",
+            self.path,
+            len(self.journal.ids),
+            problem,
+        )
+        break_seal(self._path)
+        self._sealed = False
+        if (path / "chroma.sqlite3").exists():
             _remove_index(path)
+        return open_index(path, embedder)
+
+    def _problem(self) -> str | None:
+        """Why the index cannot be trusted; None where it can, or has to be made."""
+        index = self._path / INDEX_NAME
+        if not (index / "chroma.sqlite3").exists():
+            return "it is missing" if self.journal.ids else None
+        if self._is_oversized():
+            return "it had grown out of proportion"
+        sealed = is_sealed(self._path, index)
+        self._sealed = sealed is True
+        if sealed is False:
+            return "its files changed after it was closed"
+        if sealed is None and not can_be_searched(index, COLLECTION):
+            return "it was not closed and cannot be searched"
+        return None
+
+    def _rescue(self, embedder: str) -> None:
+        """Record what only the index has, which a server was given; its database is apart.
+
+        Raises:
+            StoreError: Nothing can be read, and the journal has nothing either.
+        """
+        path = self._path / INDEX_NAME
+        if not (path / "chroma.sqlite3").exists():
+            return
         try:
-            return open_index(path, embedder)
+            index = attach_index(path, embedder)
+            try:
+                self._record(index, run(index.known()))
+            finally:
+                index.close()
         except StoreError:
-            # Unreadable, or left by a rebuild that was killed half way. The journal has it all.
             if not self.journal.ids:
                 raise
-        _remove_index(path)
-        return open_index(path, embedder)
 
     def _reconcile(self, embedder: Embedder) -> None:
         """Give the index what only the journal has, and the journal what only the index has."""
-        if run(self.index.count()) == len(self.journal.ids):
-            return
         indexed = run(self.index.known())
+        self._record(self.index, indexed)
+        lost = self.journal.ids.keys() - indexed
+        if not lost:
+            return
+        if indexed:
+            _LOG.warning(
+                "%s: %d references that the index lacked are added to it from the journal",
+                self.path,
+                len(lost),
+            )
+        self.break_seal()
         _fill(self.index, read_journal(self._path / JOURNAL_NAME), indexed, embedder)
-        # A server may have added to the folder meanwhile.
+
+    def _record(self, index: ChromaIndex, indexed: set[str]) -> None:
+        """Record what only an index has: a server has added to the folder meanwhile."""
         unrecorded = sorted(indexed - self.journal.ids.keys())
         for start in range(0, len(unrecorded), BATCH_SIZE):
-            found = run(self.index.fetch(unrecorded[start : start + BATCH_SIZE]))
+            found = run(index.fetch(unrecorded[start : start + BATCH_SIZE]))
             self.journal.append(list(found.values()))
+
+
+# A program that ends without closing its stores has closed them all the same.
+_open_folders: WeakSet[StoreFolder] = WeakSet()
+
+
+@cache
+def _close_all_at_exit() -> None:
+    atexit.register(_close_all)  # once filelock is imported, which gives all locks back itself
+
+
+def _close_all() -> None:
+    for folder in list(_open_folders):
+        if folder.process == os.getpid():  # a fork has what its parent goes on using
+            folder.close()
+
+
+def _can_be_written(path: Path) -> bool:
+    """Whether this process may write to a store's folder; one that is missing may be made."""
+    inside = (path, path / JOURNAL_NAME, path / INDEX_NAME)
+    return all(os.access(each, os.W_OK) for each in inside if each.exists())
 
 
 def _fill(
@@ -199,6 +381,22 @@ def open_index(path: Path, embedder: str) -> ChromaIndex:
         StoreError: It cannot.
         EmbedderMismatch: Another embedder made it.
     """
+    index = attach_index(path, embedder)
+    try:
+        run(index.probe())
+    except StoreError:
+        index.close()
+        raise
+    return index
+
+
+def attach_index(path: Path, embedder: str) -> ChromaIndex:
+    """Open it without a search, which reads its database alone.
+
+    Raises:
+        StoreError: It cannot be opened.
+        EmbedderMismatch: Another embedder made it.
+    """
     with extra("chroma"):
         import chromadb
         from chromadb.api.shared_system_client import SharedSystemClient
@@ -210,13 +408,7 @@ def open_index(path: Path, embedder: str) -> ChromaIndex:
         # It also keeps the half-made system, and would give it to the next client of this path.
         SharedSystemClient._identifier_to_system.pop(str(path), None)
         raise StoreError(f"Chroma cannot open {path}: {error}") from error
-    index = ChromaIndex(client, path, embedder)
-    try:
-        run(index.probe())
-    except StoreError:
-        index.close()
-        raise
-    return index
+    return ChromaIndex(client, path, embedder)
 
 
 LOCK_NAME = "store.lock"
@@ -247,8 +439,8 @@ def lock_store(path: Path) -> FileLock:
     except Timeout:
         raise StoreLocked(
             f"{path} is open elsewhere (another process, or another ChromaStore of this one): "
-            f"close that one, or share the store through a server: "
-            f"chroma run --path {path / 'index'}  and  ChromaStore.connect(url)"
+            f"close that one; to share it, close it there too and run  skr store serve {path}  "
+            f"and use  ChromaStore.connect(url)"
         ) from None
     except OSError as error:  # `Timeout` is one too
         raise StoreError(f"{path} cannot be locked: {error}") from error

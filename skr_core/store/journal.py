@@ -2,10 +2,12 @@
 
 The first line names the embedder, every other line is a reference. An addition is on the disk
 before it is acknowledged; a process killed while writing leaves at most one torn line, the last.
+Each line holds its own checksum: one that was changed is refused, not believed.
 """
 
 from __future__ import annotations
 
+import hashlib
 import threading
 from collections.abc import Iterator, Sequence
 from itertools import chain
@@ -17,7 +19,7 @@ import orjson
 from skr_core.errors import DataError
 from skr_core.files import AppendOnlyFile, cut_torn_line, json_line, replace_file
 from skr_core.references.storable import provenance, with_provenance
-from skr_core.types import Reference
+from skr_core.types import Reference, content_id
 
 FORMAT = 1
 LONGEST_HEADER = 65_536
@@ -89,7 +91,7 @@ def read_journal(path: Path) -> Iterator[Reference]:
     A torn last line is passed over.
 
     Raises:
-        DataError: This is no journal, or a line is broken.
+        DataError: This is no journal, or a line is broken or not as it was written.
     """
     with path.open("rb") as lines:
         _parse_header(lines.readline(LONGEST_HEADER), path)
@@ -130,24 +132,39 @@ def rewrite_journal(path: Path, embedder: str) -> None:
 
 
 def _encode(reference: Reference) -> bytes:
-    return json_line(
-        {
-            "id": reference.id,
-            "title": reference.title,
-            "text": reference.text,
-            "metadata": reference.metadata,
-            **provenance(reference),
-        }
-    )
+    row = {
+        "id": reference.id,
+        "title": reference.title,
+        "text": reference.text,
+        "metadata": reference.metadata,
+        **provenance(reference),
+    }
+    row = orjson.loads(json_line(row))  # as it is read again
+    return json_line({**row, "check": _checksum(row)})
 
 
 def _decode(line: bytes, path: Path, number: int) -> Reference:
     try:
         row: dict[str, Any] = orjson.loads(line)
+        check = row.pop("check", None)
         reference = Reference(row["id"], row["text"], row["title"], metadata=row["metadata"])
+        # A line of an earlier version has no checksum: the id is one, of title and text.
+        if (check or reference.id) != (
+            _checksum(row) if check else content_id(reference.text, reference.title)
+        ):
+            raise DataError(
+                path,
+                number,
+                f"this line is not what was recorded as {reference.id!r}: take the file from a "
+                f"copy, or delete the line and ingest its document again",
+            )
         return with_provenance(reference, row)
-    except (orjson.JSONDecodeError, KeyError, TypeError) as error:
+    except (orjson.JSONDecodeError, KeyError, TypeError, AttributeError) as error:
         raise DataError(path, number, f"not a recorded reference ({error})") from error
+
+
+def _checksum(row: dict[str, Any]) -> str:
+    return hashlib.blake2b(json_line(row), digest_size=8).hexdigest()
 
 
 def _header(embedder: str) -> bytes:

@@ -115,5 +115,5 @@ def test_another_embedder_is_refused(url, collection):
 
 
 def test_no_server_is_one_line_that_says_what_to_do():
-    with pytest.raises(StoreError, match="chroma run"):
+    with pytest.raises(StoreError, match="skr store serve"):
         ChromaStore.connect(f"http://127.0.0.1:{free_port()}")

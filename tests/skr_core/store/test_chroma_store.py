@@ -285,7 +285,7 @@ def test_rebuild_needs_a_journal(tmp_path):
 
 def test_a_folder_is_open_once(tmp_path):
     with ChromaStore.open(tmp_path):
-        with pytest.raises(StoreLocked, match="chroma run"):
+        with pytest.raises(StoreLocked, match="skr store serve"):
             ChromaStore.open(tmp_path)
         script = f"""
             from skr_core.store.chroma_store import ChromaStore

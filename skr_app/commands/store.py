@@ -1,0 +1,50 @@
+"""``skr store``: a store's folder, shared by many processes."""
+
+from __future__ import annotations
+
+import signal
+from typing import Annotated
+
+import typer
+
+from skr_app.opening import open_embedder, store_folder
+from skr_app.options import EmbedderOption
+from skr_app.output import escape, messages
+from skr_core.errors import StoreError
+
+app = typer.Typer(help="The reference store: serve its folder.", no_args_is_help=True)
+
+
+@app.callback()
+def _store() -> None:
+    """The reference store: serve its folder."""
+
+
+@app.command("serve")
+def serve(
+    folder: Annotated[str, typer.Argument(help="Folder of the store; made if missing.")],
+    host: Annotated[
+        str, typer.Option("--host", help="Where to listen; Chroma asks nobody for a password.")
+    ] = "127.0.0.1",
+    port: Annotated[int, typer.Option("--port", min=1, max=65_535)] = 8000,
+    embedder: EmbedderOption = "hashing",
+) -> None:
+    """Serve a store's folder with Chroma, and keep others from opening it meanwhile."""
+    from skr_core.store.server import serve as serve_folder
+
+    signal.signal(signal.SIGTERM, _stop)
+    with serve_folder(
+        store_folder(folder), open_embedder(embedder), host=host, port=port
+    ) as server:
+        shown = f"[{host}]" if ":" in host else host
+        line = f"{escape(folder)} is served at http://{escape(shown)}:{port}; Ctrl-C ends it"
+        messages.print(line, soft_wrap=True)
+        try:
+            code = server.wait()
+        except KeyboardInterrupt:
+            return
+    raise StoreError(f"the Chroma server ended with code {code}: start it again")
+
+
+def _stop(*_: object) -> None:
+    raise KeyboardInterrupt

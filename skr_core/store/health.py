@@ -1,0 +1,106 @@
+"""Whether an index can be trusted: its seal, and a search by another process.
+
+A clean close seals the index with the checksums of the files that hold its vectors; the first
+addition breaks the seal. A sealed index is as it was closed. One that is not sealed was left by a
+process that was killed, and damage in it may end the process that searches it, because Chroma's
+library does not check what it reads: another process tries it first.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import zlib
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from skr_core.files import replace_file
+
+SEAL_NAME = "index.seal"
+TRIED = 100
+"""Vectors that are searched, spread over all."""
+PAGE = 1_000
+SECONDS = 900
+_BLOCK = 1 << 20
+
+
+def seal(folder: Path, index: Path) -> None:
+    """Say that an index was closed cleanly.
+
+    Args:
+        folder: Of the store.
+        index: The index, which nobody has open.
+    """
+    replace_file(folder / SEAL_NAME, orjson.dumps(_checksums(index)))
+
+
+def break_seal(folder: Path) -> None:
+    """Say that an index is being written to."""
+    (folder / SEAL_NAME).unlink(missing_ok=True)
+
+
+def is_sealed(folder: Path, index: Path) -> bool | None:
+    """Whether an index is as it was closed; None where it was not closed cleanly."""
+    try:
+        said = orjson.loads((folder / SEAL_NAME).read_bytes())
+    except FileNotFoundError:
+        return None
+    except orjson.JSONDecodeError:
+        return False
+    return bool(said == _checksums(index))
+
+
+def can_be_searched(index: Path, collection: str) -> bool:
+    """Have another process read every vector of an index and search for some of them.
+
+    Whatever happens to that process, a segmentation fault too, is the answer no.
+    """
+    paths = os.pathsep.join(filter(None, sys.path))
+    try:
+        tried = subprocess.run(
+            [sys.executable, "-m", __name__, str(index), collection],
+            env={**os.environ, "PYTHONPATH": paths},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            timeout=SECONDS,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        return False
+    return tried.returncode == 0
+
+
+def _checksums(index: Path) -> dict[str, list[int]]:
+    """Size and checksum of each file of vectors and links; Chroma's database checks itself."""
+    files = sorted(file for file in index.glob("*/*") if file.is_file())
+    return {str(file.relative_to(index)): [file.stat().st_size, _checksum(file)] for file in files}
+
+
+def _checksum(path: Path) -> int:
+    value = 0
+    with path.open("rb") as file:
+        while block := file.read(_BLOCK):
+            value = zlib.crc32(block, value)
+    return value
+
+
+def _try(index: str, name: str) -> None:
+    import chromadb
+
+    client: Any = chromadb.PersistentClient(index)
+    collection = client.get_collection(name, embedding_function=None)
+    ids = collection.get(include=[])["ids"]
+    every = max(1, len(ids) // TRIED)
+    for start in range(0, len(ids), PAGE):
+        # Fails where the database has a reference whose vector the index has not.
+        rows = collection.get(ids=ids[start : start + PAGE], include=["embeddings"])
+        if some := list(rows["embeddings"])[::every]:
+            collection.query(query_embeddings=some, n_results=min(10, len(ids)))
+
+
+if __name__ == "__main__":
+    _try(sys.argv[1], sys.argv[2])

@@ -1,0 +1,146 @@
+"""`skr store serve`: the server holds the folder's lock, and loses nothing it was given."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import httpx
+import pytest
+
+from skr_core.errors import StoreError, StoreLocked
+from skr_core.models.embedders import HashingEmbedder
+from skr_core.store.chroma_store import ChromaStore
+from skr_core.store.server import serve
+from skr_core.types import Reference
+
+pytestmark = pytest.mark.integration
+
+BEFORE = [Reference.of(f"a passage of the folder {n}") for n in range(50)]
+GIVEN = [Reference.of(f"a passage of the server {n}") for n in range(50)]
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    with ChromaStore.open(tmp_path / "store") as store:
+        store.add(BEFORE)
+    return tmp_path / "store"
+
+
+@pytest.fixture
+def served(folder: Path):
+    """The command's process and its address; whatever is left of it is killed."""
+    port = free_port()
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    command = [sys.executable, "-m", "skr_app", "store", "serve", str(folder), "--port", str(port)]
+    with subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
+        try:
+            line = process.stderr.readline()
+            assert f"http://127.0.0.1:{port}" in line, line
+            yield process, f"http://127.0.0.1:{port}"
+        finally:
+            process.kill()
+
+
+def children(process: subprocess.Popen) -> list[int]:
+    listed = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text()
+    return [int(each) for each in listed.split()]
+
+
+def everything_is_there(folder: Path) -> None:
+    with ChromaStore.open(folder, k=1) as store:
+        assert set(store._folder.journal.ids) == {each.id for each in BEFORE + GIVEN}
+        assert store.count() == 100
+        for each in (BEFORE[7], GIVEN[7]):
+            assert store.retrieve(each.text)[0].text == each.text
+
+
+def test_a_served_folder_is_locked_and_keeps_what_the_server_was_given(folder: Path, served):
+    process, url = served
+    with pytest.raises(StoreLocked, match="skr store serve"):
+        ChromaStore.open(folder)
+    with ChromaStore.connect(url, k=1) as one, ChromaStore.connect(url, k=1) as other:
+        assert one.add(GIVEN) == 50
+        assert other.retrieve(BEFORE[3].text)[0].text == BEFORE[3].text
+        assert other.retrieve(GIVEN[3].text)[0].text == GIVEN[3].text
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(60) == 0
+    assert (folder / "index.seal").exists()
+    everything_is_there(folder)
+
+
+def test_the_server_holds_the_lock_where_its_command_was_killed(folder: Path, served):
+    process, url = served
+    [server] = children(process)
+    with ChromaStore.connect(url) as store:
+        store.add(GIVEN)
+        process.kill()
+        process.wait()
+        with pytest.raises(StoreLocked):
+            ChromaStore.open(folder)
+        assert store.add(GIVEN) == 0  # it goes on
+    os.kill(server, signal.SIGKILL)
+    deadline = time.monotonic() + 30
+    while True:
+        try:
+            ChromaStore.open(folder).close()
+            break
+        except StoreLocked:
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+    everything_is_there(folder)
+
+
+async def test_a_server_that_stops_in_the_middle_is_one_clear_error_and_comes_back(
+    folder: Path, tmp_path: Path
+):
+    port = free_port()
+    url = f"http://127.0.0.1:{port}"
+    with serve(folder, HashingEmbedder(), port=port) as server:
+        store = ChromaStore.connect(url, k=1)
+        assert await store.aadd(GIVEN) == 50
+        server.kill()
+        server.wait()
+        for use in (lambda: store.retrieve("x"), lambda: store.add(GIVEN), store.count):
+            with pytest.raises(StoreError, match=url):
+                use()
+        with pytest.raises(StoreError, match=url):
+            await store.aretrieve("x")
+        with pytest.raises(StoreError, match=url):
+            await store.aadd(GIVEN)
+    with serve(folder, HashingEmbedder(), port=port):
+        assert store.retrieve(GIVEN[3].text)[0].text == GIVEN[3].text
+        assert (await store.aretrieve(GIVEN[3].text))[0].text == GIVEN[3].text
+        await store.aclose()
+    everything_is_there(folder)
+
+
+def test_a_port_that_is_taken_is_an_error_and_the_folder_is_free_again(folder: Path):
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
+        other.listen()
+        port = other.getsockname()[1]
+        with (
+            pytest.raises(StoreError, match="is the port taken"),
+            serve(folder, HashingEmbedder(), port=port),
+        ):
+            pytest.fail("it is not served")
+    with ChromaStore.open(folder) as store:
+        assert store.count() == 50
+
+
+def test_nothing_but_the_server_answers_at_another_port(folder: Path):
+    with serve(folder, HashingEmbedder(), port=(port := free_port())):
+        assert httpx.get(f"http://127.0.0.1:{port}/api/v2/heartbeat").status_code == 200
+    with pytest.raises(httpx.TransportError):
+        httpx.get(f"http://127.0.0.1:{port}/api/v2/heartbeat")
