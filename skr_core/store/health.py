@@ -90,8 +90,11 @@ def _checksum(path: Path) -> int:
 
 def _try(index: str, name: str) -> None:
     import chromadb
+    from chromadb.config import Settings
 
-    client: Any = chromadb.PersistentClient(index)
+    from skr_core.store.chroma_index import SILENT
+
+    client: Any = chromadb.PersistentClient(index, Settings(**SILENT))
     collection = client.get_collection(name, embedding_function=None)
     ids = collection.get(include=[])["ids"]
     every = max(1, len(ids) // TRIED)

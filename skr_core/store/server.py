@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import time
@@ -53,6 +54,7 @@ def serve(
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
+                env={**os.environ, "ANONYMIZED_TELEMETRY": "False"},
                 pass_fds=[lock],
                 process_group=0,  # a terminal's Ctrl-C is for this process, which stops the server
             )
