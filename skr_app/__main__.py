@@ -15,6 +15,8 @@ def main() -> None:
     except MissingDependency as error:
         sys.stderr.write(f"error: {error}\n")
         sys.exit(2)
+    except KeyboardInterrupt:  # Ctrl-C while it is still being imported
+        sys.exit(130)
     run()
 
 

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from skr_app.options import JsonOption
-from skr_app.output import console, escape, print_json
+from skr_app.output import console, escape, print_json, progress
 from skr_core.errors import InputError
 from skr_core.texts import encodable
 
@@ -34,7 +34,11 @@ def report(
     from skr_core.evaluation.report.page import report_page
     from skr_core.evaluation.report.reading import read_section
 
-    sections = [read_section(run) for run in runs]
+    sections = []
+    with progress("Drawing") as advance:
+        for run in runs:
+            sections.append(read_section(run))
+            advance(len(sections), len(runs))
     page = report_page(sections, title)
     try:
         out.parent.mkdir(parents=True, exist_ok=True)

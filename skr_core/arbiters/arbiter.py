@@ -286,7 +286,7 @@ def verdict_of(seen: Seen, chances: Floats) -> Verdict:
     grounded = [each for each in agreeing if seen.answers[each].grounded]
     served = grounded[-1] if grounded else likeliest
     by_action = {action: float(chance) for action, chance in zip(actions, chances, strict=True)}
-    return Verdict(served, by_action, _reason(served, by_action, len(agreeing)))
+    return Verdict(served, by_action, _reason(served, likeliest, by_action, len(agreeing)))
 
 
 def surely_better(gain: Floats) -> bool:
@@ -311,10 +311,15 @@ def served_of(chances: Floats) -> NDArray[np.int64]:
     return found
 
 
-def _reason(served: Action, chances: Mapping[Action, float], agreeing: int) -> str:
+def _reason(
+    served: Action, likeliest: Action, chances: Mapping[Action, float], agreeing: int
+) -> str:
     if len(chances) == 1:
         return "it is the only answer"
     if agreeing == len(chances):
         return "all answers agree"
     others = [f"{NAMES[action]} {chance:.0%}" for action, chance in chances.items()]
-    return f"{NAMES[served]} is the likeliest to be right: {', '.join(others)}"
+    why = "is the likeliest to be right"
+    if served != likeliest:
+        why = f"rests on references and says the same as {NAMES[likeliest]}, which {why}"
+    return f"{NAMES[served]} {why}: {', '.join(others)}"

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import io
 import json
+import sys
 
 import pytest
 from rich.console import Console
 
 from skr_app import output, render
+from skr_app.__main__ import main as begin
 from skr_core.types import Answer, Citation, Decision, Reference, Reflection, Round
 
 MEASURES = ["answer_accuracy", "title_recall", "prompt_tokens"]
@@ -101,3 +103,16 @@ def test_an_answer_and_its_sources_steer_no_terminal():
 def test_what_no_json_holds_is_printed_all_the_same(capsys: pytest.CaptureFixture[str]):
     output.print_json({"answer\udfff": ["Paris \ud800"]})
     assert json.loads(capsys.readouterr().out) == {"answer\ufffd": ["Paris \ufffd"]}
+
+
+def test_an_interrupted_import_is_no_traceback(monkeypatch: pytest.MonkeyPatch):
+    class Interrupting:
+        def find_spec(self, name: str, *_: object) -> None:
+            if name == "skr_app.main":
+                raise KeyboardInterrupt
+
+    monkeypatch.delitem(sys.modules, "skr_app.main", raising=False)
+    monkeypatch.setattr(sys, "meta_path", [Interrupting(), *sys.meta_path])
+    with pytest.raises(SystemExit) as ended:
+        begin()
+    assert ended.value.code == 130

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from skr_core.arbiters import Arbiter, Seen, SeenAnswer
-from skr_core.arbiters.arbiter import served_of
+from skr_core.arbiters.arbiter import served_of, verdict_of
 from skr_core.errors import InputError
 from skr_core.models.embedders import HashingEmbedder
 from skr_core.prompts.templates import REFUSAL
@@ -62,6 +62,20 @@ def test_of_answers_that_agree_the_one_with_references_is_served():
     answers = {"direct": SeenAnswer("The 42."), "single": SeenAnswer("42", grounded=True)}
     verdict = Arbiter.fit(records()).judge("What is 41 plus 1?", answers)
     assert (verdict.served, verdict.reason) == ("single", "all answers agree")
+
+
+def test_it_does_not_call_likeliest_what_it_serves_for_its_references():
+    answers = {
+        "direct": SeenAnswer("Rome"),
+        "single": SeenAnswer("Paris [1]", grounded=True),
+        "loop": SeenAnswer("Paris [2]", grounded=True),
+    }
+    verdict = verdict_of(Seen("Where?", answers), np.array([0.1, 0.6, 0.5]))
+    assert verdict.served == "loop"
+    assert verdict.reason.startswith(
+        "the answer of the loop rests on references and says the same as the answer after one "
+        "round of retrieval, which is the likeliest to be right: "
+    )
 
 
 @pytest.mark.parametrize(
