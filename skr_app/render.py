@@ -12,7 +12,7 @@ from rich.text import Text
 from skr_app.output import escape
 from skr_core.cleaning import cleaned
 from skr_core.plain import from_plain
-from skr_core.types import Action, Answer, Decision
+from skr_core.types import Action, Answer, Decision, Usage
 
 STOP_REASONS = {
     "known": "the model knows this without references",
@@ -62,12 +62,9 @@ def answer(console: Console, answer: Answer, model: str, *, answered: bool = Fal
     if answer.verdict:
         console.print(f"[dim]Served: {escape(answer.verdict.reason)}[/dim]")
     usage = answer.total_usage
-    about = " (estimated)" if usage.estimated else ""
     rounds = _count(len(answer.rounds), "round")
-    cached = f" · {usage.cached_calls} from a cache" if usage.cached_calls else ""
     console.print(
-        f"[dim]Stopped: {STOP_REASONS[answer.stop_reason]} · {rounds} · "
-        f"{_count(usage.calls, 'call')} · {usage.total_tokens} tokens{about}{cached}[/dim]"
+        f"[dim]Stopped: {STOP_REASONS[answer.stop_reason]} · {rounds} · {spent(usage)}[/dim]"
     )
     if model == "extractive":
         console.print(f"[dim]{BASELINE}[/dim]")
@@ -90,6 +87,18 @@ def event(console: Console, event: dict[str, Any]) -> None:
         console.print("\n  [dim]not the answer: it refuses after all[/dim]")
     elif kind == "answer":
         console.print()
+
+
+def spent(usage: Usage) -> str:
+    """Calls and tokens in words.
+
+    Example:
+        >>> spent(Usage(prompt_tokens=1_900, completion_tokens=100, calls=1, estimated=True))
+        '1 call · 2,000 tokens (estimated)'
+    """
+    about = " (estimated)" if usage.estimated else ""
+    cached = f" · {usage.cached_calls} from a cache" if usage.cached_calls else ""
+    return f"{_count(usage.calls, 'call')} · {usage.total_tokens:,} tokens{about}{cached}"
 
 
 def _count(number: int, noun: str) -> str:

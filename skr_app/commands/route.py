@@ -16,7 +16,7 @@ from skr_app.options import (
     ModelOption,
 )
 from skr_app.output import console, escape, messages, print_json
-from skr_app.render import DECIDED
+from skr_app.render import DECIDED, spent
 from skr_core.bounds import Bounds, bounded
 from skr_core.flow import call, run
 from skr_core.plain import to_plain
@@ -59,6 +59,4 @@ def route(
             table.add_row(f"{each.similarity:.2f}", each.effect, escape(each.question))
         console.print(table)
     if decision.usage.calls:
-        console.print(
-            f"[dim]{decision.usage.calls} calls · {decision.usage.total_tokens} tokens[/dim]"
-        )
+        console.print(f"[dim]{spent(decision.usage)}[/dim]")

@@ -103,7 +103,13 @@ def record_of(row: Mapping[str, Any], path: str | Path, number: int) -> SelfKnow
     reader = _Row(row, path, number)
     if "outcomes" in row:
         return reader.own()
-    return reader.pair() if "answer_direct" in row else reader.first_format()
+    if "answer_direct" in row:
+        return reader.pair()
+    if "direct_answer" in row:
+        return reader.first_format()
+    raise DataError(
+        path, number, "this is no record of answers: skr collect makes them of questions"
+    )
 
 
 def plain_text(text: Any) -> str:

@@ -104,6 +104,15 @@ def test_replay(skr: Skr, recorded: Path):
     assert f"{paper['accuracy']:.3f} ({low:.3f} to {high:.3f})" in shown.out
 
 
+def test_route_says_what_deciding_cost(skr: Skr, recorded: Path, tmp_path: Path):
+    options = ("--router", "combined", "--out", tmp_path / "router", "--retrieval-rate", 0.5)
+    assert skr("calibrate", recorded, *options, "--no-arbiter").code == 0
+    shown = skr("route", "What is 3 plus 1?", "--router", tmp_path / "router", "--force")
+    assert shown.code == 0, shown.err
+    assert "1 call · " in shown.out
+    assert "tokens (estimated)" in shown.out
+
+
 @pytest.mark.parametrize("names", ["nosuch", "", ","])
 def test_replay_says_which_routers_it_knows(skr: Skr, recorded: Path, names: str):
     result = skr("replay", "--train", recorded, "--router", names)

@@ -109,6 +109,12 @@ def test_what_was_computed_from_the_right_answer_stays_out_of_the_outcomes():
     assert with_it.extra["em_direct"] is True
 
 
+def test_questions_are_no_records(tmp_path: Path):
+    path = write_rows(tmp_path / "questions.jsonl", {"question": "Who?", "answers": ["Ada"]})
+    with pytest.raises(DataError, match=r"line 1: this is no record .*skr collect"):
+        read_self_knowledge(path)
+
+
 def test_a_pair_without_a_verdict_is_a_bad_line(tmp_path: Path):
     path = write_rows(tmp_path / "pairs.jsonl", PAIR, {**PAIR, "correct_retrieved": None})
     with pytest.raises(DataError, match=r'line 2: the field "correct_retrieved"'):
