@@ -109,10 +109,14 @@ def draw(curves: dict[str, list[Point]], path: Path) -> None:
     figure, axes = pyplot.subplots(figsize=(6.4, 4.2), layout="constrained")
     for name, points in curves.items():
         spent, accuracy = zip(*points, strict=True)
-        axes.plot(spent, accuracy, "s" if name == "constants" else "o-", ms=3, label=name)
+        style = {"constants": "s", "oracle": "o:"}.get(name, "o-")
+        axes.plot(spent, accuracy, style, ms=3, label=name)
+    for name, place in zip(("never", "always", "multi-step"), curves["constants"], strict=True):
+        axes.annotate(name, place, xytext=(0, -11), textcoords="offset points", ha="center")
     axes.set_xlabel("retrievals a question")
     axes.set_ylabel("accuracy")
-    axes.legend()
+    axes.margins(x=0.1)
+    axes.legend(loc="upper right")
     figure.savefig(path)
 
 

@@ -251,7 +251,7 @@ class Ladder:
             "price": self.price,
             "unit": self.unit,
             "costs": self.costs.tolist(),
-            "exact": is_exact(self._rungs[0].worth),
+            "exact": is_exact(self._rungs[0].worth.ridge),
         }
         arrays = {
             f"{action}.{name}": each

@@ -13,9 +13,8 @@ from skr_core.arbiters.answers import Seen
 from skr_core.arbiters.arbiter import served_of
 from skr_core.arbiters.estimate import Estimate
 from skr_core.arbiters.views import Views, texts_seen
-from skr_core.learning.likelihood import learn_kernel
+from skr_core.arbiters.worth import Worth
 from skr_core.learning.pricing import HALVINGS, LIMIT_PRICE, POINTS
-from skr_core.learning.regression import Ridge, fit_ridge, held_out, ridge_of
 from skr_core.learning.rows import Floats, embed_texts
 from skr_core.learning.rule import Aim
 from skr_core.self_knowledge.records import SelfKnowledge
@@ -35,11 +34,11 @@ class Rung:
     """
 
     estimate: Estimate | None
-    worth: Ridge
+    worth: Worth
 
     def expected(self, views: Views) -> Floats:
         """The score served at this rung and at each later one, shape (n, rungs left)."""
-        return self.worth.predict(views.signals)
+        return self.worth.expected(views.signals)
 
     def served(self, views: Views) -> NDArray[np.int64]:
         """Index of the answer that is served where the ladder ends here, shape (n,)."""
@@ -58,7 +57,7 @@ class Rung:
         """A rung from what `arrays` returned."""
         estimated, worth = part_of(arrays, "estimate"), part_of(arrays, "worth")
         estimate = Estimate.from_arrays(estimated, exact=exact) if estimated else None
-        return cls(estimate, ridge_of(worth, exact=exact))
+        return cls(estimate, Worth.from_arrays(worth, exact=exact))
 
 
 @dataclass(frozen=True)
@@ -211,9 +210,9 @@ def fit_rungs(
     rungs, expected = [], []
     for place, fitted in enumerate(estimates):
         signals, targets = views[place].signals, worth[:, place:]
-        ridge, _ = fit_ridge(signals, targets, learn_kernel(signals, targets))
-        rungs.append(Rung(fitted, ridge))
-        expected.append(held_out(ridge, signals, targets, groups))
+        expects, unseen = Worth.with_held_out(signals, targets, groups)
+        rungs.append(Rung(fitted, expects))
+        expected.append(unseen)
     return rungs, Climb(expected, served, costs)
 
 
