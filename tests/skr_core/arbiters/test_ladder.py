@@ -187,7 +187,7 @@ def test_tokens_are_the_unit_where_they_are_recorded():
 def test_a_price_or_a_budget_is_kept_to():
     assert Ladder.fit(RECORDS, price=0.05).price == 0.05
     assert Ladder.fit(RECORDS[::4], budget=0.0).price > 0
-    with pytest.raises(InputError, match="not both"):
+    with pytest.raises(InputError, match="give one of a retrieval rate, a price and a budget"):
         Ladder.fit(RECORDS, price=0.05, budget=1.0)
 
 
