@@ -23,6 +23,9 @@ from skr_core.types import Action
 if TYPE_CHECKING:
     from skr_core.ports import Embedder
 
+KEPT_FREE = 1.64
+"""Standard errors by which the mean cost may be higher on new questions (one-sided 95 %)."""
+
 
 @dataclass(frozen=True)
 class Rung:
@@ -154,13 +157,12 @@ class Climb:
     def price_within(self, budget: float) -> float:
         """The lowest price from 0 at which the mean cost keeps within a budget, with caution.
 
-        The mean is known to a standard error, which is kept free: on new questions it may be as
-        much higher.
+        The caution is `KEPT_FREE` standard errors of that mean.
         """
 
         def exceeded(price: float) -> bool:
             paid = self.costs[self.ends(price)]
-            return bool(paid.mean() + paid.std() / np.sqrt(len(paid)) > budget)
+            return bool(paid.mean() + KEPT_FREE * paid.std() / np.sqrt(len(paid)) > budget)
 
         if not exceeded(0.0):
             return 0.0
