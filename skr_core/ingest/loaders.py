@@ -22,7 +22,7 @@ import orjson
 from skr_core.errors import DataError, InputError, extra
 from skr_core.files import read_lines, read_whole, regular_file
 from skr_core.files.reading import LARGEST_FILE
-from skr_core.store.folder import LOCK_NAME
+from skr_core.store.locking import LOCK_NAME
 from skr_core.types import Metadata
 
 

@@ -17,7 +17,8 @@ from skr_core.flow import Flow, arun, call, run
 from skr_core.models.embedders import HashingEmbedder, probe
 from skr_core.references.storable import searchable, storable_reference
 from skr_core.store.chroma_index import BATCH_SIZE, COLLECTION, ChromaIndex, connect_server
-from skr_core.store.folder import StoreFolder, open_index
+from skr_core.store.embedded import open_index
+from skr_core.store.folder import StoreFolder
 from skr_core.store.hybrid_search import HybridSearch, SearchMode, check_options
 from skr_core.texts import encodable
 from skr_core.types import Reference

@@ -18,27 +18,30 @@ import os
 import shutil
 from contextlib import contextmanager
 from functools import cache
-from itertools import islice
 from pathlib import Path
 from tempfile import mkdtemp
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from weakref import WeakSet
 
-from skr_core.errors import InputError, StoreError, StoreLocked, extra
+from skr_core.errors import InputError, StoreError, extra
 from skr_core.flow import run
 from skr_core.models.embedders import probe
-from skr_core.references.storable import searchable
-from skr_core.store.chroma_index import BATCH_SIZE, COLLECTION, SILENT, ChromaIndex, mismatch
+from skr_core.store.chroma_index import BATCH_SIZE, COLLECTION, ChromaIndex, mismatch
+from skr_core.store.embedded import (
+    attach_index,
+    check_is_chroma,
+    fill,
+    open_index,
+    remove_index,
+)
 from skr_core.store.health import SEAL_NAME, break_seal, can_be_searched, is_sealed, seal
 from skr_core.store.journal import Journal, check_beginning, read_journal, rewrite_journal
+from skr_core.store.locking import lock_store
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from filelock import FileLock
+    from collections.abc import Iterator
 
     from skr_core.ports import Embedder
-    from skr_core.types import Reference
 
 _LOG = logging.getLogger(__name__)
 
@@ -231,19 +234,19 @@ class StoreFolder:
         fit the journal is made again from it.
         """
         index, draft, journal = (self._path / n for n in (INDEX_NAME, DRAFT_NAME, JOURNAL_NAME))
-        _check_is_chroma(index)
-        _remove_index(draft)
+        check_is_chroma(index)
+        remove_index(draft)
         try:
             made = open_index(draft, embedder.name)
             try:
-                _fill(made, read_journal(journal), set(), embedder)
+                fill(made, read_journal(journal), set(), embedder)
             finally:
                 made.close()
         except BaseException:
-            _remove_index(draft)
+            remove_index(draft)
             raise
         break_seal(self._path)
-        _remove_index(index)
+        remove_index(index)
         draft.rename(index)
         seal(self._path, index)
         rewrite_journal(journal, embedder.name)
@@ -270,7 +273,7 @@ class StoreFolder:
         break_seal(self._path)
         self._sealed = False
         if (path / "chroma.sqlite3").exists():
-            _remove_index(path)
+            remove_index(path)
         return open_index(path, embedder)
 
     def _problem(self) -> str | None:
@@ -321,7 +324,7 @@ class StoreFolder:
                 len(lost),
             )
         self.break_seal()
-        _fill(self.index, read_journal(self._path / JOURNAL_NAME), indexed, embedder)
+        fill(self.index, read_journal(self._path / JOURNAL_NAME), indexed, embedder)
 
     def _record(self, index: ChromaIndex, indexed: set[str]) -> None:
         """Record what only an index has: a server has added to the folder meanwhile."""
@@ -350,98 +353,3 @@ def _can_be_written(path: Path) -> bool:
     """Whether this process may write to a store's folder; one that is missing may be made."""
     inside = (path, path / JOURNAL_NAME, path / INDEX_NAME)
     return all(os.access(each, os.W_OK) for each in inside if each.exists())
-
-
-def _fill(
-    index: ChromaIndex, recorded: Iterable[Reference], indexed: set[str], embedder: Embedder
-) -> None:
-    """Add what is recorded and not indexed yet; `indexed` grows by it."""
-    lost = (item for item in recorded if item.id not in indexed)
-    while batch := list({item.id: item for item in islice(lost, BATCH_SIZE)}.values()):
-        run(index.insert(batch, embedder.embed([searchable(item) for item in batch])))
-        indexed.update(item.id for item in batch)
-
-
-def _check_is_chroma(path: Path) -> None:
-    """Refuse to touch a folder that is not Chroma's; none and an empty one may be."""
-    if path.exists() and not (path / "chroma.sqlite3").exists() and any(path.iterdir()):
-        raise StoreError(f"{path} holds something else than an index: move it away first")
-
-
-def _remove_index(path: Path) -> None:
-    _check_is_chroma(path)
-    if path.exists():
-        shutil.rmtree(path)
-
-
-def open_index(path: Path, embedder: str) -> ChromaIndex:
-    """Open the embedded Chroma of a folder, and make sure that it can be searched.
-
-    Raises:
-        StoreError: It cannot.
-        EmbedderMismatch: Another embedder made it.
-    """
-    index = attach_index(path, embedder)
-    try:
-        run(index.probe())
-    except StoreError:
-        index.close()
-        raise
-    return index
-
-
-def attach_index(path: Path, embedder: str) -> ChromaIndex:
-    """Open it without a search, which reads its database alone.
-
-    Raises:
-        StoreError: It cannot be opened.
-        EmbedderMismatch: Another embedder made it.
-    """
-    with extra("chroma"):
-        import chromadb
-        from chromadb.api.shared_system_client import SharedSystemClient
-        from chromadb.config import Settings
-
-    try:
-        client: Any = chromadb.PersistentClient(path, Settings(**SILENT))
-    except Exception as error:  # Chroma lets errors of sqlite and of its own Rust part through
-        # It also keeps the half-made system, and would give it to the next client of this path.
-        SharedSystemClient._identifier_to_system.pop(str(path), None)
-        raise StoreError(f"Chroma cannot open {path}: {error}") from error
-    return ChromaIndex(client, path, embedder)
-
-
-LOCK_NAME = "store.lock"
-
-
-def lock_store(path: Path) -> FileLock:
-    """Take the lock of a store's folder, without waiting.
-
-    The system gives the lock back when the process ends, however it ends.
-
-    Args:
-        path: The store's folder; must exist.
-
-    Returns:
-        The held lock; call its `release`.
-
-    Raises:
-        StoreLocked: Another process holds it, or another store object of this process.
-        StoreError: The lock's file cannot be written.
-    """
-    with extra("chroma"):
-        from filelock import FileLock, Timeout
-
-    # Not per thread: a store may be closed in another thread than it was opened in.
-    lock = FileLock(path / LOCK_NAME, timeout=0, thread_local=False)
-    try:
-        lock.acquire()
-    except Timeout:
-        raise StoreLocked(
-            f"{path} is open elsewhere (another process, or another ChromaStore of this one): "
-            f"close that one; to share it, close it there too and run  skr store serve {path}  "
-            f"and use  ChromaStore.connect(url)"
-        ) from None
-    except OSError as error:  # `Timeout` is one too
-        raise StoreError(f"{path} cannot be locked: {error}") from error
-    return lock

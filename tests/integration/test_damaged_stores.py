@@ -127,7 +127,7 @@ def test_a_crash_inside_chroma_is_one_of_another_process(folder: Path, caplog):
 
 def test_an_index_of_a_kill_that_is_whole_is_kept(folder: Path, monkeypatch, caplog):
     (folder / "index.seal").unlink()
-    monkeypatch.setattr(store_folder, "_remove_index", lambda _: pytest.fail("not needed"))
+    monkeypatch.setattr(store_folder, "remove_index", lambda _: pytest.fail("not needed"))
     with ChromaStore.open(folder) as store:
         assert store.count() == 600
     assert (folder / "index.seal").exists()

@@ -1,0 +1,79 @@
+"""Chroma in a folder: opened, filled from what is recorded, and taken away."""
+
+from __future__ import annotations
+
+import shutil
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from skr_core.errors import StoreError, extra
+from skr_core.flow import run
+from skr_core.references.storable import searchable
+from skr_core.store.chroma_index import BATCH_SIZE, SILENT, ChromaIndex
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from skr_core.ports import Embedder
+    from skr_core.types import Reference
+
+
+def fill(
+    index: ChromaIndex, recorded: Iterable[Reference], indexed: set[str], embedder: Embedder
+) -> None:
+    """Add what is recorded and not indexed yet; `indexed` grows by it."""
+    lost = (item for item in recorded if item.id not in indexed)
+    while batch := list({item.id: item for item in islice(lost, BATCH_SIZE)}.values()):
+        run(index.insert(batch, embedder.embed([searchable(item) for item in batch])))
+        indexed.update(item.id for item in batch)
+
+
+def check_is_chroma(path: Path) -> None:
+    """Refuse to touch a folder that is not Chroma's; none and an empty one may be."""
+    if path.exists() and not (path / "chroma.sqlite3").exists() and any(path.iterdir()):
+        raise StoreError(f"{path} holds something else than an index: move it away first")
+
+
+def remove_index(path: Path) -> None:
+    """Take an index away; one that is missing is taken away already."""
+    check_is_chroma(path)
+    if path.exists():
+        shutil.rmtree(path)
+
+
+def open_index(path: Path, embedder: str) -> ChromaIndex:
+    """Open the embedded Chroma of a folder, and make sure that it can be searched.
+
+    Raises:
+        StoreError: It cannot.
+        EmbedderMismatch: Another embedder made it.
+    """
+    index = attach_index(path, embedder)
+    try:
+        run(index.probe())
+    except StoreError:
+        index.close()
+        raise
+    return index
+
+
+def attach_index(path: Path, embedder: str) -> ChromaIndex:
+    """Open it without a search, which reads its database alone.
+
+    Raises:
+        StoreError: It cannot be opened.
+        EmbedderMismatch: Another embedder made it.
+    """
+    with extra("chroma"):
+        import chromadb
+        from chromadb.api.shared_system_client import SharedSystemClient
+        from chromadb.config import Settings
+
+    try:
+        client: Any = chromadb.PersistentClient(path, Settings(**SILENT))
+    except Exception as error:  # Chroma lets errors of sqlite and of its own Rust part through
+        # It also keeps the half-made system, and would give it to the next client of this path.
+        SharedSystemClient._identifier_to_system.pop(str(path), None)
+        raise StoreError(f"Chroma cannot open {path}: {error}") from error
+    return ChromaIndex(client, path, embedder)
