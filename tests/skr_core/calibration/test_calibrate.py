@@ -126,7 +126,7 @@ def test_duplicates_do_not_make_it_look_better():
     ("options", "word"),
     [
         ({"routers": ["oracle"]}, "no router"),
-        ({"retrieval_rate": 0.5, "price": 0.1}, "not both"),
+        ({"retrieval_rate": 0.5, "price": 0.1}, "give one of"),
         ({"retrieval_rate": 1.5}, "between"),
         ({"price": -0.1}, "from 0"),
     ],
