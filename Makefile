@@ -24,7 +24,7 @@ demo: $(DEMO)/.installed ## Ask a two-hop question over a small corpus, without 
 	$(DEMO)/bin/skr demo
 
 test: lint typecheck ## All checks: format, lint, types and every test
-	$(DEV)/bin/python -m pytest
+	$(DEV)/bin/python -m pytest -n 2 --dist worksteal
 
 unit: $(DEV)/.installed ## The quick tests alone: no servers, no real weights, no recorded data
 	$(DEV)/bin/python -m pytest -m "not integration and not data and not soak"

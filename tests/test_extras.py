@@ -20,6 +20,7 @@ BROUGHT_BY = {
     "chromadb": "chroma",
     "scipy": "learning",
     "sklearn": "learning",
+    "threadpoolctl": "learning",
     "matplotlib": "plots",
     "jinja2": "plots",
     "bs4": "documents",

@@ -17,6 +17,7 @@ from typing import Any
 
 import orjson
 
+from skr_core.errors import extra
 from skr_core.files import replace_file
 
 SEAL_NAME = "index.seal"
@@ -89,8 +90,9 @@ def _checksum(path: Path) -> int:
 
 
 def _try(index: str, name: str) -> None:
-    import chromadb
-    from chromadb.config import Settings
+    with extra("chroma"):
+        import chromadb
+        from chromadb.config import Settings
 
     from skr_core.store.chroma_index import SILENT
 

@@ -24,6 +24,7 @@ KEYS = {
     "regret",
     "regret_ci",
     "area_gain",
+    "area_gain_ci",
     "saved_at_parity",
     "beneficial_guidance",
     "beneficial_guidance_ci",
