@@ -14,6 +14,7 @@ from skr_core.arbiters.answers import Seen, SeenAnswer, agree
 from skr_core.arbiters.estimate import Estimate
 from skr_core.arbiters.views import Views
 from skr_core.errors import DataError, InputError
+from skr_core.files.arrays import BROKEN
 from skr_core.flow import Flow, arun, run
 from skr_core.learning.outcomes import actions_of
 from skr_core.learning.regression import is_exact
@@ -23,7 +24,6 @@ from skr_core.models.embedders import HashingEmbedder
 from skr_core.routers.saving import (
     ARBITER,
     ARBITER_FILE,
-    BROKEN,
     SavedRouter,
     embedder_stamp,
     read_arbiter,
@@ -254,8 +254,7 @@ class Arbiter:
             StampMismatch: It was made with another model, retriever or embedder.
         """
         saved = read_arbiter(path)
-        saved.check_system(model, retriever, force=force)
-        made_with = saved.embedder(embedder, force=force)
+        made_with = saved.embedder_beside(model, retriever, embedder, force=force)
         try:
             return cls.from_arrays(saved.parameters, saved.arrays, made_with, saved.made_of)
         except BROKEN as error:

@@ -16,6 +16,7 @@ from skr_core.arbiters.climbing import Climber
 from skr_core.arbiters.rungs import Climb, Rung, fit_rungs, part_of, views_of_rungs
 from skr_core.arbiters.views import Views
 from skr_core.errors import DataError, InputError
+from skr_core.files.arrays import BROKEN
 from skr_core.flow import Flow, arun, run
 from skr_core.learning.outcomes import ActionTable, CostUnit
 from skr_core.learning.regression import is_exact
@@ -27,7 +28,6 @@ from skr_core.models.adapting import AnyModel, as_language_model
 from skr_core.models.embedders import HashingEmbedder
 from skr_core.prompts.templates import checked_question
 from skr_core.routers.saving import (
-    BROKEN,
     LADDER,
     ROUTER_FILE,
     SavedRouter,
@@ -275,8 +275,7 @@ class Ladder:
         saved = read_router(path)
         if saved.kind != LADDER:
             raise InputError(f"{path} holds the router {saved.kind!r}, not a ladder")
-        saved.check_system(model, retriever, force=force)
-        made_with = saved.embedder(embedder, force=force)
+        made_with = saved.embedder_beside(model, retriever, embedder, force=force)
         given = saved.parameters
         try:
             actions: tuple[Action, ...] = tuple(given["actions"])

@@ -15,6 +15,7 @@ from skr_core.arbiters.answers import Seen, SeenAnswer
 from skr_core.arbiters.estimate import Estimate
 from skr_core.arbiters.views import Views
 from skr_core.errors import DataError, InputError
+from skr_core.files.arrays import BROKEN
 from skr_core.flow import Flow, arun, run
 from skr_core.learning.regression import is_exact
 from skr_core.learning.rows import Floats
@@ -23,7 +24,7 @@ from skr_core.models.embedders import HashingEmbedder
 from skr_core.references.citations import without_markers
 from skr_core.replies.refusal import is_refusal
 from skr_core.replies.reply import cited_numbers
-from skr_core.routers.saving import BROKEN, REFLECTOR, SavedRouter, embedder_stamp, read_reflector
+from skr_core.routers.saving import REFLECTOR, SavedRouter, embedder_stamp, read_reflector
 from skr_core.self_knowledge.records import SelfKnowledge
 from skr_core.self_knowledge.standing import standing_in
 from skr_core.types import Action, Reference, Reflection, Stamp
@@ -142,8 +143,7 @@ class LearnedReflector:
             StampMismatch: It was made with another model, retriever or embedder.
         """
         saved = read_reflector(path)
-        saved.check_system(model, retriever, force=force)
-        made_with = saved.embedder(embedder, force=force)
+        made_with = saved.embedder_beside(model, retriever, embedder, force=force)
         try:
             estimate = Estimate.from_arrays(saved.arrays, exact=bool(saved.parameters["exact"]))
             threshold = float(saved.parameters["threshold"])

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from skr_core.answering import answer_directly
 from skr_core.errors import DataError, InputError, StampMismatch
+from skr_core.files.arrays import BROKEN
 from skr_core.flow import Flow, arun, call, run
 from skr_core.learning.observed import Observed
 from skr_core.learning.outcomes import ActionTable, CostUnit
@@ -22,7 +23,7 @@ from skr_core.learning.signals import Signals, Training, texts_of
 from skr_core.models.adapting import AnyModel, as_language_model
 from skr_core.ports import Embedder, LanguageModel, Retriever
 from skr_core.prompts.templates import checked_question
-from skr_core.routers.saving import BROKEN, ROUTER_FILE, SavedRouter, embedder_stamp, read_router
+from skr_core.routers.saving import ROUTER_FILE, SavedRouter, embedder_stamp, read_router
 from skr_core.self_knowledge.records import SelfKnowledge
 from skr_core.texts import encodable
 from skr_core.types import Action, Decision, Generation, Neighbour, Stamp
@@ -192,8 +193,7 @@ class FittedRouter(ABC):
         saved = read_router(path)
         if saved.kind != cls.kind:
             raise InputError(f"{path} holds a {saved.kind} router, not a {cls.kind} router")
-        saved.check_system(model, retriever, force=force)
-        made_with = saved.embedder(embedder, force=force)
+        made_with = saved.embedder_beside(model, retriever, embedder, force=force)
         try:
             router = cls._restored(
                 saved.parameters,

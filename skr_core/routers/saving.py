@@ -6,22 +6,17 @@ reflector as ``reflector.json`` and ``reflector.npz``, so that one folder holds 
 
 from __future__ import annotations
 
-import hashlib
-import math
-import os
-import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from importlib import import_module
-from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import orjson
 
 from skr_core.errors import DataError, InputError, SKRError, StampMismatch
-from skr_core.files import read_whole, regular_file
+from skr_core.files import read_whole, replace_file
+from skr_core.files.arrays import BROKEN, digest_of, pack_arrays, read_arrays
 from skr_core.models.adapting import AnyModel, as_language_model
 from skr_core.models.embedders import HASHING_NAME, SENTENCE_TRANSFORMERS, make_embedder
 from skr_core.routers.registry import KINDS
@@ -32,16 +27,6 @@ if TYPE_CHECKING:
 
     from skr_core.ports import Embedder, LanguageModel, Retriever, Router
 
-BROKEN = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
-"""What code meets that is given values of another kind, or of another size, than were saved."""
-
-_NUMBERS = "biufU"
-"""Kinds of arrays that are saved: numbers, and short texts."""
-
-_HEADERS = {
-    (1, 0): np.lib.format.read_array_header_1_0,
-    (2, 0): np.lib.format.read_array_header_2_0,
-}
 ROUTER_FILE = "router.json"
 ARRAYS_FILE = "arrays.npz"
 FORMAT = 2
@@ -81,17 +66,17 @@ class SavedRouter:
         folder = Path(path)
         folder.mkdir(parents=True, exist_ok=True)
         file, arrays = _files_of(self.kind)
-        packed = _pack(self.arrays) if self.arrays else b""
+        packed = pack_arrays(self.arrays) if self.arrays else b""
         if packed:
-            _replace(folder / arrays, packed)
+            replace_file(folder / arrays, packed)
         row = {
             "kind": self.kind,
             "version": FORMAT,
             "stamp": dict(self.stamp),
             "parameters": dict(self.parameters),
-            "arrays": _digest(packed) if packed else "",
+            "arrays": digest_of(packed) if packed else "",
         }
-        _replace(
+        replace_file(
             folder / file,
             orjson.dumps(row, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE),
         )
@@ -127,19 +112,26 @@ class SavedRouter:
         """The stamp of the records it was made with."""
         return Stamp(**{each.name: self.stamp.get(each.name, "") for each in fields(Stamp)})
 
-    def check_system(
-        self, model: LanguageModel | None, retriever: Retriever | None, *, force: bool = False
-    ) -> None:
-        """Refuse another model or retriever than that of the records, where they are known.
+    def embedder_beside(
+        self,
+        model: LanguageModel | None,
+        retriever: Retriever | None,
+        given: Embedder | None,
+        *,
+        force: bool = False,
+    ) -> Embedder:
+        """`embedder`, after another model or retriever than that of the records is refused.
 
         Raises:
-            StampMismatch: One differs.
+            InputError: It is an embedder that only the user can make.
+            StampMismatch: One of the three differs.
         """
         self.check(
             force=force,
             **({} if model is None else {"model": model.name}),
             **({} if retriever is None else {"retriever": retriever.name}),
         )
+        return self.embedder(given, force=force)
 
     def check(self, *, force: bool = False, **current: str) -> None:
         """Refuse to work with other things than the router was made with.
@@ -176,6 +168,7 @@ def read_router(path: str | Path) -> SavedRouter:
 
     Example:
         >>> import tempfile
+        >>> import numpy as np
         >>> folder = tempfile.mkdtemp()
         >>> SavedRouter("knn", {}, {"k": 5}, {"vectors": np.eye(2)}).write(folder)
         >>> read_router(folder).arrays["vectors"].shape
@@ -239,7 +232,7 @@ def _read(folder: Path, what: str) -> SavedRouter:
             kind=str(row["kind"]),
             stamp={str(key): str(value) for key, value in row["stamp"].items()},
             parameters=dict(row["parameters"]),
-            arrays=_read_arrays(folder / packed, row["arrays"]) if row["arrays"] else {},
+            arrays=read_arrays(folder / packed, row["arrays"]) if row["arrays"] else {},
         )
     except DataError:
         raise
@@ -316,65 +309,3 @@ def embedder_stamp(embedder: Embedder) -> dict[str, str]:
 def form_of(embedder: Embedder) -> str:
     """The version of an embedder's sparse form; empty for one that has none."""
     return str(getattr(embedder, "sparse_name", ""))
-
-
-def _read_arrays(path: Path, digest: str) -> dict[str, NDArray[Any]]:
-    try:
-        packed = regular_file(path).read_bytes()
-        if _digest(packed) != digest:
-            raise DataError(path, None, "this file does not belong to the JSON file beside it")
-        _check_arrays(packed)
-        with np.load(BytesIO(packed), allow_pickle=False) as arrays:
-            return {name: arrays[name] for name in arrays.files}
-    except DataError:
-        raise
-    except (*BROKEN, EOFError, MemoryError, OSError, RuntimeError, zipfile.BadZipFile) as error:
-        raise DataError(path, None, f"these are not arrays that were saved ({error})") from error
-
-
-def _check_arrays(packed: bytes) -> None:
-    """Read what each array says of itself before any memory is taken for it.
-
-    Raises:
-        ValueError: They are compressed, or say that they are of another size than they are.
-    """
-    with zipfile.ZipFile(BytesIO(packed)) as archive:
-        entries = archive.infolist()
-        if sum(entry.file_size for entry in entries) > len(packed):
-            raise ValueError("they are larger than the file that holds them")
-        for entry in entries:
-            if entry.compress_type != zipfile.ZIP_STORED:
-                raise ValueError(f"{entry.filename} is compressed")
-            with archive.open(entry) as file:
-                version = np.lib.format.read_magic(file)
-                if version not in _HEADERS:
-                    raise ValueError(f"{entry.filename} is of another version")
-                shape, _, dtype = _HEADERS[version](file)
-                end = file.tell() + math.prod(shape) * dtype.itemsize
-                if dtype.kind not in _NUMBERS or min(shape, default=0) < 0:
-                    raise ValueError(f"{entry.filename} holds no numbers")
-                if end != entry.file_size:
-                    raise ValueError(f"{entry.filename} is not of the shape that it says")
-
-
-def _pack(arrays: Mapping[str, NDArray[Any]]) -> bytes:
-    for name, array in arrays.items():
-        if array.dtype.hasobject:
-            raise InputError(f"the array {name!r} holds objects, which only a pickle could store")
-    packed = BytesIO()
-    np.savez(packed, **dict(arrays))  # type: ignore[arg-type]  # the stub takes flags for arrays
-    return packed.getvalue()
-
-
-def _digest(packed: bytes) -> str:
-    # A crash between the two files leaves the arrays of one save beside the text of another.
-    return hashlib.blake2b(packed, digest_size=16).hexdigest()
-
-
-def _replace(path: Path, content: bytes) -> None:
-    draft = path.with_name(f"draft-{path.name}")
-    with draft.open("wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-    draft.replace(path)
