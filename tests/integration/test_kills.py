@@ -54,8 +54,8 @@ SYNC = """
         for n, question in enumerate(QUESTIONS):
             thread = {"configurable": {"thread_id": str(n)}}
             state = graph.get_state(thread)
-            if state.next or not state.values:
-                given = None if state.next else {"question": question}
+            if state.tasks or not state.values:  # tasks: also one whose writes alone are kept
+                given = None if state.tasks else {"question": question}
                 graph.invoke(given, thread, durability="sync")
             print(graph.get_state(thread).values["answer"], flush=True)
 """
@@ -70,8 +70,8 @@ ASYNC = """
             for n, question in enumerate(QUESTIONS):
                 thread = {"configurable": {"thread_id": str(n)}}
                 state = await graph.aget_state(thread)
-                if state.next or not state.values:
-                    given = None if state.next else {"question": question}
+                if state.tasks or not state.values:
+                    given = None if state.tasks else {"question": question}
                     await graph.ainvoke(given, thread, durability="sync")
                 print((await graph.aget_state(thread)).values["answer"], flush=True)
     asyncio.run(main())
