@@ -162,12 +162,12 @@ def _openai_options(server: str | None, options: dict[str, Any]) -> dict[str, An
     with extra("openai"):
         from openai import OpenAIError
 
-        from skr_core.models import wire
+        from skr_core.models import clients
     # Streams of other servers report no usage unless asked to.
     more: dict[str, Any] = {
         "stream_usage": True,
-        "http_client": wire.blocking_client(OpenAIError, TIMEOUT),
-        "http_async_client": wire.awaiting_client(OpenAIError, TIMEOUT),
+        "http_client": clients.blocking_client(OpenAIError, TIMEOUT),
+        "http_async_client": clients.awaiting_client(OpenAIError, TIMEOUT),
     }
     if key := server_key(options.get("api_key"), server):
         more["api_key"] = key

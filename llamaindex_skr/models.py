@@ -113,7 +113,7 @@ def openai_like(
         from llama_index.llms.openai_like import OpenAILike
         from openai import NOT_GIVEN, AsyncOpenAI, OpenAI, OpenAIError
 
-        from skr_core.models import wire
+        from skr_core.models import clients
     server = server_address(base_url)
     key = server_key(api_key, server)
     if key is None:
@@ -127,9 +127,11 @@ def openai_like(
         "max_retries": tries - 1,
     }
     given: dict[str, Any] = {
-        "openai_client": OpenAI(**options, http_client=wire.blocking_client(OpenAIError, timeout)),
+        "openai_client": OpenAI(
+            **options, http_client=clients.blocking_client(OpenAIError, timeout)
+        ),
         "async_openai_client": AsyncOpenAI(
-            **options, http_client=wire.awaiting_client(OpenAIError, timeout)
+            **options, http_client=clients.awaiting_client(OpenAIError, timeout)
         ),
     }
     # Dropped by LlamaIndex from requests that are not streamed.

@@ -56,6 +56,7 @@ SPELLED = {
     "3-clause bsd license": "BSD-3-Clause",
     "bsd 3-clause": "BSD-3-Clause",
     "new bsd": "BSD-3-Clause",
+    "copyright © 2025, karen petrosyan.": "BSD-3-Clause",  # a text whose first line is no name
     "mit license": "MIT",
     "the mit license": "MIT",
     "mozilla public license 2.0 (mpl 2.0)": "MPL-2.0",

@@ -55,7 +55,7 @@ class CompletionScorer:
         with extra("openai"):
             from openai import AsyncOpenAI, OpenAI, OpenAIError
 
-            from skr_core.models import wire
+            from skr_core.models import clients
         server = server_address(base_url)
         key = server_key(api_key, server)
         if key is None:
@@ -65,8 +65,10 @@ class CompletionScorer:
             )
         self.model, self.name = model, f"openai:{model}"
         given: dict[str, Any] = {"base_url": server, "api_key": key, "timeout": timeout}
-        self._client = OpenAI(**given, http_client=wire.blocking_client(OpenAIError, timeout))
-        self._aclient = AsyncOpenAI(**given, http_client=wire.awaiting_client(OpenAIError, timeout))
+        self._client = OpenAI(**given, http_client=clients.blocking_client(OpenAIError, timeout))
+        self._aclient = AsyncOpenAI(
+            **given, http_client=clients.awaiting_client(OpenAIError, timeout)
+        )
 
     def score(self, prompt: str, text: str) -> Generation:
         """How likely the text is after the prompt, with a blocking call.

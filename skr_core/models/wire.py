@@ -1,22 +1,13 @@
-"""HTTP clients for OpenAI's SDK whose requests keep to the bounds of the question they serve.
+"""What an HTTP client does with each request and reply, so that they keep to the question's bounds.
 
-Both frameworks' models are given them. A request may take what is left of the deadline, which is
-looked at with every piece that comes; none is sent behind it, and a ``Retry-After`` that reaches
-beyond it is not waited for. A reply has an end. What a server says of a failure is without the key
-that it was sent. The awaiting client keeps connections for each event loop, because one of a loop
-that is closed loses the reply to a request that it sends: the SDK would send it twice.
-
-Example:
-    >>> with blocking_client(RuntimeError) as client:
-    ...     client.timeout.read
-    60.0
+A request may take what is left of the deadline, which is looked at with every piece that comes;
+none is sent behind it, and a ``Retry-After`` that reaches beyond it is not waited for. A reply has
+an end. What a server says of a failure is without the key that it was sent.
 """
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator, Iterator
-from contextlib import suppress
 from typing import Any
 
 import httpx
@@ -24,72 +15,12 @@ import httpx
 from skr_core.bounds import PASSED, seconds_left
 from skr_core.redaction import redact, remember
 
-TIMEOUT = 60.0
-"""Seconds without a word from the server."""
-
 MAX_BYTES = 32_000_000
 """Of a reply on the wire: a hundred times what the longest replies of models take."""
 
 
-_LIMITS = httpx.Limits(max_connections=1_000, max_keepalive_connections=100)
-
-
-def blocking_client(failure: type[Exception], timeout: float = TIMEOUT) -> httpx.Client:
-    """A client for ``OpenAI(http_client=...)``.
-
-    Args:
-        failure: Raised where a bound is reached: the SDK's own root of errors, which it passes
-            through, while it tries again after any other.
-        timeout: Seconds without a word from the server.
-    """
-    bounds = _Bounds(failure)
-    return _Client(
-        timeout=timeout,
-        limits=_LIMITS,
-        follow_redirects=True,
-        event_hooks={"request": [bounds.send], "response": [bounds.receive]},
-    )
-
-
-def awaiting_client(failure: type[Exception], timeout: float = TIMEOUT) -> httpx.AsyncClient:
-    """The same for ``AsyncOpenAI``, in any number of event loops."""
-    return _ClientOfLoops(failure, timeout)
-
-
-class _Client(httpx.Client):
-    def __del__(self) -> None:
-        with suppress(Exception):  # as the SDK does with its own
-            self.close()
-
-
-class _ClientOfLoops(httpx.AsyncClient):
-    def __init__(self, failure: type[Exception], timeout: float) -> None:
-        super().__init__(timeout=timeout)
-        self._bounds = _Bounds(failure)
-        self._of_loops: dict[asyncio.AbstractEventLoop, httpx.AsyncClient] = {}
-
-    async def send(self, request: httpx.Request, **options: Any) -> httpx.Response:
-        loop = asyncio.get_running_loop()
-        if (client := self._of_loops.get(loop)) is None:
-            for over in [each for each in [*self._of_loops] if each.is_closed()]:
-                self._of_loops.pop(over, None)  # its connections go with it
-            client = httpx.AsyncClient(
-                timeout=self.timeout,
-                limits=_LIMITS,
-                follow_redirects=True,
-                event_hooks={"request": [self._bounds.asend], "response": [self._bounds.areceive]},
-            )
-            self._of_loops[loop] = client
-        return await client.send(request, **options)
-
-    async def aclose(self) -> None:
-        if client := self._of_loops.pop(asyncio.get_running_loop(), None):
-            await client.aclose()
-        await super().aclose()
-
-
-class _Bounds:
-    """What a client does with each request and response.
+class WireBounds:
+    """The event hooks of a client.
 
     Args:
         failure: Raised where a bound is reached.
@@ -115,6 +46,7 @@ class _Bounds:
         }
 
     async def asend(self, request: httpx.Request) -> None:
+        """The same, awaited."""
         self.send(request)
 
     def receive(self, response: httpx.Response) -> None:
@@ -123,6 +55,7 @@ class _Bounds:
         response.stream = _Body(response, self.failure)
 
     async def areceive(self, response: httpx.Response) -> None:
+        """The same, awaited."""
         _ask_again_in_time(response)
         response.stream = _AwaitedBody(response, self.failure)
 

@@ -39,13 +39,19 @@ TRIES = 3
 Load = Callable[..., LanguageModel]
 
 
+@pytest.fixture(autouse=True, scope="module")
+def collected() -> Iterator[None]:
+    yield
+    gc.collect()  # while such warnings are ignored
+
+
 @pytest.fixture(params=[load_for_langchain, load_for_llamaindex], ids=["langchain", "llamaindex"])
-def load(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Load]:
+def load(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Load:
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    yield request.param
-    gc.collect()
+    return request.param
 
 
+@pytest.mark.usefixtures("connections")
 @pytest.mark.parametrize("on_token", [None, lambda piece: None], ids=["whole", "streamed"])
 def test_one_request_a_call_in_each_event_loop(load: Load, on_token: Any) -> None:
     with OpenAIServer() as server:
@@ -55,6 +61,7 @@ def test_one_request_a_call_in_each_event_loop(load: Load, on_token: Any) -> Non
             assert server.calls == loop
 
 
+@pytest.mark.usefixtures("connections")
 def test_one_request_a_question_in_each_event_loop(load: Load) -> None:
     with OpenAIServer(lambda messages: "SUFFICIENT\nParis [1].") as server:
         model = load("openai:test", base_url=server.url)
@@ -67,29 +74,58 @@ def test_one_request_a_question_in_each_event_loop(load: Load) -> None:
             assert server.calls == 3 * (loop + 1)
 
 
-def test_connections_of_loops_that_are_over_are_given_up(load: Load) -> None:
-    process = psutil.Process()
+def connections_to(server: OpenAIServer) -> int:
+    found = psutil.Process().net_connections("tcp")
+    return sum(each.raddr[1:] == (server.port,) for each in found if each.raddr)
+
+
+@pytest.mark.usefixtures("connections")
+def test_a_loop_that_is_shut_down_closes_its_connections(load: Load) -> None:
     with OpenAIServer() as server:
         model = load("openai:test", base_url=server.url)
-        counted = []
-        for _ in range(2 * LOOPS):
+        for _ in range(LOOPS):
             asyncio.run(model.agenerate(PROMPT))
-            gc.collect()
-            open_now = process.net_connections("tcp")
-            counted.append(sum(each.raddr[1:] == (server.port,) for each in open_now if each.raddr))
-    assert max(counted) <= 2
+            assert connections_to(server) == 0
 
 
-@pytest.mark.parametrize("blocking", [True, False], ids=["sync", "async"])
+@pytest.mark.usefixtures("connections")
+def test_those_of_loops_that_are_closed_alone_are_given_up_without_a_word(
+    load: Load, caplog: pytest.LogCaptureFixture
+) -> None:
+    with OpenAIServer() as server:
+        model = load("openai:test", base_url=server.url)
+        for _ in range(LOOPS):
+            loop = asyncio.new_event_loop()
+            loop.run_until_complete(model.agenerate(PROMPT))
+            loop.close()
+        gc.collect()
+        assert connections_to(server) <= 2
+        assert server.calls == LOOPS
+    del model
+    gc.collect()
+    assert [each for each in caplog.records if each.name == "asyncio"] == []
+
+
 @pytest.mark.parametrize("fault", ["server_error", "rate_limit"])
-def test_a_chain_tries_three_times_in_all(load: Load, fault: Any, blocking: bool) -> None:
+def test_a_chain_tries_three_times_in_all(load: Load, fault: Any) -> None:
     with OpenAIServer(fault=fault) as server:
         chain = create_skr_chain(load("openai:test", base_url=server.url), SEARCH)
         with pytest.raises(ModelError):
-            chain.invoke(QUESTION) if blocking else asyncio.run(chain.ainvoke(QUESTION))
+            chain.invoke(QUESTION)
         assert server.calls == TRIES
 
 
+@pytest.mark.usefixtures("connections")
+@pytest.mark.parametrize("fault", ["server_error", "rate_limit"])
+def test_an_awaited_chain_does_too(load: Load, fault: Any) -> None:
+    with OpenAIServer(fault=fault) as server:
+        chain = create_skr_chain(load("openai:test", base_url=server.url), SEARCH)
+        with pytest.raises(ModelError):
+            asyncio.run(chain.ainvoke(QUESTION))
+        assert server.calls == TRIES
+
+
+@pytest.mark.usefixtures("connections")
 @pytest.mark.parametrize(
     "drive", [run, lambda flow: asyncio.run(arun(flow))], ids=["sync", "async"]
 )

@@ -53,11 +53,15 @@ LOADS: dict[str, Load] = {
 }
 
 
-@pytest.fixture(autouse=True)
-def no_key(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+@pytest.fixture(autouse=True, scope="module")
+def collected() -> Iterator[None]:
     yield
-    gc.collect()
+    gc.collect()  # while such warnings are ignored
+
+
+@pytest.fixture(autouse=True)
+def no_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
 
 
 @pytest.fixture(params=LOADS)
@@ -65,6 +69,7 @@ def load(request: pytest.FixtureRequest) -> Load:
     return LOADS[request.param]
 
 
+@pytest.mark.usefixtures("connections")
 @pytest.mark.parametrize("blocking", [True, False], ids=["sync", "async"])
 @pytest.mark.parametrize("on_token", [None, lambda piece: None], ids=["whole", "streamed"])
 @pytest.mark.parametrize("fault", ["echo", "echo_json"])
