@@ -65,9 +65,13 @@ class Rows:
 
     def dot(self, other: Rows) -> Floats:
         """The dot products of these rows with the other ones, shape (n, m): cosines."""
-        products: Any = self.matrix @ other._transposed
-        found = products if isinstance(products, np.ndarray) else products.toarray()
-        return found.astype(np.float64)
+        return self.products(other).astype(np.float64)
+
+    def products(self, other: Rows) -> NDArray[Any]:
+        """The same in the precision of the rows themselves."""
+        found: Any = self.matrix @ other._transposed
+        products: NDArray[Any] = found if isinstance(found, np.ndarray) else found.toarray()
+        return products
 
     def times(self, weights: Floats) -> Floats:
         """The rows times a vector of d weights, shape (n,)."""

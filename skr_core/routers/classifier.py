@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from skr_core.errors import InputError, extra
 from skr_core.learning.rows import Floats, Rows
 from skr_core.learning.signals import Signals, Training
+from skr_core.learning.threads import one_thread
 from skr_core.models.embedders import HashingEmbedder
 from skr_core.ports import Embedder
 from skr_core.routers.fitted import FittedRouter, scored
@@ -155,7 +156,8 @@ def posterior(rows: Rows, labels: Floats, mean: Floats, precision: Floats) -> tu
         slope = np.append(rows.transposed_times(error), error.sum()) + precision * away
         return float(value), slope
 
-    found = minimize(loss, mean, jac=True, method="L-BFGS-B", options={"maxiter": STEPS})
+    with one_thread():
+        found = minimize(loss, mean, jac=True, method="L-BFGS-B", options={"maxiter": STEPS})
     weights = np.asarray(found.x, dtype=np.float64)
     chance = _sigmoid(rows.times(weights[:-1]) + weights[-1])
     variance = chance * (1 - chance)

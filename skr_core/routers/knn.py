@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Literal, Self, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from skr_core.errors import InputError
+from skr_core.learning.nearest import ASKED, nearest
 from skr_core.learning.rows import Floats, Rows
 from skr_core.learning.signals import Signals, Training
 from skr_core.models.embedders import HashingEmbedder
@@ -25,8 +26,6 @@ BENEFIT_K = range(10, 101)
 """A quarter of the records within these: a mean benefit is mostly noise, so many are needed."""
 TRIED = 2_000
 """Records on which k is chosen: comparing each of 100,000 with all would take an hour."""
-CELLS = 8_000_000
-"""Similarities held at a time, 64 MB."""
 SHOWN = 10
 """Neighbours that a decision names."""
 
@@ -73,6 +72,7 @@ class KNNRouter(FittedRouter):
         super().__init__(**parts)
         self.rule, self.k = rule, k
         self._rows, self._benefit, self._questions = rows, benefit, questions
+        self._last: tuple[Rows, tuple[NDArray[np.int64], Floats]] | None = None
 
     @classmethod
     def fit(
@@ -138,11 +138,7 @@ class KNNRouter(FittedRouter):
 
     def expected(self, signals: Signals) -> tuple[Floats, Floats]:
         """The score of the rule for retrieval, at a cost of 1."""
-        parts = [
-            self._score(nearest, similarity)
-            for nearest, similarity in _nearest(self._rows, signals.question, self.k)
-        ]
-        return scored(np.concatenate([np.zeros(0), *parts]))
+        return scored(self._score(*self._nearest(signals)))
 
     def _score(self, nearest: NDArray[np.int64], similarity: Floats) -> Floats:
         benefit = self._benefit[nearest]
@@ -153,8 +149,7 @@ class KNNRouter(FittedRouter):
         return paper_score((benefit > 0).sum(axis=1), benefit.shape[1], self._benefit > 0)
 
     def _reason(self, signals: Signals, score: float, threshold: float, action: Action) -> str:
-        ((nearest, _),) = _nearest(self._rows, signals.question, self.k)
-        benefit = self._benefit[nearest[0]]
+        benefit = self._benefit[self._nearest(signals)[0][0]]
         if self.rule == "paper":
             return (
                 f"{int((benefit > 0).sum())} of the {len(benefit)} nearest questions needed "
@@ -166,17 +161,27 @@ class KNNRouter(FittedRouter):
         )
 
     def _neighbours(self, signals: Signals) -> tuple[Neighbour, ...]:
-        ((nearest, similarity),) = _nearest(self._rows, signals.question, self.k)
+        found, similarity = self._nearest(signals)
         return tuple(
             neighbour(self._questions[index], cosine, self._benefit[index])
-            for index, cosine in zip(nearest[0][:SHOWN], similarity[0], strict=False)
+            for index, cosine in zip(found[0][:SHOWN], similarity[0], strict=False)
         )
+
+    def _nearest(self, signals: Signals) -> tuple[NDArray[np.int64], Floats]:
+        """Indices and cosines of the records that are asked, shape (n, k) each."""
+        asked, last = signals.question, self._last
+        if last is not None and last[0] is asked:
+            return last[1]
+        found = nearest(self._rows, asked, self.k)
+        # A decision needs them for its score, for its reason and as its evidence.
+        self._last = (asked, found) if len(asked) == 1 else None
+        return found
 
     def _learn(self, training: Training) -> None:
         training = training[np.flatnonzero(np.isfinite(training.benefit))]
         if self.rule == "paper":
             training = training.informative
-        self._rows = self._rows.concatenated(training.signals.question)
+        self._rows, self._last = self._rows.concatenated(training.signals.question), None
         self._benefit = np.concatenate([self._benefit, training.benefit])
         self._questions = np.concatenate([self._questions, training.questions])
 
@@ -231,13 +236,12 @@ def paper_k(training: Training) -> int:
     right = dict.fromkeys(PAPER_K, 0.0)
     # Equal questions are nearest and do not count, so as many more are searched.
     spare = int(np.bincount(training.groups).max())
-    start = 0
-    for nearest, _ in _nearest(rows, rows[some], most + spare):
-        asked = some[start : start + len(nearest)]
-        start += len(nearest)
-        same = training.groups[nearest] == training.groups[asked][:, None]
+    for start in range(0, len(some), ASKED):
+        asked = some[start : start + ASKED]
+        found, _ = nearest(rows, rows[asked], most + spare)
+        same = training.groups[found] == training.groups[asked][:, None]
         order = np.argsort(same, axis=1, kind="stable")  # others first, still by similarity
-        others = np.take_along_axis(nearest, order, axis=1)
+        others = np.take_along_axis(found, order, axis=1)
         for k in PAPER_K:
             chosen = others[:, :k]
             retrieve = paper_score(unknown[chosen].sum(axis=1), chosen.shape[1], unknown) > 0
@@ -254,19 +258,6 @@ def neighbour(question: str, similarity: float, benefit: float) -> Neighbour:
     """
     effect: Effect = "helps" if benefit > 0 else "hurts" if benefit < 0 else "same"
     return Neighbour(str(question), float(similarity), effect, float(benefit))
-
-
-def _nearest(rows: Rows, asked: Rows, k: int) -> Iterator[tuple[NDArray[np.int64], Floats]]:
-    """Indices and cosines of the k most similar rows, best first, in blocks of questions."""
-    k = min(k, len(rows))
-    block = max(1, CELLS // len(rows))
-    for start in range(0, len(asked), block):
-        similarity = cosines(asked[start : start + block], rows)
-        nearest = np.argpartition(-similarity, k - 1, axis=1)[:, :k]
-        found = np.take_along_axis(similarity, nearest, axis=1)
-        # Of equals the earlier record comes first, so that the order is always the same.
-        order = np.lexsort((nearest, -found), axis=1)
-        yield np.take_along_axis(nearest, order, axis=1), np.take_along_axis(found, order, axis=1)
 
 
 def cosines(these: Rows, those: Rows) -> Floats:
