@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-import time
 from html import unescape
 from pathlib import Path
 
@@ -317,50 +314,6 @@ def recorded(n: int) -> list[SelfKnowledge]:
         SelfKnowledge.of(f"What is {n} of it?", ["x"], direct=("", n % 2), single=("", n % 3 == 0))
         for n in range(n)
     ]
-
-
-SLOW = """
-import sys, time
-from skr_core.extractive import ExtractiveModel
-from skr_core.types import Prompt
-whole = ExtractiveModel.agenerate
-async def slow(self, prompt, *, on_token=None):
-    time.sleep(0.03)
-    return await whole(self, prompt, on_token=on_token)
-ExtractiveModel.agenerate = slow
-from skr_app.main import main
-main()
-"""
-
-
-@pytest.mark.integration
-def test_a_killed_evaluation_goes_on_and_gives_the_same_table(published: Path, tmp_path: Path):
-    def command(out: Path) -> list[str]:
-        options = ["--dataset", "hotpotqa", "--out", str(out), "--concurrency", "1"]
-        return [sys.executable, "-c", SLOW, "evaluate", str(published), *options]
-
-    killed, whole = tmp_path / "killed", tmp_path / "whole"
-    process = subprocess.Popen(
-        command(killed), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-    )
-    journal = killed / "answers.jsonl"
-    deadline = time.monotonic() + 60
-    while time.monotonic() < deadline:
-        if journal.is_file() and journal.read_bytes().count(b"\n") >= 3:
-            break
-        time.sleep(0.005)
-    process.kill()
-    process.wait()
-    kept = journal.read_bytes()
-    assert 3 <= kept.count(b"\n") < 12
-    assert not (killed / "result.json").exists()
-    with journal.open("ab") as file:  # the worst that a kill can leave
-        file.write(b'{"key": "loop/')
-    for out in (killed, whole):
-        subprocess.run(command(out), check=True, capture_output=True, timeout=120)
-    assert journal.read_bytes().startswith(kept)
-    for name in ("result.json", "result.md", "scores.jsonl"):
-        assert (killed / name).read_bytes() == (whole / name).read_bytes()
 
 
 @pytest.mark.data

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, ExitStack
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +14,9 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 
-from skr_graphs import answer_of
+from skr_core.prompts.templates import QUERY_LEAD, REFUSAL
+from skr_core.types import Generation, Prompt
+from skr_graphs import answer_of, create_self_completion_graph
 from tests.skr_graphs.citizen import ANSWER, FURTHER, QUESTION, World, invoke
 
 THREAD: Any = {"configurable": {"thread_id": "1"}}
@@ -71,3 +75,85 @@ async def test_a_run_goes_on_where_it_failed(saver: tuple[Any, str]) -> None:
     assert result["answer"] == ANSWER
     assert world.retriever.queries == [QUESTION, FURTHER]
     assert world.tasks.count("self_complete") == 1
+
+
+class ByWhatItIsShown:
+    """A model that says the same wherever a run goes on, and notes what it is asked."""
+
+    name = "by-what-it-is-shown"
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+
+    def generate(self, prompt: Prompt, *, on_token: Any = None) -> Generation:
+        self.asked.append(prompt.task)
+        if prompt.task == "self_complete":
+            return Generation(f"{QUERY_LEAD}\n1. {FURTHER}")
+        return Generation(ANSWER if len(prompt.references) > 1 else REFUSAL)
+
+    async def agenerate(self, prompt: Prompt, *, on_token: Any = None) -> Generation:
+        return self.generate(prompt)
+
+
+class Watched(InMemorySaver):
+    """Notes what it is given to keep."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.checkpoints: list[Any] = []
+        self.of_tasks: list[Any] = []
+
+    def put(self, *given: Any) -> Any:
+        self.checkpoints.append(copy.deepcopy(given))
+        return super().put(*given)
+
+    def put_writes(self, *given: Any) -> None:
+        self.of_tasks.append(copy.deepcopy(given))
+        super().put_writes(*given)
+
+    def as_left(self, number: int, *, with_writes: bool) -> InMemorySaver:
+        """What a kill leaves that lost the checkpoints behind the first so many.
+
+        What the last one's own nodes wrote is kept or lost by itself.
+        """
+        left = InMemorySaver()
+        for given in self.checkpoints[:number]:
+            left.put(*given)
+        last = self.checkpoints[number - 1][1]["id"]
+        earlier = {given[1]["id"] for given in self.checkpoints[: number - 1]}
+        for given in self.of_tasks:
+            of = given[0]["configurable"]["checkpoint_id"]
+            if of in earlier or (with_writes and of == last):
+                left.put_writes(*given)
+        return left
+
+
+@pytest.mark.parametrize("colour", ["sync", "async"])
+async def test_a_run_goes_on_from_whatever_a_kill_leaves(colour: str) -> None:
+    whole: list[Any] = []
+
+    async def go_on(saver: Any, given: Any = None) -> int:
+        """End the run, and say how often the model was asked for it."""
+        model = ByWhatItIsShown()
+        graph = create_self_completion_graph(model=model, retriever=World().retriever)
+        graph = graph.compile(checkpointer=saver)
+        if given or (await state_of(graph, colour)).tasks:
+            await invoke(colour, graph, given, THREAD, durability="sync")
+        else:
+            whole.append(saver)
+        kept = (await state_of(graph, colour)).values
+        assert [each.content for each in kept["messages"]] == [QUESTION, ANSWER]
+        assert answer_of(kept).text == "In Port Elm [2]."
+        return len(model.asked)
+
+    watched = Watched()
+    calls = await go_on(watched, {"question": QUESTION})
+    numbers = range(1, len(watched.checkpoints) + 1)
+    lost = [await go_on(watched.as_left(number, with_writes=False)) for number in numbers]
+    assert (lost[0], lost[-1]) == (calls, 0) == (3, 0)
+    assert all(0 <= here - behind <= 1 for here, behind in pairwise(lost))
+    assert len(whole) == 1  # the last checkpoint alone has nothing to go on with
+    # What a node wrote keeps it from being run again, as the checkpoint behind it does.
+    kept = [await go_on(watched.as_left(number, with_writes=True)) for number in numbers[:-1]]
+    assert kept == lost[1:]
+    assert len(whole) == 1

@@ -1,0 +1,179 @@
+"""Works that are killed and started again: each does it all, or goes on where it was.
+
+A work is told a folder, keeps there what it keeps, and says what came out. Its model writes into
+``asked.txt`` what it is asked.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import functools
+import io
+import random
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import orjson
+from langgraph.checkpoint.sqlite import SqliteSaver
+from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
+
+from skr_app.commands import evaluate as evaluate_command
+from skr_app.main import app
+from skr_core.caching import CachedModel, SqliteCache
+from skr_core.ingest.ingestion import ingest
+from skr_core.prompts.templates import QUERY_LEAD, REFUSAL
+from skr_core.questions import Question
+from skr_core.self_knowledge import collect
+from skr_core.settings import Settings
+from skr_core.store.chroma_store import ChromaStore
+from skr_core.testing import MappingRetriever
+from skr_core.types import Generation, Prompt
+from skr_graphs import GraphAnswerer, create_self_completion_graph
+
+Work = Callable[[Path], str]
+
+QUESTIONS = [f"Where was engineer {n} born?" for n in range(6)]
+FIRST = {q: [f"Ada {n} was engineer {n}."] for n, q in enumerate(QUESTIONS)}
+SECOND = {f"Where was Ada {n} born?": [f"Ada {n} was born in Port {n}."] for n in range(6)}
+
+
+class Model:
+    """Answers as soon as it is shown a port, and asks for one until then."""
+
+    name = "by-what-it-is-shown"
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def generate(self, prompt: Prompt, *, on_token: Any = None) -> Generation:
+        with (self.folder / "asked.txt").open("a") as asked:
+            asked.write(f"{prompt.task} {len(prompt.references)} {prompt.question}\n")
+        time.sleep(0.02)
+        number = prompt.question.split()[3]
+        if prompt.task == "self_complete":
+            return Generation(f"{QUERY_LEAD}\n1. Where was Ada {number} born?")
+        found = any(f"Port {number}" in each.text for each in prompt.references)
+        return Generation(f"In Port {number} [2]." if found else REFUSAL)
+
+    async def agenerate(self, prompt: Prompt, *, on_token: Any = None) -> Generation:
+        return await asyncio.to_thread(self.generate, prompt)
+
+
+def blocking_graph(folder: Path, durability: Any) -> str:
+    answers = []
+    with SqliteSaver.from_conn_string(str(folder / "state.sqlite")) as saver:
+        graph = _graph(folder).compile(checkpointer=saver)
+        for n, question in enumerate(QUESTIONS):
+            thread: Any = {"configurable": {"thread_id": str(n)}}
+            state = graph.get_state(thread)
+            if state.tasks or not state.values:  # tasks: also one whose writes alone are kept
+                given: Any = None if state.tasks else {"question": question}
+                graph.invoke(given, thread, durability=durability)
+                _acknowledge(folder, question)
+            answers.append(graph.get_state(thread).values["answer"])
+    return "\n".join(answers)
+
+
+def awaited_graph(folder: Path, durability: Any) -> str:
+    async def work() -> str:
+        answers = []
+        path = str(folder / "state.sqlite")
+        async with AsyncSqliteSaver.from_conn_string(path) as saver:
+            graph = _graph(folder).compile(checkpointer=saver)
+            for n, question in enumerate(QUESTIONS):
+                thread: Any = {"configurable": {"thread_id": str(n)}}
+                state = await graph.aget_state(thread)
+                if state.tasks or not state.values:
+                    given: Any = None if state.tasks else {"question": question}
+                    await graph.ainvoke(given, thread, durability=durability)
+                    _acknowledge(folder, question)
+                answers.append((await graph.aget_state(thread)).values["answer"])
+        return "\n".join(answers)
+
+    return asyncio.run(work())
+
+
+def _graph(folder: Path) -> Any:
+    retriever = MappingRetriever(FIRST | SECOND)
+    return create_self_completion_graph(model=Model(folder), retriever=retriever)
+
+
+def _acknowledge(folder: Path, question: str) -> None:
+    with (folder / "asked.txt").open("a") as asked:
+        asked.write(f"answered 0 {question}\n")
+
+
+def collected(folder: Path, cached: bool) -> str:
+    with SqliteCache(folder / "replies.sqlite") as cache:
+        model: Any = CachedModel(Model(folder), cache) if cached else Model(folder)
+        records = collect(
+            [Question(q, q, (f"Port {n}",)) for n, q in enumerate(QUESTIONS)],
+            GraphAnswerer(Settings(model, MappingRetriever(FIRST | SECOND))),
+            out=folder / "records.jsonl",
+            concurrency=1,
+        )
+    return "\n".join(
+        f"{each.question} {[(name, each.outcomes[name].answer) for name in sorted(each.outcomes)]}"
+        for each in records
+    )
+
+
+def evaluated(folder: Path) -> str:
+    rows = [
+        {
+            "id": q,
+            "question": q,
+            "answer": f"Port {n}",
+            "contexts": [{"title": f"Ada {n}", "text": each} for each in [*FIRST[q], *further]],
+        }
+        for n, (q, further) in enumerate(zip(QUESTIONS, SECOND.values(), strict=True))
+    ]
+    questions = folder / "questions.jsonl"
+    questions.write_bytes(b"".join(orjson.dumps(row) + b"\n" for row in rows))
+    evaluate_command.make_model = lambda name, url: Model(folder)  # type: ignore[attr-defined]
+    options = ["--out", str(folder / "run"), "--concurrency", "1"]
+    with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+        app(["evaluate", str(questions), *options], standalone_mode=False)
+    tables = ("result.json", "result.md", "scores.jsonl")
+    return "\n".join((folder / "run" / name).read_text() for name in tables)
+
+
+def ingested(folder: Path) -> str:
+    corpus = folder / "corpus.jsonl"
+    if not corpus.exists():
+        draw = random.Random(3)
+        texts = [" ".join(str(draw.randrange(900)) for _ in range(9)) for n in range(2000)]
+        rows = [f'{{"id": "{n}", "title": "T{n}", "text": "{t}"}}' for n, t in enumerate(texts)]
+        corpus.with_suffix(".draft").write_text("\n".join(rows))
+        corpus.with_suffix(".draft").rename(corpus)
+    (folder / "asked.txt").touch()
+    # By its words: two graphs of vectors differ in what they miss, also where nobody was killed.
+    with ChromaStore.open(folder / "store", k=3, search="bm25") as store:
+        report = ingest([corpus], store)
+        said = [f"{report.passages} {store.count()} {len(store._folder.journal.ids)}"]
+        for n in range(0, 2000, 250):
+            found = store.retrieve(f"T{n} {n % 900} {n % 700}")
+            said.append(str([each.title for each in found]))
+    return "\n".join(said)
+
+
+WORKS: dict[str, Work] = {
+    "graph": functools.partial(blocking_graph, durability="sync"),
+    "graph awaited": functools.partial(awaited_graph, durability="sync"),
+    "graph by default": functools.partial(blocking_graph, durability="async"),
+    "graph awaited by default": functools.partial(awaited_graph, durability="async"),
+    "collect": functools.partial(collected, cached=False),
+    "collect with a cache": functools.partial(collected, cached=True),
+    "evaluate": evaluated,
+    "ingest": ingested,
+}
+
+
+def work(name: str, folder: Path) -> None:
+    """What a process does; what came out is there when it ends, and not before."""
+    said = WORKS[name](folder)
+    (folder / "said.draft").write_text(said)
+    (folder / "said.draft").rename(folder / "said.txt")
