@@ -1,7 +1,8 @@
 """What the options --deadline and --max-spend of a command mean for all that it asks.
 
 Every model that a command makes and every question that it asks keeps to them, so that a command
-has but to name the options: they are read off the command line that is being run.
+has but to name the options: they are read off the command line that is being run. What a router or
+a judge asks outside a question has the same seconds for each call.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from skr_core.types import Answer
 
 if TYPE_CHECKING:
     from skr_core.models.limited import Spending
-    from skr_core.ports import LanguageModel
+    from skr_core.ports import LanguageModel, TextScorer
 
 _MADE = f"{__name__}.spending"
 
@@ -77,13 +78,19 @@ def seconds_a_question() -> float | None:
 
 
 def limited(model: LanguageModel) -> LanguageModel:
-    """The model within the command's --max-spend, which all its models share.
+    """The model within the command's limits, of which all its models share the money.
 
     Raises:
         InputError: There are no prices, or none of this model.
     """
     spending = _spending()
     return model if spending is None else spending.limit(model)
+
+
+def limited_scorer(scorer: TextScorer) -> TextScorer:
+    """The same for what tells likelihoods."""
+    spending = _spending()
+    return scorer if spending is None else spending.limit_scorer(scorer)
 
 
 def in_time(system: System) -> System:
@@ -98,15 +105,18 @@ def in_time(system: System) -> System:
 
 
 def _spending() -> Spending | None:
-    command = _COMMAND.get()
-    if command is None or not (money := command.params.get("max_spend")):
+    command, seconds = _COMMAND.get(), seconds_a_question()
+    money = None if command is None else command.params.get("max_spend")
+    if command is None or (money is None and seconds is None):
         return None
-    if not (prices := command.params.get("prices")):
+    prices = command.params.get("prices")
+    if money is not None and not prices:
         raise InputError("--max-spend needs --prices: a file with the prices of your models")
     from skr_core.models.limited import Spending
 
     kept = command.meta
     if _MADE not in kept:
-        kept[_MADE] = Spending(max_spend=money, prices=read_prices(prices))
+        read = read_prices(prices) if money is not None and prices else None
+        kept[_MADE] = Spending(max_spend=money, prices=read, call_deadline_s=seconds)
     spending: Spending = kept[_MADE]
     return spending

@@ -8,7 +8,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from skr_app.limits import limited, seconds_a_question
+from skr_app.limits import limited, limited_scorer, seconds_a_question
 from skr_core.budget import Budget
 from skr_core.errors import DataError, InputError, StoreError
 from skr_core.files import read_whole
@@ -57,7 +57,7 @@ def open_likelihoods(model: str, base_url: str | None) -> TextScorer:
     """What tells how likely the model that an option names finds a text.
 
     Raises:
-        InputError: It is a model that tells no such thing.
+        InputError: It is a model that tells no such thing, or has no price where money is limited.
     """
     if model == "extractive":
         raise InputError(
@@ -66,7 +66,7 @@ def open_likelihoods(model: str, base_url: str | None) -> TextScorer:
         )
     from skr_core.models.completions import CompletionScorer
 
-    return CompletionScorer(model.removeprefix("openai:"), base_url=base_url)
+    return limited_scorer(CompletionScorer(model.removeprefix("openai:"), base_url=base_url))
 
 
 def open_cache(stack: ExitStack, folder: Path | None) -> SqliteCache | None:

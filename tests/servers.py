@@ -16,12 +16,14 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import gzip
 import hashlib
 import json
 import math
 import re
 import struct
 import threading
+import zlib
 from asyncio import StreamReader, StreamWriter
 from collections.abc import Callable, Iterator, Sequence
 from itertools import count
@@ -32,10 +34,12 @@ Reply = str | dict[str, Any]
 Fault = Literal[
     *("rate_limit", "server_error", "broken_json", "no_choices", "truncated", "empty"),
     *("hang", "drip", "drip_head", "endless", "huge", "echo", "echo_json"),
+    *("packed", "bomb"),
 ]
 """429 with Retry-After; 500; half a JSON body; JSON of another shape; a connection closed in the
 middle of the reply; a reply without text. No word at all; a reply, or the head of one, a byte at a
-time; one without end; one of 50 MB; 401 or broken JSON with the key that was sent."""
+time; one without end; one of 50 MB; 401 or broken JSON with the key that was sent. A good reply
+that is packed with gzip; 300 kB that unpack to 300 MB."""
 
 DIMENSIONS = 64
 _NUMBERS = count()
@@ -209,6 +213,13 @@ class OpenAIServer:
             await self._go_on_for_ever(fault, request, writer)
         elif fault == "huge":
             await _send_huge(writer, request)
+        elif fault == "packed":
+            packed = gzip.compress(
+                json.dumps(_completion(request, "SUFFICIENT\nParis [1].")).encode()
+            )
+            _send(writer, packed, headers="Content-Encoding: gzip\r\n")
+        elif fault == "bomb":
+            _send(writer, _bomb(), headers="Content-Encoding: gzip\r\n")
         elif fault == "echo":
             _send(writer, _error(f"no such key: {_key(head)}"), 401)
         elif fault == "echo_json":
@@ -291,6 +302,14 @@ async def _send_huge(writer: StreamWriter, request: dict[str, Any]) -> None:
     else:
         _send(writer, _completion(request, text))
         await writer.drain()
+
+
+def _bomb() -> bytes:
+    """A megabyte of spaces, packed once and sent three hundred times."""
+    packer = zlib.compressobj(wbits=31)
+    first = packer.compress(b" " * 1_000_000) + packer.flush(zlib.Z_FULL_FLUSH)
+    again = packer.compress(b" " * 1_000_000) + packer.flush(zlib.Z_FULL_FLUSH)
+    return first + again * 299
 
 
 def _key(head: str) -> str:

@@ -24,9 +24,9 @@ from skr_core.errors import BudgetError, InputError
 from skr_core.flow import Flow, arun, call, run
 from skr_core.metrics.cost import Price, cost, price_of
 from skr_core.models.adapting import AnyModel, as_language_model
-from skr_core.ports import LanguageModel, OnToken
+from skr_core.ports import LanguageModel, OnToken, TextScorer
 from skr_core.types import NO_USAGE, Generation, Prompt, Usage
-from skr_core.usage import estimate_usage
+from skr_core.usage import count_tokens, estimate_usage
 
 
 class Spending:
@@ -41,6 +41,7 @@ class Spending:
         max_spend: US dollars, by `prices`.
         prices: Of each model, see `skr_core.metrics.cost.read_prices`.
         deadline_s: Seconds from now.
+        call_deadline_s: Seconds for a call.
 
     Attributes:
         usage: What was spent so far; of a call that failed, what was sent.
@@ -58,12 +59,13 @@ class Spending:
         max_spend: float | None = None,
         prices: Mapping[str, Price] | None = None,
         deadline_s: float | None = None,
+        call_deadline_s: float | None = None,
     ) -> None:
         if max_spend is not None and not prices:
             raise InputError("money is limited without prices: give those of your models")
         self.max_calls, self.max_tokens, self.max_spend = max_calls, max_tokens, max_spend
         self.prices = prices
-        self.bounds = Bounds.within(deadline_s)
+        self.bounds, self.call_deadline_s = Bounds.within(deadline_s), call_deadline_s
         self.usage = NO_USAGE
         self.dollars = 0.0
         self._calls = 0
@@ -79,9 +81,36 @@ class Spending:
             InputError: The prices do not have it.
         """
         chosen = as_language_model(model)
-        return LimitedModel(
-            chosen, self, price_of(self.prices, chosen.name) if self.prices else None
-        )
+        return LimitedModel(chosen, self, self._price_of(chosen.name))
+
+    def limit_scorer(self, scorer: TextScorer) -> TextScorer:
+        """The same for what says how likely a model finds a text.
+
+        Raises:
+            InputError: The prices do not have it.
+        """
+        return LimitedScorer(scorer, self, self._price_of(scorer.name))
+
+    def within(self, call: Flow[Generation], sent: Usage, price: Price | None) -> Flow[Generation]:
+        """Make a call within the limits, and count what it cost.
+
+        Args:
+            call: The call.
+            sent: What it costs where it fails.
+            price: Of the model's tokens.
+
+        Raises:
+            BudgetError: A limit is reached.
+        """
+        self.begin()
+        spent = sent
+        try:
+            in_time = bounded(call, Bounds.within(self.call_deadline_s))
+            made = yield from bounded(in_time, self.bounds)
+            spent = getattr(made, "usage", spent)  # a model is anybody's code
+        finally:
+            self.add(spent, price)
+        return made
 
     def begin(self) -> None:
         """Count a call that begins.
@@ -99,6 +128,9 @@ class Spending:
         with self._lock:
             self.usage += usage
             self.dollars += 0.0 if price is None else cost(usage, price)
+
+    def _price_of(self, name: str) -> Price | None:
+        return price_of(self.prices, name) if self.prices else None
 
     def _reached(self) -> str:
         if self.max_calls is not None and self._calls >= self.max_calls:
@@ -140,12 +172,34 @@ class LimitedModel:
         return await arun(self._generation(prompt, on_token))
 
     def _generation(self, prompt: Prompt, on_token: OnToken | None) -> Flow[Generation]:
-        self.spending.begin()
-        spent = estimate_usage(prompt, "")
         asking = call(self.model.generate, self.model.agenerate, prompt, on_token=on_token)
-        try:
-            made = yield from bounded(asking, self.spending.bounds)
-            spent = getattr(made, "usage", spent)  # a model is anybody's code
-        finally:
-            self.spending.add(spent, self.price)
-        return made
+        return (yield from self.spending.within(asking, estimate_usage(prompt, ""), self.price))
+
+
+class LimitedScorer:
+    """A `TextScorer` within the limits of a `Spending`, whose `Spending.limit_scorer` makes it.
+
+    Attributes:
+        name: The scorer's.
+    """
+
+    def __init__(self, scorer: TextScorer, spending: Spending, price: Price | None) -> None:
+        self.scorer, self.spending, self.price = scorer, spending, price
+
+    @property
+    def name(self) -> str:
+        """The scorer's name."""
+        return self.scorer.name
+
+    def score(self, prompt: str, text: str) -> Generation:
+        """Ask with a blocking call; raises `BudgetError` where a limit is reached."""
+        return run(self._generation(prompt, text))
+
+    async def ascore(self, prompt: str, text: str) -> Generation:
+        """The same, awaited."""
+        return await arun(self._generation(prompt, text))
+
+    def _generation(self, prompt: str, text: str) -> Flow[Generation]:
+        asking = call(self.scorer.score, self.scorer.ascore, prompt, text)
+        sent = Usage(count_tokens(f"{prompt} {text}").tokens, 0, calls=1, estimated=True)
+        return (yield from self.spending.within(asking, sent, self.price))

@@ -2,11 +2,13 @@
 
 A request may take what is left of the deadline, which is looked at with every piece that comes;
 none is sent behind it, and a ``Retry-After`` that reaches beyond it is not waited for. A reply has
-an end. What a server says of a failure is without the key that it was sent.
+an end, also one that is sent packed. What a server says of a failure is without the key that it was
+sent.
 """
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
@@ -16,7 +18,10 @@ from skr_core.bounds import PASSED, seconds_left
 from skr_core.redaction import redact, remember
 
 MAX_BYTES = 32_000_000
-"""Of a reply on the wire: a hundred times what the longest replies of models take."""
+"""Of a reply, unpacked: a hundred times what the longest replies of models take."""
+
+GZIP_OR_ZLIB = 47
+"""The window bits by which zlib tells both by their head."""
 
 
 class WireBounds:
@@ -78,11 +83,22 @@ class _Pieces:
         self._body: Any = response.stream
         self._failure = failure
         self._length = 0
+        # It was asked for as it is. The header goes, or httpx would unpack it without an end.
+        packed = response.headers.pop("content-encoding", "identity").strip().lower()
+        self._packed = packed not in ("", "identity")
+        if self._packed and packed not in ("gzip", "x-gzip", "deflate"):
+            raise failure(f"the server packs its reply as {packed[:40]!r}, which nobody asked for")
+        self._unpacking = zlib.decompressobj(GZIP_OR_ZLIB)
         # What a server says of a failure is held back, so that no key in it is cut in two.
-        self._holds = response.is_error and "content-encoding" not in response.headers
+        self._holds = response.is_error
         self._held = bytearray()
 
     def _take(self, piece: bytes) -> bytes:
+        if self._packed:
+            try:
+                piece = self._unpacking.decompress(piece, MAX_BYTES - self._length + 1)
+            except zlib.error as error:
+                raise self._failure(f"the reply cannot be unpacked: {error}") from error
         self._length += len(piece)
         if self._length > MAX_BYTES:
             raise self._failure(f"the reply is longer than {MAX_BYTES:,} bytes")

@@ -11,7 +11,9 @@ import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TypeVar
 
+from skr_core.bounds import Bounds, bounded
 from skr_core.errors import ModelError, RetrieverError
 from skr_core.files import KeyedLog
 from skr_core.flow import Flow, arun, call, gather, run
@@ -30,9 +32,10 @@ from skr_core.self_knowledge.records import (
 )
 from skr_core.self_knowledge.scoring import Judge, Metric, TextMetric
 from skr_core.self_knowledge.standing import standing_of
-from skr_core.types import NO_USAGE, Action, Answer, Stamp
+from skr_core.types import NO_USAGE, Action, Answer, Stamp, Usage
 
 log = logging.getLogger(__name__)
+T = TypeVar("T")
 
 Asked = Router | Callable[[Sequence[SelfKnowledge]], Router]
 """A router that asks the model, or what makes one of the records that it may show to the model."""
@@ -207,7 +210,7 @@ class _Collection:
         judging = NO_USAGE
         for action, answer in answers.items():
             if answer.text not in scores:  # two actions often answer the same
-                scores[answer.text], spent = yield from self.scorer.score(answer.text, question)
+                scores[answer.text], spent = yield from self._score(answer.text, question)
                 judging += spent
             made = _outcome(answer, scores[answer.text], answers["direct"].text)
             outcomes[action] = replace(made, margins=margins.get(action))
@@ -232,7 +235,9 @@ class _Collection:
             for action, answer in answers.items()
             if answer.references
         }
-        found, spent = yield from measure_margins(settings.likelihoods, list(rivals.values()))
+        found, spent = yield from self._in_time(
+            measure_margins(settings.likelihoods, list(rivals.values()))
+        )
         tally.spend(spent)
         return dict(zip(rivals, found, strict=True))
 
@@ -250,11 +255,13 @@ class _Collection:
             if not isinstance(router, Router):
                 others = [each for each in records.values() if each.question != record.question]
                 router = router(others)
-            decision = yield from call(router.decide, router.adecide, record.question)
+            decision = yield from self._in_time(
+                call(router.decide, router.adecide, record.question)
+            )
             tally.spend(decision.usage)
             draft_score = None
             if decision.draft:
-                draft_score, spent = yield from self.scorer.score(decision.draft, question)
+                draft_score, spent = yield from self._score(decision.draft, question)
                 tally.spend(spent)
             said[name] = Statement(
                 decision.retrieve,
@@ -264,6 +271,14 @@ class _Collection:
                 draft_score,
             )
         return replace(record, statements=said)
+
+    def _score(self, answer: str, question: Question) -> Flow[tuple[float, Usage]]:
+        return (yield from self._in_time(self.scorer.score(answer, question)))
+
+    def _in_time(self, asking: Flow[T]) -> Flow[T]:
+        """What is asked beside a question has the seconds of one."""
+        seconds = self.answerer.settings.budget.deadline_s
+        return (yield from bounded(asking, Bounds.within(seconds)))
 
 
 def _outcome(answer: Answer, score: float, direct: str) -> Outcome:

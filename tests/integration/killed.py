@@ -113,7 +113,7 @@ def collected(folder: Path, cached: bool) -> str:
             [Question(q, q, (f"Port {n}",)) for n, q in enumerate(QUESTIONS)],
             GraphAnswerer(Settings(model, MappingRetriever(FIRST | SECOND))),
             out=folder / "records.jsonl",
-            concurrency=1,
+            concurrency=2,
         )
     return "\n".join(
         f"{each.question} {[(name, each.outcomes[name].answer) for name in sorted(each.outcomes)]}"

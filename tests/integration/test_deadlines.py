@@ -6,6 +6,7 @@ import asyncio
 import gc
 import threading
 import time
+import tracemalloc
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -169,6 +170,31 @@ def assert_refused(way: str) -> None:
         with pytest.raises(ModelError, match=r"longer than 32,000,000 bytes|over 500,000 char"):
             ask(system)
         assert server.calls == 1
+
+
+@pytest.mark.usefixtures("connections")
+@pytest.mark.parametrize("way", ["chain", "chain, streamed and awaited", "engine, awaited"])
+def test_a_packed_reply_is_unpacked_as_far_as_a_reply_goes(way: str) -> None:
+    make, ask = WAYS[way]
+    with OpenAIServer(fault="bomb") as server:
+        system = make(server, Budget())
+        tracemalloc.start()
+        try:
+            with pytest.raises(ModelError, match="longer than 32,000,000 bytes"):
+                ask(system)
+            _, most = tracemalloc.get_traced_memory()
+        finally:
+            tracemalloc.stop()
+        assert most < 150_000_000  # of 300 MB
+        assert server.calls == 1
+
+
+@pytest.mark.usefixtures("connections")
+@pytest.mark.parametrize("way", ["chain", "engine, awaited"])
+def test_a_packed_reply_is_read(way: str) -> None:
+    make, ask = WAYS[way]
+    with OpenAIServer(fault="packed") as server:
+        assert str(ask(make(server, Budget()))) == "Paris [1]."
 
 
 class HangingModel:

@@ -103,6 +103,43 @@ def test_a_command_ends_within_its_money(verb: str, questions: Path) -> None:
     assert 1 <= spent <= 4
 
 
+def hangs_for_the_judge(server: OpenAIServer) -> None:
+    """Answers come at once, what is asked of the model named judge never."""
+    server.fault = lambda number: (
+        "hang" if server.requests[number - 1]["model"] == "judge" else None
+    )
+
+
+def test_a_judge_has_the_seconds_of_a_question(questions: Path, tmp_path: Path) -> None:
+    options = ["--deadline", 4.0, "--limit", 1]
+    with OpenAIServer(lambda messages: REPLY) as server:
+        hangs_for_the_judge(server)
+        collect = [*verbs(questions)["collect"], "--judge", "openai:judge"]
+        done = skr(*collect, *options, server=server)
+        assert isinstance(done.exception, ModelError)
+        assert "deadline" in str(done.exception)
+        asked = server.calls
+        run = ["evaluate", questions, "--systems", "loop", "--entailment", "judge:openai:judge"]
+        done = skr(*run, "--out", tmp_path / "run", *options, server=server)
+        assert done.exit_code == 0
+        assert "judge" in [request["model"] for request in server.requests[asked:]]
+    [row] = json.loads((tmp_path / "run" / "result.json").read_text())["rows"]
+    judged = row["cells"]["self_consistency"]
+    assert (judged["n"], judged["n_failed"]) == (0, 1)
+
+
+def test_likelihoods_are_within_the_money(questions: Path, tmp_path: Path) -> None:
+    (tmp_path / "prices.json").write_text('{"test": {"prompt": 0, "completion": 1000000}}')
+    words = ["--likelihoods", "--max-spend", 8, "--prices", tmp_path / "prices.json"]
+    likely: Any = lambda before, word: -1.0  # noqa: E731
+    with OpenAIServer(lambda messages: REPLY, likelihood=likely) as server:
+        done = skr(*verbs(questions)["collect"], *words, "--concurrency", 1, server=server)
+        spent = sum(len(REPLY.split()) for _ in server.requests) + len(server.scored)
+    assert isinstance(done.exception, BudgetError)
+    assert server.scored
+    assert spent < 8 + 2 * len(REPLY.split())
+
+
 def test_what_was_answered_is_kept(questions: Path, tmp_path: Path) -> None:
     out = tmp_path / "run"
     command = ["evaluate", questions, "--systems", "loop", "--out", out, "--concurrency", 1]

@@ -4,13 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import os
-import signal
-import subprocess
-import sys
 import threading
 import time
-from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -28,8 +23,18 @@ from skr_core.self_knowledge.records import row_of
 from skr_core.self_knowledge.standing import Standing
 from skr_core.settings import Settings
 from skr_core.testing import MappingRetriever, ScriptedModel
-from skr_core.types import ACTIONS, Demonstration, Generation, Prompt, Reference, Reflection
+from skr_core.types import (
+    ACTIONS,
+    Action,
+    Answer,
+    Demonstration,
+    Generation,
+    Prompt,
+    Reference,
+    Reflection,
+)
 from skr_graphs import GraphAnswerer
+from skr_graphs.answerer import DECISIONS
 
 Collect = Callable[..., list[SelfKnowledge]]
 SYSTEM = ("demonstrations", "templates", "budget", "when_insufficient", "reflector")
@@ -434,63 +439,45 @@ def test_no_more_are_under_way_than_allowed(gather: Collect):
     assert model.most <= 2
 
 
-KILLED = """
-import os, sys, time
-from pathlib import Path
-from skr_core.questions import Question
-from skr_core.self_knowledge import collect
-from skr_core.settings import Settings
-from skr_core.testing import MappingRetriever
-from skr_graphs import GraphAnswerer
-from skr_core.types import Generation
+class Hanging(Student):
+    """Never answers."""
 
-class Slow:
-    name = "slow"
-    def generate(self, prompt, *, on_token=None):
-        with open(sys.argv[1], "a") as asked:
-            asked.write(f"{prompt.task} {prompt.question}\\n")
-        time.sleep(0.01)
-        return Generation("gold")
-    async def agenerate(self, prompt, *, on_token=None):
-        return self.generate(prompt)
+    def __init__(self) -> None:
+        super().__init__()
+        self.over = threading.Event()
 
-names = [f"q{n}?" for n in range(40)]
-records = collect(
-    [Question(name, name, ("gold",)) for name in names],
-    GraphAnswerer(Settings(Slow(), MappingRetriever({name: ["text"] for name in names}))),
-    out=sys.argv[2], concurrency=2,
-)
-print(len(records))
-"""
+    def generate(self, prompt: Prompt, *, on_token: object = None) -> Generation:
+        self.over.wait(60)
+        raise ModelError("too late")
+
+    async def agenerate(self, prompt: Prompt, *, on_token: object = None) -> Generation:
+        await asyncio.sleep(60)
+        raise ModelError("too late")
 
 
-def test_a_killed_collection_asks_nothing_twice_that_is_on_record(tmp_path: Path):
-    asked, out = tmp_path / "asked.txt", tmp_path / "r.jsonl"
-    command = [sys.executable, "-c", KILLED, str(asked), str(out)]
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-    with subprocess.Popen(command, env=environment) as process:
-        deadline = time.monotonic() + 60
-        while not out.exists() or out.read_bytes().count(b"\n") < 8:
-            assert process.poll() is None
-            assert time.monotonic() < deadline
-            time.sleep(0.005)
-        process.send_signal(signal.SIGKILL)
-    assert process.returncode == -signal.SIGKILL
-    recorded = {record.question for record in read_self_knowledge(out, skip_bad=True)}
-    before = asked.read_text().splitlines()
-    assert 8 <= len(recorded) < 40
-    with out.open("ab") as file:
-        file.write(
-            b'{"key":"q39?","question":"q39?","gold":["go'
-        )  # as a kill in the middle of a line leaves it
+class Prepared(GraphAnswerer):
+    """Has its answers at hand, whatever the deadline."""
 
-    finished = subprocess.run(
-        command, env=environment, capture_output=True, text=True, check=True, timeout=60
-    )
-    assert finished.stdout.strip() == "40"
-    after = asked.read_text().splitlines()[len(before) :]
-    assert not {line.split()[1] for line in after} & recorded
-    # Only what was under way when the kill came is asked a second time.
-    twice = {line for line, times in Counter(before + after).items() if times > 1}
-    assert len({line.split()[1] for line in twice}) <= 2
-    assert len(read_self_knowledge(out)) == 40
+    def answer_each(self, question: str) -> dict[Action, Answer]:
+        answer = Answer(question, "gold0", (), (), DECISIONS["direct"], (), "known", {})
+        return {"direct": answer, "single": answer, "loop": answer}
+
+    async def aanswer_each(self, question: str) -> dict[Action, Answer]:
+        return self.answer_each(question)
+
+
+@both
+def test_judges_and_routers_have_the_seconds_of_a_question(gather: Collect):
+    hanging, seen = Hanging(), []
+    settings = Settings(Student(), MappingRetriever({}), budget=Budget(deadline_s=0.1))
+    work = collect if gather is blocking else lambda *a, **k: asyncio.run(acollect(*a, **k))
+    given = {"on_progress": seen.append}
+    assert work(QUESTIONS[:1], Prepared(settings), metric=Judge(hanging), **given) == []
+    assert seen[-1].failed == 1
+    assert "deadline" in seen[-1].last_failure
+    routers = asking_routers(["prompt:can_answer"], hanging)
+    [record] = work(QUESTIONS[:1], Prepared(settings), ask=routers, **given)
+    assert record.statements == {}
+    assert seen[-1].missed == 1
+    assert "deadline" in seen[-1].last_failure
+    hanging.over.set()
