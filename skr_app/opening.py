@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from skr_core.store.hybrid_search import SearchMode
     from skr_core.types import Reference
 
+HASHING = "hashing"
+"""The option's default: of routers, which need a vector of each question."""
 BATCH = 1_000
 """Passages added at a time, between two looks at the progress."""
 
@@ -102,10 +104,25 @@ def open_embedder(embedder: str) -> Embedder:
     return make_embedder(embedder)
 
 
+def store_embedder(embedder: str) -> Embedder | None:
+    """The embedder of a store; None for ``hashing``, which a store has that was made with it."""
+    return None if embedder == HASHING else open_embedder(embedder)
+
+
 def open_store(
-    store: str, embedder: str, search: SearchMode = "hybrid", *, must_exist: bool = True
+    store: str,
+    embedder: Embedder | None,
+    search: SearchMode = "hybrid",
+    *,
+    must_exist: bool = True,
 ) -> ChromaStore:
     """Open the store that an option names.
+
+    Args:
+        store: A folder or an address.
+        embedder: As in `ChromaStore.open`.
+        search: How it is searched.
+        must_exist: Do not make it.
 
     Raises:
         StoreError: It must exist and does not, or cannot be opened.
@@ -113,16 +130,15 @@ def open_store(
     from skr_core.store.chroma_store import ChromaStore
     from skr_core.store.folder import JOURNAL_NAME
 
-    chosen = open_embedder(embedder)
     if store.startswith(("http://", "https://")):
-        return ChromaStore.connect(store, embedder=chosen, search=search)
+        return ChromaStore.connect(store, embedder=embedder, search=search)
     path = store_folder(store)
     # A folder of something else must not become a store because somebody asked a question.
     if must_exist and not (path / JOURNAL_NAME).exists():
         raise StoreError(
             f"there is no store at {path}: make one with  skr ingest FILES --store {path}"
         )
-    return ChromaStore.open(path, embedder=chosen, search=search)
+    return ChromaStore.open(path, embedder=embedder, search=search)
 
 
 def store_folder(store: str) -> Path:
@@ -165,7 +181,7 @@ def open_searched(
     if corpus is not None and store is not None:
         raise InputError("give either --corpus or --store")
     if store is not None:
-        opened = stack.enter_context(open_store(store, embedder, search))
+        opened = stack.enter_context(open_store(store, store_embedder(embedder), search))
         return opened, store if "://" in store else Path(store).name
     references = (
         corpus_of(list(questions))
@@ -174,7 +190,7 @@ def open_searched(
     )
     if not references:
         raise InputError("the questions hold no contexts to search: give --corpus or --store")
-    opened = ChromaStore.ephemeral(embedder=open_embedder(embedder), search=search)
+    opened = ChromaStore.ephemeral(embedder=store_embedder(embedder), search=search)
     stack.enter_context(opened)
     with progress("Ingesting") as advance:
         add_all(opened, references, advance)

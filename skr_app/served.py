@@ -14,7 +14,7 @@ from functools import cache
 from pathlib import Path
 
 from skr_app.demo_corpus import demo_store
-from skr_app.opening import make_model, make_settings, open_store
+from skr_app.opening import HASHING, make_model, make_settings, open_store, store_embedder
 from skr_app.options import SearchMode
 from skr_core.errors import InputError
 from skr_graphs import CompiledGraph
@@ -41,7 +41,7 @@ def _build() -> CompiledGraph:
     model = make_model(said("SKR_MODEL") or "extractive", said("SKR_BASE_URL") or None)
     if store := said("SKR_STORE"):
         search = _search(said("SKR_SEARCH") or SearchMode.hybrid)
-        opened = open_store(store, said("SKR_EMBEDDER") or "hashing", search.value)
+        opened = open_store(store, store_embedder(said("SKR_EMBEDDER") or HASHING), search.value)
     else:
         opened = demo_store()
     router = said("SKR_ROUTER")

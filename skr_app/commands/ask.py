@@ -9,7 +9,13 @@ import typer
 
 from skr_app import render
 from skr_app.limits import DeadlineOption, MaxSpendOption, PricesOption
-from skr_app.opening import make_model, make_settings, open_likelihoods, open_store
+from skr_app.opening import (
+    make_model,
+    make_settings,
+    open_likelihoods,
+    open_store,
+    store_embedder,
+)
 from skr_app.options import (
     DEFAULT_STORE,
     BaseUrlOption,
@@ -71,7 +77,7 @@ def ask(
 
     question = checked_question(question)
     language_model = make_model(model, base_url)
-    with open_store(store, embedder, search.value) as opened:
+    with open_store(store, store_embedder(embedder), search.value) as opened:
         settings = make_settings(
             language_model,
             opened,

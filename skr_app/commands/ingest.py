@@ -11,7 +11,6 @@ import typer
 from skr_app.opening import open_embedder, open_store, store_folder
 from skr_app.options import (
     DEFAULT_STORE,
-    EmbedderOption,
     JsonOption,
     SkipBadOption,
     StoreOption,
@@ -22,6 +21,7 @@ from skr_core.texts import encodable
 
 if TYPE_CHECKING:
     from skr_core.ingest.ingestion import IngestReport
+    from skr_core.ports import Embedder
     from skr_core.store.chroma_store import ChromaStore
 
 Files = Annotated[
@@ -38,10 +38,22 @@ Rebuild = Annotated[
 ]
 
 
+Embedding = Annotated[
+    str | None,
+    typer.Option(
+        "--embedder",
+        envvar="SKR_EMBEDDER",
+        help="For search by meaning: a sentence-transformers model, by name or folder. Without one "
+        "a new store is searched by words; `hashing` makes vectors of words.",
+        show_default=False,
+    ),
+]
+
+
 def ingest(
     files: Files = None,
     store: StoreOption = DEFAULT_STORE,
-    embedder: EmbedderOption = "hashing",
+    embedder: Embedding = None,
     rebuild: Rebuild = False,
     skip_bad: SkipBadOption = False,
     json: JsonOption = False,
@@ -56,7 +68,7 @@ def ingest(
     find_files(files or (), (lambda _: None) if skip_bad else stop)
     report: IngestReport | None = None
     open_it = _rebuild if rebuild else partial(open_store, must_exist=False)
-    with open_it(store, embedder) as opened:
+    with open_it(store, open_embedder(embedder) if embedder else None) as opened:
         if files:
             with progress("Ingesting") as advance:
                 report = ingest_files(files, opened, skip_bad=skip_bad, on_progress=advance)
@@ -97,10 +109,10 @@ def _print(report: IngestReport) -> None:
         console.print(f"  and {more} more")
 
 
-def _rebuild(store: str, embedder: str) -> ChromaStore:
+def _rebuild(store: str, embedder: Embedder | None) -> ChromaStore:
     from skr_core.store.chroma_store import ChromaStore
 
     if store.startswith(("http://", "https://")):
         raise InputError("--rebuild works on a store's folder; a server keeps no record to read")
     with messages.status("Rebuilding the index"):
-        return ChromaStore.rebuild(store_folder(store), embedder=open_embedder(embedder))
+        return ChromaStore.rebuild(store_folder(store), embedder=embedder)

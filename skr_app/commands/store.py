@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from skr_app.opening import open_embedder, store_folder
+from skr_app.opening import store_embedder, store_folder
 from skr_app.options import EmbedderOption
 from skr_app.output import escape, messages
 from skr_core.errors import StoreError
@@ -34,7 +34,7 @@ def serve(
 
     signal.signal(signal.SIGTERM, _stop)
     with serve_folder(
-        store_folder(folder), open_embedder(embedder), host=host, port=port
+        store_folder(folder), store_embedder(embedder), host=host, port=port
     ) as server:
         shown = f"[{host}]" if ":" in host else host
         line = f"{escape(folder)} is served at http://{escape(shown)}:{port}; Ctrl-C ends it"

@@ -1,4 +1,4 @@
-"""Embedders: one that needs no download, and one for sentence-transformers models."""
+"""Embedders: one that needs no download, one for sentence-transformers models, and none."""
 
 from __future__ import annotations
 
@@ -43,7 +43,8 @@ class HashingEmbedder:
     """Hashed words and word pairs: no model, no download, the same vectors everywhere.
 
     It finds shared words, not shared meaning, so a store lets keyword search lead (see
-    `fusion_weight`). Use `SentenceTransformerEmbedder` or a hosted model for meaning.
+    `fusion_weight`), and makes no vectors where none are asked for. Use
+    `SentenceTransformerEmbedder` or a hosted model for meaning.
 
     It has two forms. `embed` returns short dense vectors without stop words, for vector stores.
     `embed_sparse` returns long sparse ones, for comparing questions: half words and word pairs,
@@ -185,6 +186,45 @@ class SentenceTransformerEmbedder:
                 f"cannot load embedder {self.source!r}: {reason} (give the name or "
                 f"the folder of a sentence-transformers model)"
             ) from error
+
+
+class NoEmbedder:
+    """Stands where texts are found by their words alone: all of them have the same vector.
+
+    Chroma keeps no text without a vector; this one takes 4 bytes.
+
+    Attributes:
+        name: ``none``.
+
+    Example:
+        >>> NoEmbedder().embed(["Paris", "Rome"]).tolist()
+        [[1.0], [1.0]]
+    """
+
+    name = "none"
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        """The vector of each text, shape (n, 1)."""
+        import numpy as np
+
+        return np.ones((len(texts), 1), np.float32)
+
+    async def aembed(self, texts: Sequence[str]) -> Vectors:
+        """`embed`, which has nothing to wait for."""
+        return self.embed(texts)
+
+
+def default_embedder(maker: str | None) -> Embedder:
+    """The embedder of a store for which none was given.
+
+    Args:
+        maker: The embedder's name in a store that is there already.
+
+    Example:
+        >>> default_embedder(None).name, default_embedder("hashing-1024-v1").name
+        ('none', 'hashing-1024-v1')
+    """
+    return HashingEmbedder() if maker == HASHING_NAME else NoEmbedder()
 
 
 def make_embedder(name: str) -> Embedder:

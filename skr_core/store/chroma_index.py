@@ -11,14 +11,15 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Literal, ParamSpec, TypeVar
-from urllib.parse import urlsplit
-from weakref import WeakKeyDictionary, WeakSet
+from weakref import WeakKeyDictionary
 
 import orjson
 
-from skr_core.errors import EmbedderMismatch, InputError, StoreError, extra
+from skr_core.errors import EmbedderMismatch, StoreError, extra
 from skr_core.flow import Flow, call
+from skr_core.models.embedders import NoEmbedder
 from skr_core.references.storable import provenance, with_provenance
+from skr_core.store.connection import begin_connections, close_client, forget_connections
 from skr_core.types import Reference
 
 if TYPE_CHECKING:
@@ -43,8 +44,14 @@ CONFIGURATION = {
         "sync_threshold": 2,
     }
 }
+# For texts whose vectors are never searched: a graph that costs little, written now and then.
+WITHOUT_VECTORS = {
+    "hnsw": {"space": "l2", "ef_construction": 4, "max_neighbors": 4, "sync_threshold": 10_000}
+}
 BATCH_SIZE = 1000
 EMBEDDER_KEY = "skr_embedder"
+UNKNOWN = "an unknown embedder"
+"""Of a collection made elsewhere, which says nothing; its vectors cannot be trusted either."""
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -77,11 +84,10 @@ class ChromaIndex:
         self._client, self._place, self._connect = client, place, connect
         self._awaitable: WeakKeyDictionary[asyncio.AbstractEventLoop, Any] = WeakKeyDictionary()
         try:
-            with self._explained():
+            with explained(self._place):
                 self._collection: Any = self._open(collection, embedder)
                 self._batch_size = min(BATCH_SIZE, client.get_max_batch_size())
-            # A collection made elsewhere says nothing; its vectors cannot be trusted either.
-            maker = (self._collection.metadata or {}).get(EMBEDDER_KEY, "an unknown embedder")
+            maker = (self._collection.metadata or {}).get(EMBEDDER_KEY, UNKNOWN)
             if maker != embedder:
                 raise mismatch(place, maker, embedder)
         except StoreError:
@@ -151,17 +157,12 @@ class ChromaIndex:
 
     def close(self) -> None:
         """Let go of files and connections of the blocking client."""
-        # Chroma leaves the connections to a server to the garbage collector.
-        servers = (self._client._server, self._client._admin_client._server)
-        sessions = [server._session for server in servers if hasattr(server, "_session")]
-        self._client.close()
-        for session in sessions:
-            session.close()
+        close_client(self._client)
 
     async def aclose(self) -> None:
         """Close the connections that this event loop has opened."""
         if self._awaitable.pop(asyncio.get_running_loop(), None) is not None:
-            await _forget_connections()
+            await forget_connections()
 
     def _open(self, collection: str, embedder: str) -> Any:
         with extra("chroma"):
@@ -174,7 +175,7 @@ class ChromaIndex:
                 collection,
                 embedding_function=None,
                 metadata={EMBEDDER_KEY: embedder},
-                configuration=CONFIGURATION,
+                configuration=WITHOUT_VECTORS if embedder == NoEmbedder.name else CONFIGURATION,
                 get_or_create=True,
             )
 
@@ -182,53 +183,59 @@ class ChromaIndex:
         return (yield from call(self._ask, self._aask, method, **arguments))
 
     def _ask(self, method: Method, **arguments: Any) -> Any:
-        with self._explained():
+        with explained(self._place):
             return getattr(self._collection, method)(**arguments)
 
     async def _aask(self, method: Method, **arguments: Any) -> Any:
         if self._connect is None:
             return await asyncio.to_thread(self._ask, method, **arguments)
         loop = asyncio.get_running_loop()
-        with self._explained():
+        with explained(self._place):
             if loop not in self._awaitable:
-                if loop not in _loops:
-                    await _forget_connections()
-                    _loops.add(loop)
+                await begin_connections()
                 self._awaitable[loop] = await self._connect()
             return await getattr(self._awaitable[loop], method)(**arguments)
 
-    @contextmanager
-    def _explained(self) -> Iterator[None]:
-        # Chroma raises its own errors, httpx's, ValueError and bare Exception for the same faults.
-        try:
-            yield
-        except StoreError:
-            raise
-        except Exception as error:
-            problem = " ".join(str(error).split()) or type(error).__name__
-            raise StoreError(f"Chroma at {self._place}: {problem}") from error
+
+@contextmanager
+def explained(place: str | Path) -> Iterator[None]:
+    """Raise one error for whatever Chroma raises at a place.
+
+    Raises:
+        StoreError: Chroma raised its own errors, httpx's, ValueError or a bare Exception.
+    """
+    try:
+        yield
+    except StoreError:
+        raise
+    except Exception as error:
+        problem = " ".join(str(error).split()) or type(error).__name__
+        raise StoreError(f"Chroma at {place}: {problem}") from error
 
 
-# Chroma keeps its connections of all clients in one table, by the hash of the event loop. A new
-# loop may get the hash of one that is gone, and with it connections that nothing can serve.
-_loops: WeakSet[asyncio.AbstractEventLoop] = WeakSet()
-
-
-async def _forget_connections() -> None:
+def maker_of(client: Any, place: str | Path, collection: str) -> str | None:
+    """The name of the embedder that made a collection; None where there is no collection yet."""
     with extra("chroma"):
-        from chromadb.api.async_fastapi import AsyncFastAPI
+        from chromadb.errors import NotFoundError
 
-    loop = asyncio.get_running_loop()
-    connections = AsyncFastAPI._clients.pop(hash(loop), None)
-    if connections is not None and loop in _loops:
-        await connections.aclose()
+    try:
+        with explained(place):
+            found = client.get_collection(collection, embedding_function=None)
+    except StoreError as error:
+        if isinstance(error.__cause__, NotFoundError):
+            return None
+        raise
+    return str((found.metadata or {}).get(EMBEDDER_KEY, UNKNOWN))
 
 
 def mismatch(place: str | Path, maker: str, given: str) -> EmbedderMismatch:
     """The error for a store that another embedder has made."""
+    bare = maker == NoEmbedder.name
+    made = "without an embedder" if bare else f"with the embedder {maker}"
     return EmbedderMismatch(
-        f"{place} was made with the embedder {maker}, but {given} was given: pass the embedder it "
-        f"was made with, or embed a folder's references again: "
+        f"{place} was made {made}, but {given} was given: pass "
+        f"{'none' if bare else 'the embedder it was made with'}, or embed a folder's references "
+        f"again: "
         f"skr ingest --rebuild --store PATH --embedder NAME  or  "
         f"ChromaStore.rebuild(path, embedder=...)"
     )
@@ -263,51 +270,3 @@ def in_thread(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> Fl
         return await asyncio.to_thread(function, *args, **kwargs)
 
     return (yield from call(function, awaitable, *args, **kwargs))
-
-
-PORT = 8000
-
-SILENT: dict[str, Any] = {"anonymized_telemetry": False}
-"""Settings of every Chroma that is opened here: it tells nobody that it is used."""
-
-
-def connect_server(url: str, collection: str) -> tuple[Any, Callable[[], Awaitable[Any]]]:
-    """Connect, and say how to open a collection awaitably.
-
-    Args:
-        url: Such as ``http://localhost:8000``.
-        collection: Opened by the second of the pair, which must exist by then.
-
-    Returns:
-        The blocking client, and a function that opens the collection on the running event loop.
-
-    Raises:
-        InputError: `url` is not an address.
-        StoreError: No Chroma answers there.
-    """
-    with extra("chroma"):
-        import chromadb
-        from chromadb.config import Settings
-
-    try:
-        address = urlsplit(url)
-        host, port, secure = address.hostname, address.port, address.scheme == "https"
-    except ValueError as error:
-        raise InputError(f"{url!r} is not an address: {error}") from error
-    if address.scheme not in ("http", "https") or not host:
-        raise InputError(f"{url!r} is not an address such as http://localhost:{PORT}")
-    port = port or (443 if secure else PORT)
-    try:
-        client = chromadb.HttpClient(host, port, ssl=secure, settings=Settings(**SILENT))
-    except Exception as error:  # ValueError, httpx's or Chroma's own, by the fault
-        raise StoreError(
-            f"no Chroma server answers at {url}: start one with  skr store serve FOLDER"
-        ) from error
-
-    async def open_awaitably() -> Any:
-        aclient = await chromadb.AsyncHttpClient(
-            host, port, ssl=secure, settings=Settings(**SILENT)
-        )
-        return await aclient.get_collection(collection, embedding_function=None)
-
-    return client, open_awaitably

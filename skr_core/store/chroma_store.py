@@ -14,9 +14,10 @@ from weakref import finalize
 
 from skr_core.errors import StoreError
 from skr_core.flow import Flow, arun, call, run
-from skr_core.models.embedders import HashingEmbedder, probe
+from skr_core.models.embedders import HashingEmbedder, default_embedder, probe
 from skr_core.references.storable import searchable, storable_reference
-from skr_core.store.chroma_index import BATCH_SIZE, COLLECTION, ChromaIndex, connect_server
+from skr_core.store.chroma_index import BATCH_SIZE, COLLECTION, ChromaIndex, maker_of
+from skr_core.store.connection import close_client, connect_server
 from skr_core.store.embedded import open_index
 from skr_core.store.folder import StoreFolder
 from skr_core.store.hybrid_search import HybridSearch, SearchMode, check_options
@@ -38,7 +39,8 @@ class ChromaStore:
     Args:
         index: The Chroma collection.
         embedder: Makes the vectors of references and queries.
-        search: ``"hybrid"`` fuses ranks of both, ``"dense"`` and ``"bm25"`` use one alone.
+        search: ``"hybrid"`` fuses ranks of both, ``"dense"`` and ``"bm25"`` use one alone. Without
+            an embedder hybrid search is BM25's, and dense search brings `HashingEmbedder`.
         k: How many references `retrieve` returns at most.
         folder: Where the index lives; None for a server's and for an ephemeral one.
 
@@ -63,7 +65,6 @@ class ChromaStore:
         self._discard: Callable[[], object] | None = None
         self._closed = False
         self._writing = threading.Lock()
-        self._name = f"chroma:{search}:k={k}:{embedder.name}"
 
     @classmethod
     def open(
@@ -84,7 +85,8 @@ class ChromaStore:
 
         Args:
             path: The folder; made if missing.
-            embedder: By default `HashingEmbedder`, which needs no download.
+            embedder: By default that of the store, where it needs no download. A new store has
+                none by default, and is searched by words: `HashingEmbedder` finds no more.
             search: How to search.
             k: References a query, at most.
 
@@ -94,10 +96,9 @@ class ChromaStore:
             EmbedderMismatch: The store was made by another embedder.
             StoreError: The folder cannot be read.
         """
-        check_options(search, k)
-        embedder = embedder or HashingEmbedder()
-        folder = StoreFolder(Path(path), embedder)
-        return cls(folder.index, embedder, search, k, folder)
+        check_options(search, k, embedder)
+        folder = StoreFolder(Path(path), _given(embedder, search))
+        return cls(folder.index, folder.embedder, search, k, folder)
 
     @classmethod
     def rebuild(
@@ -114,7 +115,7 @@ class ChromaStore:
 
         Args:
             path: The folder of a store.
-            embedder: Replaces the one that made the store.
+            embedder: Replaces the one that made the store; none by default.
             search: How to search.
             k: References a query, at most.
 
@@ -124,10 +125,9 @@ class ChromaStore:
             StoreLocked: The folder is open elsewhere.
             StoreError: The folder cannot be read or written.
         """
-        check_options(search, k)
-        embedder = embedder or HashingEmbedder()
-        folder = StoreFolder(Path(path), embedder, afresh=True)
-        return cls(folder.index, embedder, search, k, folder)
+        check_options(search, k, embedder)
+        folder = StoreFolder(Path(path), _given(embedder, search), afresh=True)
+        return cls(folder.index, folder.embedder, search, k, folder)
 
     @classmethod
     def connect(
@@ -144,7 +144,7 @@ class ChromaStore:
         Args:
             url: Such as ``http://localhost:8000``.
             collection: Made if missing.
-            embedder: By default `HashingEmbedder`.
+            embedder: As in `open`.
             search: How to search.
             k: References a query, at most.
 
@@ -153,10 +153,15 @@ class ChromaStore:
             StoreError: No Chroma answers there.
             EmbedderMismatch: The collection was made by another embedder.
         """
-        check_options(search, k)
-        embedder = embedder or HashingEmbedder()
+        check_options(search, k, embedder)
         client, open_awaitably = connect_server(url, collection)
-        probe(embedder)  # a new collection is marked with its name for good
+        try:
+            maker = maker_of(client, url, collection)
+            embedder = _given(embedder, search) or default_embedder(maker)
+            probe(embedder)  # a new collection is marked with its name for good
+        except BaseException:
+            close_client(client)
+            raise
         index = ChromaIndex(client, url, embedder.name, collection, open_awaitably)
         return cls(index, embedder, search, k)
 
@@ -170,12 +175,12 @@ class ChromaStore:
         clients of a process one database, and refuses a second one with other settings.
 
         Args:
-            embedder: By default `HashingEmbedder`.
+            embedder: As in `open`.
             search: How to search.
             k: References a query, at most.
         """
-        check_options(search, k)
-        embedder = embedder or HashingEmbedder()
+        check_options(search, k, embedder)
+        embedder = _given(embedder, search) or default_embedder(None)
         path = Path(mkdtemp(prefix="skr-store-"))
         store = cls(open_index(path, embedder.name), embedder, search, k)
         store._discard = finalize(store, shutil.rmtree, path, ignore_errors=True)
@@ -184,7 +189,7 @@ class ChromaStore:
     @property
     def name(self) -> str:
         """Search, k and embedder: what decides which references are found."""
-        return self._name
+        return self._search.name
 
     def count(self) -> int:
         """How many references the store holds.
@@ -249,7 +254,7 @@ class ChromaStore:
             >>> found.title
             'Paris'
         """
-        check_options(search, k)
+        check_options(search, k, self._embedder)
         return _OtherSearch(self, search, k)
 
     def close(self) -> None:
@@ -313,13 +318,17 @@ class ChromaStore:
             raise StoreError("the store is closed")
 
 
+def _given(embedder: Embedder | None, search: SearchMode) -> Embedder | None:
+    return HashingEmbedder() if embedder is None and search == "dense" else embedder
+
+
 class _OtherSearch:
     """A store's references, searched in another way than the store's own."""
 
     def __init__(self, store: ChromaStore, search: SearchMode, k: int) -> None:
         self._store = store
         self._search = HybridSearch(store._index, store._embedder, search, k)
-        self.name = f"chroma:{search}:k={k}:{store._embedder.name}"
+        self.name = self._search.name
 
     def retrieve(self, query: str) -> list[Reference]:
         return run(self._store._retrieve(query, self._search))

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 from skr_core.errors import StoreError, extra
 from skr_core.flow import run
 from skr_core.references.storable import searchable
-from skr_core.store.chroma_index import BATCH_SIZE, SILENT, ChromaIndex
+from skr_core.store.chroma_index import BATCH_SIZE, ChromaIndex
+from skr_core.store.connection import SILENT
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -25,7 +25,7 @@ from weakref import WeakSet
 
 from skr_core.errors import InputError, StoreError, extra
 from skr_core.flow import run
-from skr_core.models.embedders import probe
+from skr_core.models.embedders import default_embedder, probe
 from skr_core.store.chroma_index import BATCH_SIZE, COLLECTION, ChromaIndex, mismatch
 from skr_core.store.embedded import (
     attach_index,
@@ -59,11 +59,13 @@ class StoreFolder:
 
     Args:
         path: Made if missing.
-        embedder: Of the store; makes the vectors that the index lacks.
+        embedder: Of the store; makes the vectors that the index lacks. Where none is given
+            `default_embedder` says which.
         afresh: Make the index again from the journal, which may change the embedder. The old one
             stays until the new one is whole, so a failure leaves the store as it was.
 
     Attributes:
+        embedder: Of the store.
         index: The Chroma collection.
         journal: The record of all references.
         path: Of the folder.
@@ -78,7 +80,7 @@ class StoreFolder:
         MissingDependency: The extra ``chroma`` is not installed.
     """
 
-    def __init__(self, path: Path, embedder: Embedder, *, afresh: bool = False) -> None:
+    def __init__(self, path: Path, embedder: Embedder | None, *, afresh: bool = False) -> None:
         self.path = self._path = path
         self.process = os.getpid()
         self._copy: Path | None = None
@@ -101,19 +103,21 @@ class StoreFolder:
         """Whether this process may not write to the folder; a copy of its index is searched."""
         return self._copy is not None
 
-    def _open(self, embedder: Embedder, afresh: bool) -> None:
+    def _open(self, given: Embedder | None, afresh: bool) -> None:
         path, journal = self._path, self._path / JOURNAL_NAME
         # Before anything is written, the lock's file included: the folder may be of another kind,
         # Chroma not installed, and the embedder one that cannot be loaded.
         with extra("chroma"):
             import chromadb  # noqa: F401
+        maker = None
         if not afresh:
-            check_beginning(journal)
+            maker = check_beginning(journal)
         elif not journal.is_file():
             raise InputError(f"{path} holds no {JOURNAL_NAME} to rebuild the index from")
         else:
             for _ in read_journal(journal):
                 pass
+        self.embedder = embedder = given or default_embedder(maker)
         if afresh or not journal.exists():
             probe(embedder)
         path.mkdir(parents=True, exist_ok=True)

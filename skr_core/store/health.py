@@ -94,7 +94,7 @@ def _try(index: str, name: str) -> None:
         import chromadb
         from chromadb.config import Settings
 
-    from skr_core.store.chroma_index import SILENT
+    from skr_core.store.connection import SILENT
 
     client: Any = chromadb.PersistentClient(index, Settings(**SILENT))
     collection = client.get_collection(name, embedding_function=None)

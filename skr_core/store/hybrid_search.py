@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 
 from skr_core.errors import InputError
 from skr_core.flow import Flow, call, run
+from skr_core.models.embedders import NoEmbedder
 from skr_core.references.fusion import reciprocal_rank_fusion
 from skr_core.references.storable import keyworded
 from skr_core.store.bm25 import BM25Index
@@ -31,11 +32,18 @@ class HybridSearch:
         index: The collection.
         embedder: Makes the vectors of queries; may say by `fusion_weight` how much its ranking is
             worth beside BM25's.
-        search: ``"hybrid"`` fuses ranks of both, ``"dense"`` and ``"bm25"`` use one alone.
+        search: ``"hybrid"`` fuses ranks of both, ``"dense"`` and ``"bm25"`` use one alone. Without
+            vectors hybrid search is BM25's.
         k: How many ids a query gets at most.
+
+    Attributes:
+        name: Search, k and embedder.
     """
 
     def __init__(self, index: ChromaIndex, embedder: Embedder, search: SearchMode, k: int) -> None:
+        if isinstance(embedder, NoEmbedder):
+            search = "bm25"
+        self.name = f"chroma:{search}:k={k}:{embedder.name}"
         self._index, self._embedder, self._search, self._k = index, embedder, search, k
         self._keywords = BM25Index()
         self._reading = threading.Lock()
@@ -78,8 +86,8 @@ class HybridSearch:
             self._keywords = keywords
 
 
-def check_options(search: SearchMode, k: int) -> None:
-    """Refuse a search that is none, and a k below 1.
+def check_options(search: SearchMode, k: int, embedder: Embedder | None) -> None:
+    """Refuse a search that is none, one of vectors where there are none, and a k below 1.
 
     Raises:
         InputError: One of them is.
@@ -87,6 +95,12 @@ def check_options(search: SearchMode, k: int) -> None:
     if search not in get_args(SearchMode):
         raise InputError(
             f"search is {search!r}, but must be one of {', '.join(get_args(SearchMode))}"
+        )
+    if search == "dense" and isinstance(embedder, NoEmbedder):
+        raise InputError(
+            "this store holds no vectors to search: embed a folder's references with  "
+            "skr ingest --rebuild --store PATH --embedder NAME  or  "
+            "ChromaStore.rebuild(path, embedder=...)"
         )
     if k < 1:
         raise InputError(f"k is {k}, but must be at least 1")

@@ -100,22 +100,26 @@ def read_journal(path: Path) -> Iterator[Reference]:
                 yield _decode(line, path, number)
 
 
-def check_beginning(path: Path) -> None:
+def check_beginning(path: Path) -> str | None:
     """Refuse a file of another kind that has a journal's name; a missing file is none.
+
+    Returns:
+        The embedder that the first line names, where it is whole.
 
     Raises:
         DataError: It begins neither with a journal's first line nor with a part of one, which is
             what a process killed while making it leaves.
     """
     if not path.exists():
-        return
+        return None
     with path.open("rb") as file:
         line = file.readline(LONGEST_HEADER)
     start = _header("").partition(b'""')[0]
     if line.endswith(b"\n"):
-        _parse_header(line, path)
-    elif not (line.startswith(start) or start.startswith(line)):
+        return _parse_header(line, path)
+    if not (line.startswith(start) or start.startswith(line)):
         raise DataError(path, 1, NO_JOURNAL)
+    return None
 
 
 def rewrite_journal(path: Path, embedder: str) -> None:

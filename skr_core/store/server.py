@@ -13,7 +13,7 @@ from pathlib import Path
 
 from skr_core.errors import StoreError
 from skr_core.ports import Embedder
-from skr_core.store.chroma_index import PORT
+from skr_core.store.connection import PORT
 from skr_core.store.folder import INDEX_NAME, StoreFolder
 
 SECONDS_TO_START = 60
@@ -23,7 +23,7 @@ _CHROMA = "import sys; from chromadb.cli.cli import app; sys.argv[0] = 'chroma';
 
 @contextmanager
 def serve(
-    path: str | Path, embedder: Embedder, *, host: str = "127.0.0.1", port: int = PORT
+    path: str | Path, embedder: Embedder | None = None, *, host: str = "127.0.0.1", port: int = PORT
 ) -> Iterator[subprocess.Popen[bytes]]:
     """Serve a folder to many processes, which use ``ChromaStore.connect``.
 
@@ -33,7 +33,7 @@ def serve(
 
     Args:
         path: The folder of a store; made if missing.
-        embedder: Of the store.
+        embedder: Of the store; as in `ChromaStore.open` where none is given.
         host: Where to listen. Chroma asks nobody for a password.
         port: Likewise.
 

@@ -16,6 +16,7 @@ import orjson
 import pytest
 
 from skr_core.errors import DataError, StoreError
+from skr_core.models.embedders import HashingEmbedder
 from skr_core.store import folder as store_folder
 from skr_core.store.chroma_store import ChromaStore
 from skr_core.store.health import can_be_searched
@@ -41,7 +42,7 @@ def run(script: str, **options) -> subprocess.CompletedProcess[str]:
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("made") / "store"
-    with ChromaStore.open(path) as store:
+    with ChromaStore.open(path, embedder=HashingEmbedder()) as store:
         store.add(PASSAGES)
     return path
 
@@ -277,10 +278,11 @@ def test_a_full_disk_says_so_and_loses_nothing_that_was_acknowledged(tmp_path: P
 
 ADDING = """
     import sys
+    from skr_core.models.embedders import HashingEmbedder
     from skr_core.store.chroma_store import ChromaStore
     from skr_core.types import Reference
     first = int(sys.argv[2])
-    with ChromaStore.open(sys.argv[1]) as store:
+    with ChromaStore.open(sys.argv[1], embedder=HashingEmbedder()) as store:
         for n in range(first, first + 1_000):
             store.add([Reference.of(f"passage {n} {m}") for m in range(20)])
             print(n, flush=True)

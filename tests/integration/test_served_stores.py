@@ -12,7 +12,6 @@ import httpx
 import pytest
 
 from skr_core.errors import StoreError, StoreLocked
-from skr_core.models.embedders import HashingEmbedder
 from skr_core.store.chroma_store import ChromaStore
 from skr_core.store.server import serve
 from skr_core.types import Reference
@@ -106,7 +105,7 @@ async def test_a_server_that_stops_in_the_middle_is_one_clear_error_and_comes_ba
 ):
     port = free_port()
     url = f"http://127.0.0.1:{port}"
-    with serve(folder, HashingEmbedder(), port=port) as server:
+    with serve(folder, port=port) as server:
         store = ChromaStore.connect(url, k=1)
         assert await store.aadd(GIVEN) == 50
         server.kill()
@@ -118,7 +117,7 @@ async def test_a_server_that_stops_in_the_middle_is_one_clear_error_and_comes_ba
             await store.aretrieve("x")
         with pytest.raises(StoreError, match=url):
             await store.aadd(GIVEN)
-    with serve(folder, HashingEmbedder(), port=port):
+    with serve(folder, port=port):
         assert store.retrieve(GIVEN[3].text)[0].text == GIVEN[3].text
         assert (await store.aretrieve(GIVEN[3].text))[0].text == GIVEN[3].text
         await store.aclose()
@@ -132,7 +131,7 @@ def test_a_port_that_is_taken_is_an_error_and_the_folder_is_free_again(folder: P
         port = other.getsockname()[1]
         with (
             pytest.raises(StoreError, match="is the port taken"),
-            serve(folder, HashingEmbedder(), port=port),
+            serve(folder, port=port),
         ):
             pytest.fail("it is not served")
     with ChromaStore.open(folder) as store:
@@ -140,7 +139,7 @@ def test_a_port_that_is_taken_is_an_error_and_the_folder_is_free_again(folder: P
 
 
 def test_nothing_but_the_server_answers_at_another_port(folder: Path):
-    with serve(folder, HashingEmbedder(), port=(port := free_port())):
+    with serve(folder, port=(port := free_port())):
         assert httpx.get(f"http://127.0.0.1:{port}/api/v2/heartbeat").status_code == 200
     with pytest.raises(httpx.TransportError):
         httpx.get(f"http://127.0.0.1:{port}/api/v2/heartbeat")

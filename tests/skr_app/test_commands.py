@@ -158,7 +158,7 @@ def test_question_of_only_spaces(skr: Skr, store: Path, question: str) -> None:
 
 def test_store_of_another_embedder(skr: Skr, store: Path) -> None:
     asked = skr("ask", QUESTION, "--store", store, "--embedder", "/no/such/model")
-    _no_traceback(asked, "hashing")
+    _no_traceback(asked, "without an embedder", "rebuild")
 
 
 def test_line_that_is_not_json(skr: Skr, corpus: Path, tmp_path: Path) -> None:

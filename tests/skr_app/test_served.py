@@ -45,7 +45,7 @@ def test_the_environment_is_read(
     build()
     assert opened == [
         ("model", "qwen3:8b", "http://localhost:11434/v1"),
-        ("store", str(tmp_path), "hashing", SearchMode.dense),
+        ("store", str(tmp_path), None, SearchMode.dense),
     ]
 
 

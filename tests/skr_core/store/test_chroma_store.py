@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from skr_core.errors import EmbedderMismatch, InputError, StoreError, StoreLocked
-from skr_core.models.embedders import HashingEmbedder
+from skr_core.models.embedders import HashingEmbedder, NoEmbedder
 from skr_core.ports import ReferenceStore
 from skr_core.store import folder as store_folder
 from skr_core.store.chroma_store import ChromaStore
@@ -52,12 +52,14 @@ def titles(references):
 
 def test_it_fits_the_port(store):
     assert isinstance(store, ReferenceStore)
-    assert store.name == "chroma:hybrid:k=10:hashing-1024-v1"
+    assert store.name == "chroma:bm25:k=10:none"
+    with ChromaStore.ephemeral(embedder=HashingEmbedder()) as other:
+        assert other.name == "chroma:hybrid:k=10:hashing-1024-v1"
 
 
 @pytest.mark.parametrize("search", ["hybrid", "dense", "bm25"])
 def test_what_is_added_is_found_with_all_it_had(search):
-    with ChromaStore.ephemeral(search=search, k=1) as store:
+    with ChromaStore.ephemeral(embedder=HashingEmbedder(), search=search, k=1) as store:
         assert store.add([PARIS, ROME, CAT]) == 3
         [found] = store.retrieve("What is the capital of France?")
     assert found == Reference(PARIS.id, PARIS.text, PARIS.title, found.score)
@@ -200,7 +202,7 @@ def test_a_folder_that_is_a_file_is_refused(tmp_path):
 
 
 def test_another_embedder_is_refused_and_rebuild_lets_it_in(tmp_path):
-    with ChromaStore.open(tmp_path) as store:
+    with ChromaStore.open(tmp_path, embedder=HashingEmbedder()) as store:
         store.add([PARIS, ROME])
     with pytest.raises(EmbedderMismatch, match=r"hashing-1024-v1.*other.*rebuild"):
         ChromaStore.open(tmp_path, embedder=OtherEmbedder())
@@ -208,6 +210,30 @@ def test_another_embedder_is_refused_and_rebuild_lets_it_in(tmp_path):
         assert titles(store.retrieve("capital of Italy"))[0] == "Rome"
     with pytest.raises(EmbedderMismatch):
         ChromaStore.open(tmp_path)
+
+
+def test_a_store_of_words_has_no_vectors_to_search_until_it_is_rebuilt(tmp_path):
+    with ChromaStore.open(tmp_path) as store:
+        store.add([PARIS, ROME])
+        assert store.retrieve("capital of Italy")[0].title == "Rome"
+        with pytest.raises(InputError, match=r"no vectors.*rebuild"):
+            store.searched_by("dense")
+    with pytest.raises(EmbedderMismatch, match="made without an embedder, but hashing-1024-v1"):
+        ChromaStore.open(tmp_path, search="dense")
+    with pytest.raises(InputError, match="no vectors"):
+        ChromaStore.open(tmp_path, embedder=NoEmbedder(), search="dense")
+    with ChromaStore.rebuild(tmp_path, search="dense") as store:
+        assert titles(store.retrieve("Italy Rome"))[0] == "Rome"
+
+
+@pytest.mark.parametrize("search", ["hybrid", "dense", "bm25"])
+def test_a_store_that_was_made_with_hashing_goes_on_with_it(tmp_path, search):
+    with ChromaStore.open(tmp_path, embedder=HashingEmbedder()) as store:
+        store.add([PARIS, ROME])
+    with ChromaStore.open(tmp_path, search=search, k=1) as store:
+        assert store.name == f"chroma:{search}:k=1:hashing-1024-v1"
+        assert store.add([CAT]) == 1
+        assert titles(store.retrieve("an animal that purrs")) == ["Cat"]
 
 
 class BrokenEmbedder(OtherEmbedder):

@@ -10,6 +10,7 @@ from typing import get_args
 
 import pytest
 
+from skr_core.models.embedders import HashingEmbedder
 from skr_core.store.chroma_index import ChromaIndex
 from skr_core.store.chroma_store import ChromaStore
 from skr_core.store.hybrid_search import SearchMode
@@ -27,7 +28,7 @@ QUESTIONS = [" ".join(DRAW.choices(WORDS, k=4)) for _ in range(150)]
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("store")
     batches = [PASSAGES[:700], PASSAGES[700:1350], PASSAGES[1350:1353], PASSAGES[1353:]]
-    with ChromaStore.open(path) as store:
+    with ChromaStore.open(path, embedder=HashingEmbedder()) as store:
         for batch in batches:
             store.add(batch)
     return path
@@ -53,6 +54,15 @@ def test_every_opening_finds_the_same_in_both_colours(folder: Path, search: Sear
             found.append(ask(store))
     assert found[0] == found[1] == found[2]
     assert all(len(each) == 10 for each in found[0])
+
+
+def test_two_stores_of_the_same_references_find_the_same(tmp_path: Path):
+    found = []
+    for name, passages in [("one", PASSAGES), ("other", DRAW.sample(PASSAGES, len(PASSAGES)))]:
+        with ChromaStore.open(tmp_path / name) as store:
+            store.add(passages)
+            found.append(in_threads(store))
+    assert found[0] == found[1]
 
 
 @pytest.mark.parametrize("ask", [in_threads, awaited])

@@ -1,0 +1,92 @@
+"""Connections to a Chroma server, blocking and awaitable, and what every Chroma is told."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any
+from urllib.parse import urlsplit
+from weakref import WeakSet
+
+from skr_core.errors import InputError, StoreError, extra
+
+PORT = 8000
+
+SILENT: dict[str, Any] = {"anonymized_telemetry": False}
+"""Settings of every Chroma that is opened here: it tells nobody that it is used."""
+
+
+def close_client(client: Any) -> None:
+    """Let go of the files and connections of a blocking client."""
+    # Chroma leaves the connections to a server to the garbage collector.
+    servers = (client._server, client._admin_client._server)
+    sessions = [server._session for server in servers if hasattr(server, "_session")]
+    client.close()
+    for session in sessions:
+        session.close()
+
+
+def connect_server(url: str, collection: str) -> tuple[Any, Callable[[], Awaitable[Any]]]:
+    """Connect, and say how to open a collection awaitably.
+
+    Args:
+        url: Such as ``http://localhost:8000``.
+        collection: Opened by the second of the pair, which must exist by then.
+
+    Returns:
+        The blocking client, and a function that opens the collection on the running event loop.
+
+    Raises:
+        InputError: `url` is not an address.
+        StoreError: No Chroma answers there.
+    """
+    with extra("chroma"):
+        import chromadb
+        from chromadb.config import Settings
+
+    try:
+        address = urlsplit(url)
+        host, port, secure = address.hostname, address.port, address.scheme == "https"
+    except ValueError as error:
+        raise InputError(f"{url!r} is not an address: {error}") from error
+    if address.scheme not in ("http", "https") or not host:
+        raise InputError(f"{url!r} is not an address such as http://localhost:{PORT}")
+    port = port or (443 if secure else PORT)
+    try:
+        client = chromadb.HttpClient(host, port, ssl=secure, settings=Settings(**SILENT))
+    except Exception as error:  # ValueError, httpx's or Chroma's own, by the fault
+        raise StoreError(
+            f"no Chroma server answers at {url}: start one with  skr store serve FOLDER"
+        ) from error
+
+    async def open_awaitably() -> Any:
+        aclient = await chromadb.AsyncHttpClient(
+            host, port, ssl=secure, settings=Settings(**SILENT)
+        )
+        return await aclient.get_collection(collection, embedding_function=None)
+
+    return client, open_awaitably
+
+
+# Chroma keeps its connections of all clients in one table, by the hash of the event loop. A new
+# loop may get the hash of one that is gone, and with it connections that nothing can serve.
+_loops: WeakSet[asyncio.AbstractEventLoop] = WeakSet()
+
+
+async def begin_connections() -> None:
+    """Let go of the connections of an event loop that is gone, once for each new one."""
+    loop = asyncio.get_running_loop()
+    if loop not in _loops:
+        await forget_connections()
+        _loops.add(loop)
+
+
+async def forget_connections() -> None:
+    """Close the connections that the running event loop has opened."""
+    with extra("chroma"):
+        from chromadb.api.async_fastapi import AsyncFastAPI
+
+    loop = asyncio.get_running_loop()
+    connections = AsyncFastAPI._clients.pop(hash(loop), None)
+    if connections is not None and loop in _loops:
+        await connections.aclose()
