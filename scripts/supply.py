@@ -22,7 +22,7 @@ from packaging.version import Version
 
 ROOT = Path(__file__).resolve().parents[1]
 PROJECT = "skr-rag"
-PARTS = ("all", "local", "server", "dev")
+PARTS = ("all", "local", "server", "ray", "dev")
 """Extras, each after those that it should not be charged with."""
 
 PINS_HEAD = """\
@@ -43,6 +43,7 @@ TITLES = {
     "all": "`skr-rag`, `skr-rag[all]` and the extras in it",
     "local": "`skr-rag[local]`",
     "server": "`skr-rag[server]`",
+    "ray": "`skr-rag[ray]`",
     "dev": "Development alone",
 }
 SPELLED = {

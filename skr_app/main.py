@@ -21,7 +21,7 @@ from skr_app.commands import (
     store,
 )
 from skr_app.output import escape, messages
-from skr_core.errors import BudgetError, ModelError, RetrieverError, SKRError
+from skr_core.errors import BudgetError, EngineError, ModelError, RetrieverError, SKRError
 
 app = typer.Typer(
     name="skr",
@@ -50,17 +50,21 @@ INTERRUPTED = 130
 """The shell's exit code for a command that Ctrl-C ended."""
 
 
+FAILURES = (ModelError, RetrieverError, BudgetError, EngineError)
+"""Of what was asked, and not of what was given."""
+
+
 def main() -> None:
     """Run the command; an error of ours is one line and an exit code, never a traceback.
 
-    Exit codes: 2 for input, files and stores that cannot be used, 1 when a model or a retriever
-    failed, or what may be spent is.
+    Exit codes: 2 for input, files and stores that cannot be used, 1 when a model, a retriever or
+    an engine failed, or what may be spent is.
     """
     try:
         app(prog_name="skr")
     except SKRError as error:
         _show(error)
-        sys.exit(1 if isinstance(error, ModelError | RetrieverError | BudgetError) else 2)
+        sys.exit(1 if isinstance(error, FAILURES) else 2)
     except OSError as error:  # a file of the user's that nobody looked after
         _show(error)
         sys.exit(2)

@@ -111,7 +111,7 @@ def bounded(flow: Flow[T], bounds: Bounds) -> Flow[T]:
 
 def _bounded(request: Call | Gather, bounds: Bounds) -> Call | Gather:
     if isinstance(request, Gather):
-        return Gather(tuple(bounded(each, bounds) for each in request.flows), request.limit)
+        return Gather((bounded(each, bounds) for each in request.flows), request.limit)
     return Call(
         partial(_in_time, request.blocking, bounds),
         partial(_awaited_in_time, request.awaitable, bounds),

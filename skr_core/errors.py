@@ -14,6 +14,7 @@ SKRError
 ├── BudgetError           what a run of many questions may cost is spent
 ├── RetrieverError        the retriever failed
 │   └── NoReferencesError what it returned is no references, or cannot be shown
+├── EngineError           what a batch runs on failed
 ├── StampMismatch         records or a router belong to another model, retriever or embedder
 └── MissingDependency     an extra is not installed; the message is the pip line
 ```
@@ -81,6 +82,9 @@ class DataError(InputError):
         place = str(source) if line is None else f"{source}, line {line}"
         super().__init__(f"{place}: {' '.join(problem.split())}")
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.source, self.line, self.problem)
+
 
 class StoreError(SKRError):
     """The reference store cannot be opened, read or written."""
@@ -110,6 +114,10 @@ class BudgetError(SKRError):
     """What a run of many questions may cost is spent; what was answered so far is kept."""
 
 
+class EngineError(SKRError):
+    """What a batch runs on failed, such as Ray; what was done so far is kept."""
+
+
 class RetrieverError(SKRError):
     """The retriever failed."""
 
@@ -132,6 +140,10 @@ class MissingDependency(SKRError, ImportError):
 
     def __init__(self, package: str, extra: str) -> None:
         super().__init__(f'{package} is not installed: run  pip install "skr-rag[{extra}]"')
+        self.package, self.extra = package, extra
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.package, self.extra)
 
 
 @contextmanager

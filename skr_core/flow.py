@@ -20,11 +20,12 @@ Example:
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Generator, Iterable
-from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from collections.abc import Awaitable, Callable, Generator, Iterable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from contextvars import copy_context
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain, islice
 from typing import Any, ParamSpec, TypeVar
 
 P = ParamSpec("P")
@@ -41,9 +42,12 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Gather:
-    """Flows that the driver may run side by side, at most `limit` at a time."""
+    """Flows that the driver may run side by side, at most `limit` at a time.
 
-    flows: tuple[Flow[Any], ...]
+    An iterator is asked for the next flow when there is a place for it.
+    """
+
+    flows: Sequence[Flow[Any]] | Iterator[Flow[Any]]
     limit: int
 
 
@@ -73,10 +77,11 @@ def gather(flows: Iterable[Flow[T]], limit: int = 8) -> Flow[list[T]]:
     """Run flows side by side; results in the order given, the first error is raised.
 
     Args:
-        flows: Started by the driver: threads under `run`, tasks under `arun`.
+        flows: Started by the driver: threads under `run`, tasks under `arun`. Of an iterator no
+            more are made than are under way.
         limit: How many may be under way at a time.
     """
-    results: list[T] = yield Gather(tuple(flows), limit)
+    results: list[T] = yield Gather(flows if isinstance(flows, Iterator) else tuple(flows), limit)
     return results
 
 
@@ -123,13 +128,24 @@ async def arun(flow: Flow[T]) -> T:
 
 
 def _gather(request: Gather) -> list[Any]:
-    if len(request.flows) <= 1:
-        return [run(flow) for flow in request.flows]
-    with ThreadPoolExecutor(min(request.limit, len(request.flows))) as pool:
-        # Each thread gets the caller's context, which is where frameworks keep their callbacks.
-        futures = [pool.submit(copy_context().run, run, flow) for flow in request.flows]
+    flows = iter(request.flows)
+    first = list(islice(flows, 2))
+    if len(first) < 2:
+        return [run(flow) for flow in first]
+    futures: list[Future[Any]] = []
+    running: set[Future[Any]] = set()
+    with ThreadPoolExecutor(request.limit) as pool:
         try:
-            wait(futures, None, FIRST_EXCEPTION)
+            for flow in chain(first, flows):
+                if len(running) >= request.limit:
+                    done, running = wait(running, None, FIRST_COMPLETED)
+                    if any(each.exception() for each in done):
+                        break
+                # Each thread gets the caller's context, where frameworks keep their callbacks.
+                futures.append(pool.submit(copy_context().run, run, flow))
+                running.add(futures[-1])
+            else:
+                wait(running, None, FIRST_EXCEPTION)
         finally:  # after an error or an interrupt, what has not begun never will
             pool.shutdown(cancel_futures=True)
     for future in futures:
@@ -139,14 +155,21 @@ def _gather(request: Gather) -> list[Any]:
 
 
 async def _agather(request: Gather) -> list[Any]:
-    slots = asyncio.Semaphore(request.limit)
+    slots, failed = asyncio.Semaphore(request.limit), False
 
-    async def within_limit(flow: Flow[Any]) -> Any:
-        async with slots:
-            return await arun(flow)
+    def over(task: asyncio.Task[Any]) -> None:
+        nonlocal failed
+        failed = failed or task.cancelled() or task.exception() is not None
+        slots.release()
 
-    tasks = [asyncio.ensure_future(within_limit(flow)) for flow in request.flows]
+    tasks: list[asyncio.Task[Any]] = []
     try:
+        for flow in request.flows:
+            await slots.acquire()
+            if failed:
+                break
+            tasks.append(asyncio.ensure_future(arun(flow)))
+            tasks[-1].add_done_callback(over)
         return await asyncio.gather(*tasks)
     finally:  # nothing outlives the flow: what is under way is cancelled and waited for
         for task in tasks:

@@ -31,6 +31,7 @@ BROUGHT_BY = {
     "langchain": "langchain",
     "openai": "llamaindex-openai",
     "llama_index.llms": "llamaindex-openai",
+    "ray": "ray",
 }
 DECLARED = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
 
@@ -77,6 +78,7 @@ FIRST_USES = {
         "from skr_core import SentenceTransformerEmbedder\n"
         "SentenceTransformerEmbedder('a').embed(['b'])",
     ),
+    "ray": ("ray", "from skr_core.engines import RayEngine; RayEngine()"),
     "langchain": ("langchain", "from langchain_skr import load_model; load_model('openai:a')"),
     "langchain_openai": (
         "openai",

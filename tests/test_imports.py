@@ -16,7 +16,7 @@ PLUG_INS = ["langchain_skr", "llamaindex_skr"]
 UNASKED = ["skr_core.evaluation", "skr_core.self_knowledge", "skr_core.calibration"]
 HEAVY = [
     *("torch", "transformers", "sentence_transformers", "chromadb", "sklearn", "scipy"),
-    *("matplotlib", "pandas", "typer", "pypdf", "bs4", "tiktoken", "openai"),
+    *("matplotlib", "pandas", "typer", "pypdf", "bs4", "tiktoken", "openai", "ray"),
     *("langchain", "langchain_openai", "langchain_text_splitters"),
 ]
 

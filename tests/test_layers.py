@@ -36,7 +36,7 @@ FRAMEWORKS = {
     "langchain_text_splitters",
     "llama_index",
 }
-HEAVY = {"torch", "transformers", "sentence_transformers", "chromadb", "bm25s"}
+HEAVY = {"torch", "transformers", "sentence_transformers", "chromadb", "bm25s", "ray"}
 
 # What each package may import of ours and of the frameworks.
 ALLOWED = {
@@ -47,7 +47,7 @@ ALLOWED = {
     "skr_app": {"skr_core", "skr_graphs", "langchain_skr"},
 }
 # The rooms whose modules touch heavy libraries, each inside the function that needs it.
-HEAVY_ROOMS = ("skr_core/store/", "skr_core/models/", "skr_core/ingest/")
+HEAVY_ROOMS = ("skr_core/store/", "skr_core/models/", "skr_core/ingest/", "skr_core/engines/")
 ALLOWED_IN_HEAVY_ROOMS = {"langchain_text_splitters"}
 
 

@@ -15,9 +15,11 @@ Example:
 
 from __future__ import annotations
 
+import asyncio
 import threading
 import time
 from collections.abc import Mapping
+from typing import Any
 
 from skr_core.bounds import Bounds, bounded
 from skr_core.errors import BudgetError, InputError
@@ -42,13 +44,15 @@ class Spending:
         prices: Of each model, see `skr_core.metrics.cost.read_prices`.
         deadline_s: Seconds from now.
         call_deadline_s: Seconds for a call.
+        requests_per_second: Calls are begun at this rate at most, evenly. A client's own retries
+            are not among them.
 
     Attributes:
         usage: What was spent so far; of a call that failed, what was sent.
         dollars: The same in money, where prices were given.
 
     Raises:
-        InputError: Money is limited without prices.
+        InputError: Money is limited without prices, or the rate is not above 0.
     """
 
     def __init__(
@@ -60,16 +64,31 @@ class Spending:
         prices: Mapping[str, Price] | None = None,
         deadline_s: float | None = None,
         call_deadline_s: float | None = None,
+        requests_per_second: float | None = None,
     ) -> None:
         if max_spend is not None and not prices:
             raise InputError("money is limited without prices: give those of your models")
+        if requests_per_second is not None and not requests_per_second > 0:
+            raise InputError(f"requests_per_second must be above 0, not {requests_per_second}")
         self.max_calls, self.max_tokens, self.max_spend = max_calls, max_tokens, max_spend
         self.prices = prices
         self.bounds, self.call_deadline_s = Bounds.within(deadline_s), call_deadline_s
+        self.requests_per_second = requests_per_second
         self.usage = NO_USAGE
         self.dollars = 0.0
         self._calls = 0
+        self._next = 0.0
         self._lock = threading.Lock()
+
+    def __getstate__(self) -> dict[str, Any]:
+        # The clock of `time.monotonic` is another on another machine.
+        left = self.bounds.ends_at - time.monotonic()
+        kept = {name: it for name, it in vars(self).items() if name not in ("_lock", "bounds")}
+        return {**kept, "_next": 0.0, "left": left}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        left = state.pop("left")
+        vars(self).update(state, _lock=threading.Lock(), bounds=Bounds.within(left))
 
     def limit(self, model: AnyModel) -> LanguageModel:
         """The same model, within these limits.
@@ -91,29 +110,36 @@ class Spending:
         """
         return LimitedScorer(scorer, self, self._price_of(scorer.name))
 
-    def within(self, call: Flow[Generation], sent: Usage, price: Price | None) -> Flow[Generation]:
+    def within(
+        self, asking: Flow[Generation], sent: Usage, price: Price | None
+    ) -> Flow[Generation]:
         """Make a call within the limits, and count what it cost.
 
         Args:
-            call: The call.
+            asking: The call.
             sent: What it costs where it fails.
             price: Of the model's tokens.
 
         Raises:
             BudgetError: A limit is reached.
         """
-        self.begin()
+        wait = yield from call(self.begin, self.abegin)
+        if wait:
+            yield from bounded(call(time.sleep, _asleep, wait), self.bounds)
         spent = sent
         try:
-            in_time = bounded(call, Bounds.within(self.call_deadline_s))
+            in_time = bounded(asking, Bounds.within(self.call_deadline_s))
             made = yield from bounded(in_time, self.bounds)
             spent = getattr(made, "usage", spent)  # a model is anybody's code
         finally:
             self.add(spent, price)
         return made
 
-    def begin(self) -> None:
+    def begin(self) -> float:
         """Count a call that begins.
+
+        Returns:
+            Seconds that it has to wait for its turn.
 
         Raises:
             BudgetError: A limit is reached.
@@ -122,6 +148,16 @@ class Spending:
             if reached := self._reached():
                 raise BudgetError(f"{reached}; run it again with more to go on")
             self._calls += 1
+            if self.requests_per_second is None:
+                return 0.0
+            now = time.monotonic()
+            turn = max(now, self._next)
+            self._next = turn + 1 / self.requests_per_second
+            return turn - now
+
+    async def abegin(self) -> float:
+        """The same; it waits for nothing."""
+        return self.begin()
 
     def add(self, usage: Usage, price: Price | None) -> None:
         """Count what a call cost."""
@@ -203,3 +239,7 @@ class LimitedScorer:
         asking = call(self.scorer.score, self.scorer.ascore, prompt, text)
         sent = Usage(count_tokens(f"{prompt} {text}").tokens, 0, calls=1, estimated=True)
         return (yield from self.spending.within(asking, sent, self.price))
+
+
+async def _asleep(seconds: float) -> None:
+    await asyncio.sleep(seconds)

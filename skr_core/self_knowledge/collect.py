@@ -8,49 +8,50 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import TypeVar
 
-from skr_core.bounds import Bounds, bounded
-from skr_core.errors import ModelError, RetrieverError
+from skr_core.engines.engine import Engine, Recipe
+from skr_core.engines.local import LocalEngine
 from skr_core.files import KeyedLog
-from skr_core.flow import Flow, arun, call, gather, run
-from skr_core.ports import ActionAnswerer, Router
+from skr_core.flow import Flow, arun, call, run
+from skr_core.ports import ActionAnswerer
 from skr_core.questions import Question
+from skr_core.self_knowledge.collector import (
+    Asking,
+    Attempt,
+    Collector,
+    Scorer,
+    ask_question,
+    ask_routers,
+    make_collector,
+)
 from skr_core.self_knowledge.importers import record_of
-from skr_core.self_knowledge.margins import Margins, measure_margins, rivals_in
 from skr_core.self_knowledge.progress import OnCollected, Progress, Tally
 from skr_core.self_knowledge.records import (
-    Outcome,
     SelfKnowledge,
-    Statement,
     check_same_stamp,
     question_key,
     row_of,
 )
-from skr_core.self_knowledge.scoring import Judge, Metric, TextMetric
-from skr_core.self_knowledge.standing import standing_of
-from skr_core.types import NO_USAGE, Action, Answer, Stamp, Usage
+from skr_core.types import Stamp
 
 log = logging.getLogger(__name__)
-T = TypeVar("T")
-
-Asked = Router | Callable[[Sequence[SelfKnowledge]], Router]
-"""A router that asks the model, or what makes one of the records that it may show to the model."""
 
 
 def collect(
     questions: Iterable[Question],
-    answerer: ActionAnswerer,
+    answerer: ActionAnswerer | Callable[[], ActionAnswerer],
     *,
     out: str | Path | None = None,
-    metric: Metric | TextMetric | Judge = "accuracy",
-    ask: Mapping[str, Asked] | None = None,
+    metric: Scorer = "accuracy",
+    ask: Asking | None = None,
     concurrency: int = 8,
     corpus: str = "",
     on_progress: OnCollected | None = None,
+    engine: Engine | None = None,
 ) -> list[SelfKnowledge]:
     """Answer each question by every action, and record the outcomes with their scores.
 
@@ -60,14 +61,18 @@ def collect(
 
     Args:
         questions: With their gold answers.
-        answerer: The system; `skr_graphs.GraphAnswerer` is one.
+        answerer: The system; `skr_graphs.GraphAnswerer` is one. For an engine with workers, a
+            function that makes it, which each worker calls once: no live client leaves a process.
         out: File the records are appended to.
-        metric: How answers are scored.
+        metric: How answers are scored. For an engine with workers a judge is given as a function
+            that makes it.
         ask: Routers that ask the model itself, by the name of their statements: each is asked once
-            a question. What they are made of leaves out the question that they are asked.
-        concurrency: Questions under way at a time.
+            a question. What they are made of leaves out the question that they are asked. For an
+            engine with workers, a function that makes them of the system's model.
+        concurrency: Questions under way at a time, over all workers.
         corpus: A name for what is searched, for the stamp.
         on_progress: Told how far it is.
+        engine: Where the questions are asked: in this process, or on `skr_core.engines.RayEngine`.
 
     Returns:
         The records of the questions given, in their order; those that failed are missing.
@@ -76,48 +81,55 @@ def collect(
         InputError: There is no such metric, or the file cannot be appended to.
         DataError: The file holds something else than records.
         StampMismatch: The file holds records made with something else.
+        EngineError: The engine failed. What is on record stays there.
     """
-    work = _collection(answerer, metric, ask, corpus, on_progress)
+    work = _collection(answerer, metric, ask, corpus, on_progress, engine)
     with KeyedLog(out) as file:
         return run(work.flow(questions, file, concurrency))
 
 
 async def acollect(
     questions: Iterable[Question],
-    answerer: ActionAnswerer,
+    answerer: ActionAnswerer | Callable[[], ActionAnswerer],
     *,
     out: str | Path | None = None,
-    metric: Metric | TextMetric | Judge = "accuracy",
-    ask: Mapping[str, Asked] | None = None,
+    metric: Scorer = "accuracy",
+    ask: Asking | None = None,
     concurrency: int = 8,
     corpus: str = "",
     on_progress: OnCollected | None = None,
+    engine: Engine | None = None,
 ) -> list[SelfKnowledge]:
     """The same as `collect`, with awaited calls."""
-    work = _collection(answerer, metric, ask, corpus, on_progress)
+    work = await asyncio.to_thread(_collection, answerer, metric, ask, corpus, on_progress, engine)
     opened = await asyncio.to_thread(KeyedLog, out)
     with opened as file:
         return await arun(work.flow(questions, file, concurrency))
 
 
 def _collection(
-    answerer: ActionAnswerer,
-    metric: Metric | TextMetric | Judge,
-    ask: Mapping[str, Asked] | None,
+    answerer: ActionAnswerer | Callable[[], ActionAnswerer],
+    metric: Scorer,
+    ask: Asking | None,
     corpus: str,
     on_progress: OnCollected | None,
+    engine: Engine | None,
 ) -> _Collection:
-    scorer = TextMetric(metric) if isinstance(metric, str) else metric
-    stamp = answerer.settings.stamp(corpus=corpus, metric=scorer.name)
-    return _Collection(answerer, scorer, dict(ask or {}), stamp, on_progress)
+    make = partial(make_collector, answerer, metric, ask)
+    collector = make()
+    stamp = collector.answerer.settings.stamp(corpus=corpus, metric=collector.scorer.name)
+    can_be_sent = not isinstance(answerer, ActionAnswerer)
+    recipe = Recipe(collector, make if can_be_sent else None)
+    return _Collection(recipe, stamp, engine or LocalEngine(), on_progress)
 
 
 @dataclass(frozen=True)
 class _Collection:
-    answerer: ActionAnswerer
-    scorer: TextMetric | Judge
-    ask: Mapping[str, Asked]
+    """Keeps the records, which are made where the engine makes them."""
+
+    recipe: Recipe[Collector]
     stamp: Stamp
+    engine: Engine
     on_progress: OnCollected | None
 
     def flow(
@@ -135,28 +147,25 @@ class _Collection:
         tally = Tally(
             Progress(len(wanted), len(records), len(records), unscored=unscored), self.on_progress
         )
-        recorded = yield from gather(
-            [
-                self._kept(key, self._outcomes(question, tally), file, tally.fail, tally.finish)
-                for key, question in wanted.items()
-                if key not in records
-            ],
+        recorded = yield from self.engine.map(
+            self.recipe,
+            partial(ask_question, self.stamp),
+            [each for each in wanted.items() if each[0] not in records],
+            partial(self._kept, file, tally, tally.fail, tally.finish),
             concurrency,
         )
         records |= {key: record for key, record in recorded if record is not None}
-        if self.ask:
-            stated = yield from gather(
+        names = self.recipe.made.ask.keys()
+        if names:
+            stated = yield from self.engine.map(
+                self.recipe,
+                partial(ask_routers, list(records.values())),
                 [
-                    self._kept(
-                        key,
-                        self._statements(wanted[key], record, records, tally),
-                        file,
-                        tally.miss,
-                        tally.tell,
-                    )
+                    (key, (wanted[key], record))
                     for key, record in records.items()
-                    if not self.ask.keys() <= record.statements.keys()
+                    if not names <= record.statements.keys()
                 ],
+                partial(self._kept, file, tally, tally.miss, tally.tell),
                 concurrency,
             )
             records |= {key: record for key, record in stated if record is not None}
@@ -185,112 +194,19 @@ class _Collection:
 
     def _kept(
         self,
-        key: str,
-        making: Flow[SelfKnowledge],
         file: KeyedLog,
+        tally: Tally,
         on_failure: Callable[[str], None],
-        on_kept: Callable[[], None] = lambda: None,
+        on_kept: Callable[[], None],
+        item: tuple[str, object],
+        asked: Attempt,
     ) -> Flow[tuple[str, SelfKnowledge | None]]:
-        """Make a record and write it down; what fails is asked again by the next run."""
-        try:
-            record = yield from making
-        except (ModelError, RetrieverError) as error:
-            on_failure(f"{key}: {error}")
+        """Write a record down; what failed is asked again by the next run."""
+        key, record = item[0], asked.record
+        tally.spend(asked.spent)
+        if record is None:
+            on_failure(f"{key}: {asked.failure}")
             return key, None
         yield from call(file.append, file.aappend, [{"key": key, **row_of(record)}])
         on_kept()
         return key, record
-
-    def _outcomes(self, question: Question, tally: Tally) -> Flow[SelfKnowledge]:
-        asked = question.asked
-        answers = yield from call(self.answerer.answer_each, self.answerer.aanswer_each, asked)
-        margins = yield from self._margins(asked, answers, tally)
-        outcomes: dict[Action, Outcome] = {}
-        scores: dict[str, float] = {}
-        judging = NO_USAGE
-        for action, answer in answers.items():
-            if answer.text not in scores:  # two actions often answer the same
-                scores[answer.text], spent = yield from self._score(answer.text, question)
-                judging += spent
-            made = _outcome(answer, scores[answer.text], answers["direct"].text)
-            outcomes[action] = replace(made, margins=margins.get(action))
-        # The first round of the loop is paid for once, whatever it stands for.
-        tally.spend(sum((answers[each].total_usage for each in ("direct", "loop")), judging))
-        tally.spend(answers["single"].usage.get("answer_anyway", NO_USAGE))
-        extra = {"id": question.id}
-        if question.types:
-            extra["type"] = ", ".join(question.types)
-        return SelfKnowledge(asked, question.gold, outcomes, self.stamp, extra=extra)
-
-    def _margins(
-        self, question: str, answers: Mapping[Action, Answer], tally: Tally
-    ) -> Flow[Mapping[Action, Margins | None]]:
-        """How likely the model finds the answers, where the system asks for that."""
-        settings = self.answerer.settings
-        if settings.likelihoods is None:
-            return {}
-        direct = answers["direct"].text
-        rivals = {
-            action: rivals_in(question, direct, answer, settings)
-            for action, answer in answers.items()
-            if answer.references
-        }
-        found, spent = yield from self._in_time(
-            measure_margins(settings.likelihoods, list(rivals.values()))
-        )
-        tally.spend(spent)
-        return dict(zip(rivals, found, strict=True))
-
-    def _statements(
-        self,
-        question: Question,
-        record: SelfKnowledge,
-        records: Mapping[str, SelfKnowledge],
-        tally: Tally,
-    ) -> Flow[SelfKnowledge]:
-        said = dict(record.statements)
-        for name, router in self.ask.items():
-            if name in said:
-                continue
-            if not isinstance(router, Router):
-                others = [each for each in records.values() if each.question != record.question]
-                router = router(others)
-            decision = yield from self._in_time(
-                call(router.decide, router.adecide, record.question)
-            )
-            tally.spend(decision.usage)
-            draft_score = None
-            if decision.draft:
-                draft_score, spent = yield from self._score(decision.draft, question)
-                tally.spend(spent)
-            said[name] = Statement(
-                decision.retrieve,
-                decision.score,
-                decision.usage.uncached,  # what it costs who asks for the first time
-                decision.draft,
-                draft_score,
-            )
-        return replace(record, statements=said)
-
-    def _score(self, answer: str, question: Question) -> Flow[tuple[float, Usage]]:
-        return (yield from self._in_time(self.scorer.score(answer, question)))
-
-    def _in_time(self, asking: Flow[T]) -> Flow[T]:
-        """What is asked beside a question has the seconds of one."""
-        seconds = self.answerer.settings.budget.deadline_s
-        return (yield from bounded(asking, Bounds.within(seconds)))
-
-
-def _outcome(answer: Answer, score: float, direct: str) -> Outcome:
-    retrieved = answer.decision.retrieve
-    return Outcome(
-        answer=answer.text,
-        score=score,
-        usage=answer.total_usage.uncached,
-        retrievals=float(sum(len(round_.queries) for round_ in answer.rounds)),
-        rounds=len(answer.rounds),
-        stop_reason=answer.stop_reason,
-        logprob=answer.logprob,
-        grounded=answer.grounded if retrieved else None,
-        standing=standing_of(answer, direct) if retrieved else None,
-    )

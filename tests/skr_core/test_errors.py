@@ -6,7 +6,9 @@ import pytest
 
 from skr_core.errors import (
     MAX_LINE,
+    DataError,
     InputError,
+    MissingDependency,
     ModelError,
     RetrieverError,
     failure,
@@ -68,6 +70,15 @@ def test_it_travels_to_another_process_as_ours() -> None:
     error = failure(ModelError, "mine: slow down", Busy("slow down", status_code=429))
     travelled = pickle.loads(pickle.dumps(error))
     assert (type(travelled), str(travelled)) == (ModelError, "mine: slow down")
+
+
+@pytest.mark.parametrize(
+    "error", [DataError("a.jsonl", 3, "no JSON"), MissingDependency("bs4", "documents")]
+)
+def test_errors_with_parts_travel_whole(error: Exception) -> None:
+    travelled = pickle.loads(pickle.dumps(error))
+    assert type(travelled) is type(error)
+    assert (str(travelled), vars(travelled)) == (str(error), vars(error))
 
 
 @pytest.mark.parametrize("cause", [TypeError("a bug"), StopIteration(), OSError(2, "gone"), None])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextvars import ContextVar
 from typing import Any
 
@@ -197,6 +197,19 @@ def test_an_interrupt_closes_a_blocking_flow():
 
 
 # Gather
+
+
+@both
+def test_gather_takes_the_next_of_an_iterator_when_there_is_a_place(drive: Drive):
+    made, done = [], []
+
+    def flows() -> Iterator[Flow[Any]]:
+        for each in range(30):
+            made.append(each)
+            assert len(made) - len(done) <= 3
+            yield sleeper(0.001, lambda each=each: done.append(each) or each)
+
+    assert drive(gather(flows(), limit=2)) == list(range(30))
 
 
 @both

@@ -7,13 +7,16 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import count
 
+from skr_core.engines.engine import Engine, Recipe
+from skr_core.engines.local import LocalEngine
 from skr_core.errors import ModelError, RetrieverError
 from skr_core.files import KeyedLog
-from skr_core.flow import Flow, call, gather
+from skr_core.flow import Flow, call
 from skr_core.plain import from_plain, to_plain
 from skr_core.ports import OnProgress, QuestionAnswerer
 from skr_core.questions import Question
@@ -95,15 +98,20 @@ def ask_all(
     *,
     concurrency: int = 8,
     on_progress: OnProgress | None = None,
+    engine: Engine | None = None,
+    make: Callable[[], Mapping[str, System]] | None = None,
 ) -> Flow[Answers]:
-    """Ask a system every question that the log does not hold yet.
+    """Ask a system every question that the log does not hold yet; one that occurs twice, once.
 
     Args:
         system: What is asked.
         questions: What it is asked.
         log: Holds what was answered before, and gets what is answered now.
-        concurrency: Questions under way at a time.
+        concurrency: Questions under way at a time, over all workers.
         on_progress: Told after each question.
+        engine: Where the questions are asked: in this process, or on `skr_core.engines.RayEngine`.
+        make: Makes systems by their names, this one among them: what each worker of an engine calls
+            once, because no live client leaves a process.
 
     Example:
         >>> from skr_core.evaluation.experiments.knowledge import answer_given
@@ -118,32 +126,54 @@ def ask_all(
     session = f"{time.time():.3f}"
     name = system.key or system.name
 
-    def one(question: Question) -> Flow[Asked]:
-        key = log_key(name, question)
-        if (row := log.rows.get(key)) is not None:
-            asked = Asked(question, from_plain(Answer, row["answer"]))
-        else:
-            try:
-                answer = yield from system.ask(question)
-            except (ModelError, RetrieverError) as error:
-                asked = Asked(question, None, " ".join(str(error).split()))
-            else:
-                asked = Asked(question, answer)
-                line = {
-                    "key": key,
-                    "system": name,
-                    "id": question.id,
-                    "session": session,
-                    "elapsed": time.perf_counter() - started,
-                    "answer": to_plain(answer),
-                }
-                yield from call(log.append, log.aappend, [line])
-        if on_progress is not None:
-            on_progress(next(done), len(questions))
-        return asked
+    wanted = {log_key(name, question): question for question in questions}
+    asked = {
+        key: Asked(question, from_plain(Answer, log.rows[key]["answer"]))
+        for key, question in wanted.items()
+        if key in log.rows
+    }
 
-    asked = yield from gather([one(question) for question in questions], limit=concurrency)
-    return Answers(system.name, tuple(asked), _seconds(log, name))
+    def tell() -> None:
+        if on_progress is not None:
+            on_progress(next(done), len(wanted))
+
+    def keep(item: tuple[str, Question], asked: Asked) -> Flow[tuple[str, Asked]]:
+        key, question = item
+        if asked.answer is not None:
+            line = {
+                "key": key,
+                "system": name,
+                "id": question.id,
+                "session": session,
+                "elapsed": time.perf_counter() - started,
+                "answer": to_plain(asked.answer),
+            }
+            yield from call(log.append, log.aappend, [line])
+        tell()
+        return key, asked
+
+    for _ in asked:
+        tell()
+    systems: Mapping[str, System] = {system.name: system}
+    answered = yield from (engine or LocalEngine()).map(
+        Recipe(systems, make),
+        partial(_ask, system.name),
+        [each for each in wanted.items() if each[0] not in asked],
+        keep,
+        concurrency,
+    )
+    asked |= dict(answered)
+    ordered = [replace(asked[log_key(name, each)], question=each) for each in questions]
+    return Answers(system.name, tuple(ordered), _seconds(log, name))
+
+
+def _ask(name: str, systems: Mapping[str, System], item: tuple[str, Question]) -> Flow[Asked]:
+    question = item[1]
+    try:
+        answer = yield from systems[name].ask(question)
+    except (ModelError, RetrieverError) as error:
+        return Asked(question, None, " ".join(str(error).split()))
+    return Asked(question, answer)
 
 
 def log_key(system: str, question: Question) -> str:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import pickle
 import threading
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -136,6 +138,35 @@ def test_a_call_has_its_own_seconds(drive: Drive) -> None:
             drive(ask(spending.limit(Hanging())))
     over.set()
     assert spending.usage.prompt_tokens > 0
+
+
+def test_turns_are_given_at_the_rate() -> None:
+    spending = Spending(requests_per_second=0.001)
+    waits = [spending.begin() for _ in range(4)]
+    assert [round(each / 1000) for each in waits] == [0, 1, 2, 3]
+    for rate in (0, -1, float("nan")):
+        with pytest.raises(InputError, match="above 0"):
+            Spending(requests_per_second=rate)
+
+
+def test_what_is_spent_travels_to_another_process() -> None:
+    spending = Spending(max_calls=2, deadline_s=60)
+    spending.begin()
+    other = pickle.loads(pickle.dumps(spending))
+    assert 0 < other.bounds.ends_at - time.monotonic() <= 60
+    other.begin()
+    with pytest.raises(BudgetError, match="2 of 2"):
+        other.begin()
+    spending.begin()
+
+
+def test_a_call_waits_for_its_turn() -> None:
+    flow = Spending(requests_per_second=1).limit(Priced())._generation(PROMPT, None)
+    next(flow)
+    request = flow.send(2.5)
+    assert (request.blocking.func, request.blocking.args) == (time.sleep, (2.5,))
+    asyncio.run(request.awaitable.func(0))
+    assert flow.send(None).blocking().text == "Paris."
 
 
 def test_a_question_that_is_cut_short_is_no_answer() -> None:

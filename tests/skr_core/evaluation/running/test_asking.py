@@ -100,8 +100,19 @@ def test_progress_reaches_the_end(drive: Drive):
     def on_progress(done: int, total: int) -> None:
         told.append((done, total))
 
-    drive(ask_all(of(Oracle()), QUESTIONS * 10, KeyedLog(None), on_progress=on_progress))
+    many = [replace(each, id=f"{each.id}/{n}") for each in QUESTIONS for n in range(10)]
+    drive(ask_all(of(Oracle()), many, KeyedLog(None), on_progress=on_progress))
     assert sorted(told) == [(done, 40) for done in range(1, 41)]
+
+
+@both
+def test_a_question_that_occurs_twice_is_asked_once(drive: Drive):
+    oracle, log = Oracle(), KeyedLog(None)
+    again = replace(QUESTIONS[0], gold=("another",))
+    answers = drive(ask_all(of(oracle), [*QUESTIONS, again], log))
+    assert len(log.rows) == len(QUESTIONS)
+    assert answers.asked[-1].question is again
+    assert answers.asked[-1].answer == answers.asked[0].answer
 
 
 def test_no_question():

@@ -1,0 +1,6 @@
+"""Engines: where the work of a batch is done, in this process or on many machines."""
+
+import lazy_loader
+
+# What stands in the stub beside this file is imported when it is asked for.
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

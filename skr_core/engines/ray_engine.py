@@ -1,0 +1,311 @@
+"""RayEngine: the work on Ray's workers, here or on a cluster.
+
+This process hands out the items, a bounded number at a time, and keeps the results; nothing else
+writes. A worker makes what the work needs once, from a description, and holds it. One that is
+killed is started again, and is given again what it had not finished.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import partial
+from itertools import chain, islice
+from typing import Any
+
+from skr_core.engines.engine import Item, Kept, Made, Recipe, Result
+from skr_core.engines.shared_spending import SharedSpending
+from skr_core.engines.workers import AwaitingWorker, Failed, Holder, ThreadedWorker, unwrapped
+from skr_core.errors import MAX_LINE, EngineError, InputError, extra
+from skr_core.flow import Flow, call, gather
+from skr_core.models.limited import Spending
+
+RETRIES = 3
+"""How often what was under way when its worker ended is done again, before the run ends."""
+
+
+class RayEngine:
+    """Works on Ray: on this machine, or on a cluster.
+
+    Use it in a ``with``: at its end the workers end, and the Ray that it has started. Telemetry of
+    Ray is off. Python's ``ray.init`` of your own, before, is used as it is.
+
+    Args:
+        address: Of a cluster: ``auto``, ``HOST:PORT`` or ``ray://HOST:PORT``; ``RAY_ADDRESS`` says
+            it too. None: Ray is started here, and ends with this.
+        workers: Processes, each with one processor. By default as many as there are.
+        chunk: Items that a worker is given at a time, and works on side by side. One is right where
+            an item takes longer than the millisecond that its way takes.
+        options: Of Ray for each worker, such as ``{"num_gpus": 1}``.
+
+    Raises:
+        InputError: A number is below 1.
+        MissingDependency: The extra ``ray`` is not installed.
+    """
+
+    def __init__(
+        self,
+        address: str | None = None,
+        *,
+        workers: int | None = None,
+        chunk: int = 1,
+        options: Mapping[str, Any] | None = None,
+    ) -> None:
+        for name, value in (("workers", workers), ("chunk", chunk)):
+            if value is not None and value < 1:
+                raise InputError(f"{name} must be at least 1, not {value}")
+        self.address = address or os.environ.get("RAY_ADDRESS")
+        self.workers, self.chunk = workers, chunk
+        self._options = dict(options or {})
+        self._pools: list[_Pool] = []
+        self._shared: list[Any] = []
+        self._starting = threading.Lock()
+        self._is_ours = False
+        self._ray: Any = None
+        with extra("ray"):
+            import ray.exceptions  # noqa: F401
+
+    @property
+    def is_local(self) -> bool:
+        """Whether all workers are on this machine."""
+        return self.address is None
+
+    def start(self) -> None:
+        """Connect to Ray, or start it; `map` does so too."""
+        with self._starting:
+            if self._ray is None:
+                self._ray = self._connected()
+
+    def close(self) -> None:
+        """End the workers; closing twice does nothing."""
+        with self._starting:
+            for pool in self._pools:
+                pool.close()
+            for actor in self._shared:
+                self._ray.kill(actor)
+            self._pools, self._shared = [], []
+            if self._is_ours:
+                self._ray.shutdown()
+            self._ray, self._is_ours = None, False
+
+    def __enter__(self) -> RayEngine:
+        self.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def map(
+        self,
+        recipe: Recipe[Made],
+        work: Callable[[Made, Item], Flow[Result]],
+        items: Iterable[Item],
+        keep: Callable[[Item, Result], Flow[Kept]],
+        limit: int = 8,
+    ) -> Flow[list[Kept]]:
+        """See `skr_core.engines.Engine`.
+
+        A blocking driver has workers that block in threads, an awaiting one workers that await.
+
+        Raises:
+            EngineError: Ray failed, or workers ended again and again under the same items.
+        """
+        size = min(self.chunk, limit)
+        chunks = _chunks(items, size)
+        first = next(chunks, None)
+        if first is None:
+            return []
+
+        def one(chunk: list[Item]) -> Flow[list[Kept]]:
+            results = yield from call(pool.do, pool.ado, job, chunk)
+            kept = []
+            for item, result in zip(chunk, results, strict=True):
+                if not isinstance(result, Failed):
+                    kept.append((yield from keep(item, result)))
+            for result in results:
+                unwrapped(result)
+            return kept
+
+        blocking = partial(self._begun, recipe, work, limit, ThreadedWorker)
+        awaitable = partial(self._begun, recipe, work, limit, AwaitingWorker)
+        pool, job = yield from call(blocking, partial(asyncio.to_thread, awaitable))
+        try:
+            kept = yield from gather(map(one, chain([first], chunks)), limit // size)
+        finally:
+            with self._starting:
+                pool.users -= 1
+        return [each for chunk in kept for each in chunk]
+
+    def share(self, spending: Spending) -> Spending:
+        """The same limits for the models of all workers; they end with the engine.
+
+        Args:
+            spending: As it is now. What it counts from now on, it counts elsewhere.
+        """
+        self.start()
+        actor = self._ray.remote(num_cpus=0)(Holder).remote(spending)
+        self._shared.append(actor)
+        return SharedSpending(actor, spending.prices, spending.call_deadline_s)
+
+    def _begun(
+        self, recipe: Recipe[Any], work: Callable[..., Any], limit: int, kind: type
+    ) -> tuple[_Pool, Any]:
+        """The workers of a recipe, and the work as they are told of it."""
+        if recipe.make is None:
+            raise InputError(
+                "a live system cannot be sent to Ray's workers: give a function that makes it"
+            )
+        self.start()
+        with self._starting:
+            pool = next((each for each in self._pools if each.serves(recipe, kind, limit)), None)
+            if pool is None:
+                count = self._count()
+                pool = _Pool(self._ray, kind, recipe.make, count, limit, self._options)
+                self._pools.append(pool)
+            pool.users += 1
+        return pool, [self._ray.put(work)]  # in a list, Ray sends a reference
+
+    def _count(self) -> int:
+        """How many workers there are to be; those that are idle make room for them."""
+        each = self._options.get("num_cpus", 1)
+        there = int(self._ray.cluster_resources().get("CPU", 0))
+        wanted = self.workers or max(1, int(there / each) if each else there)
+        free = there
+        for pool in list(self._pools):
+            if each and not pool.users:
+                pool.close()
+                self._pools.remove(pool)
+            else:
+                free -= each * pool.size
+        if wanted * each > free:
+            raise EngineError(
+                f"{wanted} workers need {wanted * each} processors, and Ray has {free} free"
+            )
+        return wanted
+
+    def _connected(self) -> Any:
+        os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+        import ray
+
+        if ray.is_initialized():
+            return ray
+        settings: dict[str, Any] = {"address": self.address, "log_to_driver": False}
+        settings["logging_level"] = logging.ERROR
+        if self.address is None:
+            cpus = max(self.workers or 0, os.cpu_count() or 1)
+            settings |= {"address": "local", "num_cpus": cpus, "include_dashboard": False}
+        try:
+            ray.init(**settings)
+        except Exception as error:
+            where = f"no Ray answers at {self.address}" if self.address else "Ray does not start"
+            raise EngineError(f"{where}: {_line(error)}") from error
+        self._is_ours = True
+        return ray
+
+
+class _Pool:
+    """The workers of one recipe; an item goes to the one that has the least to do."""
+
+    def __init__(
+        self,
+        ray: Any,
+        kind: type,
+        make: Callable[[], Any],
+        count: int,
+        limit: int,
+        options: Mapping[str, Any],
+    ) -> None:
+        self._ray, self._make, self._kind, self._limit = ray, make, kind, limit
+        self.users = 0
+        self._is_closed = False
+        settings = {"num_cpus": 1, "scheduling_strategy": "SPREAD", **options}
+        settings |= {"max_restarts": -1, "max_task_retries": RETRIES, "max_concurrency": limit}
+        actor = ray.remote(**settings)(kind)
+        self.size = min(count, limit)
+        self._workers = [self._sent(actor) for _ in range(self.size)]
+        self._under_way = [0] * len(self._workers)
+        self._choosing = threading.Lock()
+        with self._explained():
+            began = ray.get([each.ready.remote() for each in self._workers])
+        try:
+            for result in began:
+                unwrapped(result)
+        except Exception:
+            self.close()
+            raise
+
+    def _sent(self, actor: Any) -> Any:
+        try:
+            return actor.remote(self._make)
+        except TypeError as error:
+            raise InputError(
+                f"what the workers need cannot be sent to them, give functions that make it: "
+                f"{_line(error)}"
+            ) from error
+
+    def serves(self, recipe: Recipe[Any], kind: type, limit: int) -> bool:
+        """Whether these are the workers for a recipe."""
+        same = recipe.make is self._make and kind is self._kind
+        return same and limit <= self._limit and not self._is_closed
+
+    def do(self, job: Any, chunk: list[Any]) -> list[Any]:
+        number = self._choose()
+        try:
+            with self._explained():
+                done: list[Any] = self._ray.get(self._workers[number].do.remote(job, chunk))
+        finally:
+            self._over(number)
+        return done
+
+    async def ado(self, job: Any, chunk: list[Any]) -> list[Any]:
+        number = self._choose()
+        try:
+            with self._explained():
+                done: list[Any] = await self._workers[number].do.remote(job, chunk)
+        except asyncio.CancelledError:
+            self.close()  # what nobody waits for any more costs money
+            raise
+        finally:
+            self._over(number)
+        return done
+
+    def close(self) -> None:
+        """End the workers, whatever they are at."""
+        self._is_closed = True
+        for worker in self._workers:
+            self._ray.kill(worker)
+
+    def _choose(self) -> int:
+        with self._choosing:
+            number = min(range(len(self._workers)), key=self._under_way.__getitem__)
+            self._under_way[number] += 1
+            return number
+
+    def _over(self, number: int) -> None:
+        with self._choosing:
+            self._under_way[number] -= 1
+
+    @contextmanager
+    def _explained(self) -> Iterator[None]:
+        failures = self._ray.exceptions
+        try:
+            yield
+        except failures.RayActorError as error:
+            times = f"a worker ended {RETRIES + 1} times under the same items"
+            raise EngineError(f"{times}, as for want of memory: {_line(error)}") from error
+        except failures.RayError as error:
+            raise EngineError(f"Ray: {_line(error)}") from error
+
+
+def _chunks(items: Iterable[Item], size: int) -> Iterator[list[Item]]:
+    waiting = iter(items)
+    while chunk := list(islice(waiting, size)):
+        yield chunk
+
+
+def _line(error: BaseException) -> str:
+    return " ".join(str(error).split())[:MAX_LINE]
