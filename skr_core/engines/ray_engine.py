@@ -189,7 +189,8 @@ class RayEngine:
 
     def _connected(self) -> Any:
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-        import ray
+        with extra("ray"):
+            import ray
 
         if ray.is_initialized():
             return ray

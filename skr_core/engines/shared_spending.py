@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from skr_core.engines.workers import unwrapped
+from skr_core.errors import extra
 from skr_core.metrics.cost import Price
 from skr_core.models.limited import Spending
 from skr_core.types import Usage
@@ -40,7 +41,8 @@ class SharedSpending(Spending):
 
     def begin(self) -> float:
         """Count a call that begins; see `Spending.begin`."""
-        import ray
+        with extra("ray"):
+            import ray
 
         wait: float = unwrapped(ray.get(self._actor.do.remote("begin")))
         return wait

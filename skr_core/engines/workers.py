@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from skr_core.errors import SKRError
+from skr_core.errors import SKRError, extra
 from skr_core.flow import Flow, arun, gather, run
 from skr_core.redaction import redact, redact_exception
 
@@ -100,7 +100,8 @@ class ThreadedWorker(_Worker):
         """
         kept, work = self._work
         if kept != job[0]:
-            import ray
+            with extra("ray"):
+                import ray
 
             work = ray.get(job[0])
             self._work = job[0], work
