@@ -136,7 +136,7 @@ def licences() -> str:
 
 
 def licence_of(package: Distribution) -> str:
-    """As its metadata say: an expression, else classifiers, else one line."""
+    """As its metadata say: an expression, else classifiers, else one line, else its licence's."""
     about = package.metadata
     if said := about.get("License-Expression"):
         return str(said)
@@ -145,7 +145,8 @@ def licence_of(package: Distribution) -> str:
         for each in about.get_all("Classifier") or ()
         if each.startswith("License :: ") and not each.endswith("OSI Approved")
     ]
-    line, *_ = str(about.get("License") or "not said").strip().splitlines()
+    named = about.get("License") or package.read_text("licenses/LICENSE") or "not said"
+    line, *_ = str(named).strip().splitlines()
     said_so = classifiers or [line]
     return " or ".join(sorted({SPELLED.get(each.lower(), each) for each in said_so}))
 

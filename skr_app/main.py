@@ -18,6 +18,7 @@ from skr_app.commands import (
     replay,
     report,
     route,
+    serve,
     store,
 )
 from skr_app.output import escape, messages
@@ -36,6 +37,7 @@ app = typer.Typer(
 app.command("demo")(demo.demo)
 app.command("ingest")(ingest.ingest)
 app.command("ask")(ask.ask)
+app.command("serve")(serve.serve)
 app.command("collect")(collect.collect)
 app.command("calibrate")(calibrate.calibrate)
 app.command("route")(route.route)

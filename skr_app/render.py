@@ -34,6 +34,11 @@ DECIDED: dict[Action, str] = {
     "single": "Retrieve once",
     "loop": "Retrieve",
 }
+SERVED: dict[Action, str] = {
+    "direct": "The model's own answer",
+    "single": "The answer of one round",
+    "loop": "The answer of the loop",
+}
 BASELINE = (
     "The extractive model is a baseline: it quotes sentences and knows no language. "
     "Give --model for a real one."

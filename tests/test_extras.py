@@ -23,6 +23,9 @@ BROUGHT_BY = {
     "threadpoolctl": "learning",
     "matplotlib": "plots",
     "jinja2": "plots",
+    "fastapi": "web",
+    "starlette": "web",
+    "uvicorn": "web",
     "bs4": "documents",
     "pypdf": "documents",
     "langchain_text_splitters": "documents",
@@ -79,6 +82,8 @@ FIRST_USES = {
         "SentenceTransformerEmbedder('a').embed(['b'])",
     ),
     "ray": ("ray", "from skr_core.engines import RayEngine; RayEngine()"),
+    "fastapi": ("web", "import skr_app.web.app"),
+    "uvicorn": ("web", "import skr_app.web.serving"),
     "langchain": ("langchain", "from langchain_skr import load_model; load_model('openai:a')"),
     "langchain_openai": (
         "openai",

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import orjson
 from numpy.typing import NDArray
 
 from skr_core.calibration.arbitration import Arbitration, arbitrate
@@ -19,6 +20,7 @@ from skr_core.calibration.guidance import Guidance
 from skr_core.calibration.intervals import interval
 from skr_core.calibration.kinds import weakest_kind
 from skr_core.errors import InputError
+from skr_core.files import encodable_json, replace_file
 from skr_core.learning.folds import FOLDS, folds
 from skr_core.learning.outcomes import ASSUMED_STEPS, ActionTable, CostUnit, actions_of
 from skr_core.learning.pricing import best_actions
@@ -26,6 +28,7 @@ from skr_core.learning.rule import Aim, Expected
 from skr_core.learning.signals import Training
 from skr_core.metrics.cost import Price, price_of
 from skr_core.models.embedders import HashingEmbedder
+from skr_core.plain import to_plain
 from skr_core.ports import OnProgress
 from skr_core.routers.fitted import FittedRouter
 from skr_core.routers.saving import remove_arbiter
@@ -64,8 +67,10 @@ class Calibration:
     climbing: Climbing | None = None
 
     def save(self, path: str | Path) -> None:
-        """Write the router to a folder, and the arbiter beside it where it pays."""
+        """Write the router to a folder, why as ``curve.json``, and the arbiter where it pays."""
         self.router.save(path)
+        row = encodable_json({"sentence": self.curve.sentence, **to_plain(self.curve)})
+        replace_file(Path(path) / "curve.json", orjson.dumps(row, option=orjson.OPT_INDENT_2))
         if self.arbiter is None:
             remove_arbiter(path)  # that of an earlier calibration
         else:

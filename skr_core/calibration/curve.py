@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from skr_core.calibration.guidance import Guidance
 from skr_core.calibration.intervals import interval
 from skr_core.calibration.kinds import QuestionKind
+from skr_core.calibration.prices import AtPrice, at_prices
 from skr_core.learning.outcomes import ActionTable, CostUnit
 from skr_core.learning.pricing import best_actions, price_path
 from skr_core.learning.rows import Floats
@@ -60,6 +61,7 @@ class RoutingCurve:
         assumed_steps: Retrievals assumed for loops that nobody counted; None where none are.
         own_calls: Whether the router calls the model itself.
         weakest: The kind of question that loses most by it; None where none loses.
+        at_prices: What the router does at each price of the path.
     """
 
     router: str
@@ -81,6 +83,7 @@ class RoutingCurve:
     assumed_steps: float | None = None
     own_calls: bool = False
     weakest: QuestionKind | None = None
+    at_prices: tuple[AtPrice, ...] = ()
 
     @classmethod
     def of(
@@ -149,6 +152,7 @@ class RoutingCurve:
             assumed_steps=constants.assumed_steps,
             own_calls=own_calls,
             weakest=weakest,
+            at_prices=at_prices(expected, constants.scores[:, best]),
         )
 
     @property
@@ -167,8 +171,7 @@ class RoutingCurve:
     @property
     def saved(self) -> float:
         """Share of the best constant policy's cost that the router saves; below 0 it costs more."""
-        cost = self.constant_costs[self.best_constant]
-        return 1 - self.chosen_cost / cost if cost else 0.0
+        return self._saved_at(self.chosen_cost)
 
     @property
     def random_line(self) -> tuple[float, ...]:
@@ -191,17 +194,11 @@ class RoutingCurve:
                 f"Routing does not pay on these {n} records: {_ALWAYS[self.recommended]}, because "
                 f"no router tells well enough which questions need more.{assumed}"
             )
-        done = f"answers {_percent(self.shares['direct'])} of the questions without retrieval"
-        if "single" in self.shares and "loop" in self.shares:
-            done += f" and {_percent(self.shares['single'])} in one round"
-        fewer, more = _FEWER[self.unit]
-        saved = self.saved
-        spent = f"{_percent(abs(saved))} {fewer if saved >= 0 else more}"
         own = ", its own calls included," if self.own_calls else ""
         text = (
-            f"Routing pays on these {n} records: {self.router} {done}: {spent}{own} "
-            f"at {_points_of(self.against_constant)}, against the best constant policy "
-            f"({self.best_constant})."
+            f"Routing pays on these {n} records: {self.router} {_doing(self.shares)}: "
+            f"{self._spending(self.chosen_cost)}{own} at {_points_of(self.against_constant)}, "
+            f"against the best constant policy ({self.best_constant})."
         )
         if self.weakest is not None:
             change = self.weakest.change
@@ -210,6 +207,24 @@ class RoutingCurve:
                 f"of {change.n} questions."
             )
         return text + assumed
+
+    def sentence_at(self, place: int) -> str:
+        """What the router does at one of `at_prices`, and what that saves."""
+        at = self.at_prices[place]
+        return (
+            f"{at.named(self.unit)}, {self.router} {_doing(at.shares)}: {self._spending(at.cost)} "
+            f"at {_points_of(at.change)}, against the best constant policy ({self.best_constant})."
+        )
+
+    def _spending(self, spent: float) -> str:
+        """A mean cost beside that of the best constant policy."""
+        fewer, more = _FEWER[self.unit]
+        saved = self._saved_at(spent)
+        return f"{_percent(abs(saved))} {fewer if saved >= 0 else more}"
+
+    def _saved_at(self, spent: float) -> float:
+        cost = self.constant_costs[self.best_constant]
+        return 1 - spent / cost if cost else 0.0
 
     def plot(self, path: str | Path) -> None:
         """Draw the curve into a PNG, SVG or PDF file, by its name's ending."""
@@ -250,6 +265,13 @@ def _points(
         points.append(interval(table.scores[rows, taken]))
     oracle: Floats = np.interp(path.positions[::-1], ideal.positions, best)
     return tuple(costs), points, tuple(oracle.tolist())
+
+
+def _doing(shares: Mapping[Action, float]) -> str:
+    done = f"answers {_percent(shares['direct'])} of the questions without retrieval"
+    if "single" in shares and "loop" in shares:
+        done += f" and {_percent(shares['single'])} in one round"
+    return done
 
 
 def _mixed(points: list[tuple[float, float]], cost: float) -> float:

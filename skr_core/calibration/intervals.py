@@ -20,5 +20,15 @@ def interval(values: Floats) -> Interval:
     """
     if len(values) <= RESAMPLED:
         return bootstrap(values.tolist())
+    return normal_interval(values)
+
+
+def normal_interval(values: Floats) -> Interval:
+    """The mean with its 95 % interval as if means were spread normally: quick, for many of them.
+
+    Example:
+        >>> normal_interval(np.zeros(20))
+        Interval(mean=0.0, low=0.0, high=0.0, n=20)
+    """
     mean, margin = float(values.mean()), 1.96 * float(values.std()) / float(np.sqrt(len(values)))
     return Interval(mean, mean - margin, mean + margin, len(values))

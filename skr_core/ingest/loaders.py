@@ -258,6 +258,10 @@ _LOADERS: dict[str, Callable[[Path, OnBad], Iterator[Document]]] = {
 }
 
 
+KINDS = tuple(_LOADERS)
+"""The suffixes of files that can be read."""
+
+
 def _loader(path: Path) -> Callable[[Path, OnBad], Iterator[Document]] | None:
     name = path.name.lower()
     return next((load for suffix, load in _LOADERS.items() if name.endswith(suffix)), None)

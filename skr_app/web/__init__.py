@@ -1,0 +1,1 @@
+"""The page that shows the loop: what ``skr serve`` serves."""

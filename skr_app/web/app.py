@@ -1,0 +1,205 @@
+"""The page's addresses: what a browser asks for, and what it is told."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.resources import files
+from typing import Annotated, Any, Literal
+
+from skr_app.web.access import Access, Guard
+from skr_app.web.calibrating import Calibrating
+from skr_app.web.documents import MOST_FILES, TAKEN, Uploads
+from skr_app.web.shown import shown
+from skr_app.web.streaming import EventStream, line_of, watched
+from skr_app.web.system import ServedSystem
+from skr_core.errors import InputError, SKRError, extra
+from skr_core.figures import variables
+
+with extra("web"):
+    from fastapi import APIRouter, FastAPI, Form, Request
+    from fastapi.exceptions import RequestValidationError
+    from fastapi.responses import FileResponse, JSONResponse, Response
+    from fastapi.staticfiles import StaticFiles
+    from pydantic import BaseModel, Field
+    from starlette.datastructures import UploadFile
+    from starlette.exceptions import HTTPException
+
+STATIC = str(files("skr_app") / "web" / "static")
+LONGEST_QUESTION = 8_000
+
+
+class Asked(BaseModel):
+    """A question, with the conversation that it belongs to and the way it is to be answered."""
+
+    question: str = Field(min_length=1, max_length=LONGEST_QUESTION)
+    conversation: str | None = Field(None, max_length=64)
+    action: Literal["direct", "single", "loop"] | None = None
+
+
+class Vote(BaseModel):
+    """What a person says of an answer; None takes it back."""
+
+    right: bool | None
+
+
+class Chosen(BaseModel):
+    """A price by which the router decides."""
+
+    price: float = Field(allow_inf_nan=False)
+
+
+@dataclass(frozen=True)
+class Page:
+    """What the page is of.
+
+    Attributes:
+        system: Answers.
+        calibrating: Makes records of votes, and a router of records.
+        uploads: Takes files in.
+        about: What is told of the system beside that: the names of its parts, an example to ask.
+    """
+
+    system: ServedSystem
+    calibrating: Calibrating
+    uploads: Uploads
+    about: Mapping[str, Any]
+
+
+def create_app(page: Page, access: Access) -> FastAPI:
+    """The page as an application for any ASGI server.
+
+    Args:
+        page: What it is of.
+        access: Who may ask.
+    """
+    app = FastAPI(title="skr", docs_url=None, redoc_url=None, openapi_url=None)
+    app.include_router(_files(access))
+    app.include_router(_questions(page.system), prefix="/api")
+    app.include_router(_routing(page.calibrating), prefix="/api")
+    app.include_router(_documents(page), prefix="/api")
+    app.mount("/static", StaticFiles(directory=STATIC))
+    app.add_exception_handler(SKRError, _failed)
+    app.add_exception_handler(Exception, _failed)
+    app.add_exception_handler(RequestValidationError, _not_understood)
+    app.add_exception_handler(HTTPException, _refused)
+    app.add_middleware(Guard, access=access)
+    return app
+
+
+def _files(access: Access) -> APIRouter:
+    routes = APIRouter()
+
+    @routes.get("/")
+    async def index() -> FileResponse:
+        return FileResponse(f"{STATIC}/index.html")
+
+    @routes.get("/token")
+    async def token() -> FileResponse:
+        return FileResponse(f"{STATIC}/token.html")
+
+    @routes.post("/token")
+    async def enter(token: Annotated[str, Form(max_length=500)]) -> Response:
+        if not access.admits(token):
+            return FileResponse(f"{STATIC}/wrong-token.html", status_code=401)
+        return access.welcome()
+
+    @routes.get("/static/colours.css")
+    async def colours() -> Response:
+        light, dark = variables(), variables(dark=True)
+        style = (
+            f":root, :root[data-theme=light] {{ color-scheme: light; {light} }}\n"
+            f"@media (prefers-color-scheme: dark) {{ :root {{ color-scheme: dark; {dark} }} }}\n"
+            f":root[data-theme=light] {{ color-scheme: light; {light} }}\n"
+            f":root[data-theme=dark] {{ color-scheme: dark; {dark} }}\n"
+        )
+        return Response(style, media_type="text/css")
+
+    return routes
+
+
+def _questions(system: ServedSystem) -> APIRouter:
+    routes = APIRouter()
+
+    @routes.post("/questions")
+    async def ask(asked: Asked) -> EventStream:
+        return EventStream(system.ask(asked.question, asked.conversation, asked.action))
+
+    @routes.get("/runs")
+    async def runs() -> JSONResponse:
+        return JSONResponse(shown(system.runs.latest()))
+
+    @routes.get("/runs/{key}")
+    async def run(key: str) -> JSONResponse:
+        return JSONResponse(shown(system.runs.one(key)))
+
+    @routes.get("/conversations/{key}")
+    async def conversation(key: str) -> JSONResponse:
+        return JSONResponse(shown(system.runs.conversation(key)))
+
+    @routes.put("/runs/{key}/vote")
+    async def vote(key: str, vote: Vote) -> JSONResponse:
+        await system.runs.vote(key, vote.right)
+        return JSONResponse({"right": vote.right})
+
+    return routes
+
+
+def _routing(calibrating: Calibrating) -> APIRouter:
+    routes = APIRouter()
+
+    @routes.get("/router")
+    async def router() -> JSONResponse:
+        return JSONResponse(shown(calibrating.told()))
+
+    @routes.put("/router/price")
+    async def price(chosen: Chosen) -> JSONResponse:
+        calibrating.decide_at(chosen.price)
+        return JSONResponse({"price": calibrating.price})
+
+    @routes.post("/calibrate")
+    async def calibrate() -> EventStream:
+        return EventStream(watched(calibrating.calibrate))
+
+    return routes
+
+
+def _documents(page: Page) -> APIRouter:
+    routes = APIRouter()
+
+    @routes.get("/system")
+    async def system() -> JSONResponse:
+        settings = page.system.settings
+        about = {
+            **page.about,
+            "model": settings.model.name,
+            "references": await asyncio.to_thread(page.system.store.count),
+            "kinds": TAKEN,
+            "longest_question": LONGEST_QUESTION,
+        }
+        return JSONResponse(shown(about))
+
+    @routes.post("/documents")
+    async def documents(request: Request) -> EventStream:
+        async with request.form(max_files=MOST_FILES, max_fields=0) as form:
+            given = [each for each in form.getlist("files") if isinstance(each, UploadFile)]
+            kept = await page.uploads.keep(given)
+        return EventStream(watched(page.uploads.ingesting(kept)))
+
+    return routes
+
+
+async def _failed(_: Request, error: Exception) -> JSONResponse:
+    status = 400 if isinstance(error, InputError) else 500
+    return JSONResponse({"error": shown(line_of(error))}, status)
+
+
+async def _refused(_: Request, error: Any) -> JSONResponse:
+    return JSONResponse({"error": str(error.detail).lower()}, error.status_code)
+
+
+async def _not_understood(_: Request, error: Any) -> JSONResponse:
+    first = error.errors()[0]
+    place = ".".join(str(each) for each in first["loc"][1:])
+    return JSONResponse({"error": shown(f"{place}: {first['msg']}".removeprefix(": "))}, 422)

@@ -1,0 +1,139 @@
+"""What people said of answers as records, and a router chosen on them."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from skr_app.web.system import ServedSystem
+from skr_core.calibration import RoutingCurve, calibrate
+from skr_core.errors import InputError
+from skr_core.ports import Embedder, OnProgress
+from skr_core.routers.fitted import FittedRouter
+from skr_core.self_knowledge.feedback import record_of_feedback
+from skr_core.self_knowledge.records import SelfKnowledge
+from skr_core.settings import Settings, with_arbiter
+from skr_core.types import Action, Stamp
+
+UNKNOWN = 0.5
+"""What is expected of an answer that nobody gave, where no records say more."""
+
+
+@dataclass
+class Calibrating:
+    """Records, votes, and the router that follows from them.
+
+    Attributes:
+        system: Its votes are read, and it is given the router.
+        folder: Where a calibrated router is written.
+        embedder: By which questions are compared.
+        records: Collected before, by ``skr collect``.
+        curve: Of the router that is served; None where nobody knows it.
+    """
+
+    system: ServedSystem
+    folder: Path
+    embedder: Embedder
+    records: Sequence[SelfKnowledge] = ()
+    curve: RoutingCurve | None = None
+    _busy: threading.Lock = field(default_factory=threading.Lock)
+
+    @property
+    def price(self) -> float | None:
+        """By which the served router decides; None where it has none."""
+        router = self.system.settings.router
+        return router.price if isinstance(router, FittedRouter) else None
+
+    def votes(self) -> list[SelfKnowledge]:
+        """The votes as records that join those collected.
+
+        Of an answer that nobody gave the score is what such answers have on average.
+        """
+        stamp = self.records[0].stamp if self.records else self._stamp()
+        return [
+            record_of_feedback(answer, right, expected_other=self._expected(answer), stamp=stamp)
+            for answer, right in self.system.runs.judged()
+        ]
+
+    def calibrate(self, on_progress: OnProgress) -> dict[str, Any]:
+        """Choose a router on records and votes, keep it in the folder, and serve it.
+
+        Raises:
+            InputError: There are too few of them, or a calibration is under way.
+            StampMismatch: The records were made with something else.
+        """
+        if not self._busy.acquire(blocking=False):
+            raise InputError("a calibration is under way: wait for it")
+        try:
+            votes = _comparable([*self.records, *self.votes()])
+            found = calibrate(votes, embedder=self.embedder, on_progress=on_progress)
+            found.save(self.folder)
+            before = self.system.settings
+            given = {**vars(before), "router": self.folder, "arbiter": None}
+            self.system.serve(Settings.of(**with_arbiter(given)))
+            self.curve = found.curve
+        finally:
+            self._busy.release()
+        return {"records": len(votes), "sentence": found.curve.sentence}
+
+    def decide_at(self, price: float) -> None:
+        """Let the served router decide at another price, until this process ends.
+
+        Raises:
+            InputError: It has none.
+        """
+        router = self.system.settings.router
+        if not isinstance(router, FittedRouter):
+            raise InputError("the router that is served has no price: calibrate one that learns")
+        router.price = price
+
+    def told(self) -> dict[str, Any]:
+        """The router that is served, its curve, and what it does at each price."""
+        router = self.system.settings.router
+        about: dict[str, Any] = {
+            "name": getattr(router, "kind", type(router).__name__),
+            "votes": len(self.system.runs.judged()),
+            "records": len(self.records),
+            "price": self.price,
+            "curve": None,
+        }
+        if (curve := self.curve) is not None:
+            about["curve"] = {
+                "sentence": curve.sentence,
+                "router": curve.router,
+                "unit": curve.unit,
+                "costs": curve.costs,
+                "accuracy": curve.accuracy,
+                "low": curve.low,
+                "high": curve.high,
+                "random_line": curve.random_line,
+                "oracle": curve.oracle,
+                "chosen": [curve.chosen_cost, curve.chosen.mean],
+                "constants": [
+                    {"action": action, "cost": curve.constant_costs[action], "accuracy": each.mean}
+                    for action, each in curve.constants.items()
+                ],
+                "prices": [
+                    {"price": each.price, "cost": each.cost, "sentence": curve.sentence_at(place)}
+                    for place, each in enumerate(curve.at_prices)
+                ],
+            }
+        return about
+
+    def _stamp(self) -> Stamp:
+        return self.system.settings.stamp(metric="feedback")
+
+    def _expected(self, answer: Any) -> float:
+        other: Action = "loop" if answer.decision.action == "direct" else "direct"
+        scores = [each.outcomes[other].score for each in self.records if other in each.outcomes]
+        return sum(scores) / len(scores) if scores else UNKNOWN
+
+
+def _comparable(records: Sequence[SelfKnowledge]) -> list[SelfKnowledge]:
+    """The records that share an action that retrieves: the most, of one round or of several."""
+    single = [each for each in records if "single" in each.outcomes]
+    loop = [each for each in records if "loop" in each.outcomes]
+    return loop if len(loop) >= len(single) else single

@@ -1,0 +1,102 @@
+// A conversation: its questions with their answers, and where the next one is written.
+
+import { ask, listen } from "./api.js";
+import { failure, h, say } from "./dom.js";
+import { RunView } from "./run.js";
+
+const WAYS = [
+  ["", "as the router decides"],
+  ["direct", "without references"],
+  ["single", "with one round"],
+  ["loop", "until it suffices"],
+];
+
+/** Show a conversation, or the beginning of one; returns what ends a question under way. */
+export async function showAsk(place, about, [conversation = null]) {
+  const turns = h("div", { class: "turns" });
+  const earlier = conversation ? await ask("GET", `/api/conversations/${conversation}`) : [];
+  const heading = h("h1", {}, "Ask, and watch it being answered");
+  const opening = beginning(about, (question) => {
+    composer.field.value = question;
+    composer.form.requestSubmit();
+  });
+  const begin = () => {
+    heading.classList.add("hidden");
+    opening.remove();
+    place.classList.add("begun");
+  };
+  place.append(heading, opening);
+  if (earlier.length) begin();
+  for (const run of earlier) turns.append(RunView.of(about, run).element);
+  place.append(turns);
+
+  let underWay = null;
+  const composer = compose(about, async (question, action) => {
+    begin();
+    underWay = new AbortController();
+    composer.busy(true);
+    const view = new RunView(about, question);
+    turns.append(view.element);
+    view.element.scrollIntoView({ block: "start" });
+    say("Asked.");
+    try {
+      const body = { question, conversation, action: action || null };
+      await listen("/api/questions", body, (name, said) => {
+        if (name === "run") {
+          conversation = said.conversation;
+          view.finish(said);
+          history.replaceState(null, "", `#/ask/${conversation}`);
+        } else view.hear(said);
+      }, underWay.signal);
+    } catch (error) {
+      view.fail(error.name === "AbortError" ? "Stopped." : error.message);
+    }
+    underWay = null;
+    composer.busy(false);
+  }, () => underWay?.abort());
+  place.append(composer.form);
+  if (conversation) turns.before(h("p", { class: "faint" }, h("a", { href: "#/ask" }, "Begin another conversation")));
+  return () => underWay?.abort();
+}
+
+function beginning(about, choose) {
+  const parts = [h("p", {}, "Each step is shown as it is taken: whether to search at all, what is searched and found, what was missing, and which answer was trusted.")];
+  if (!about.references) parts.push(failure("The store is empty: add documents first."));
+  if (about.example) {
+    parts.push(h("p", {}, "For example: ", h("button", { type: "button", class: "example", onclick: () => choose(about.example) }, about.example)));
+  }
+  if (about.remark) parts.push(h("p", { class: "faint" }, about.remark));
+  return h("div", { class: "beginning" }, parts);
+}
+
+function compose(about, submit, stop) {
+  const field = h("textarea", {
+    id: "question", rows: 1, required: true, maxlength: about.longest_question,
+    placeholder: "What do you want to know?",
+    onkeydown: (event) => {
+      if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
+      event.preventDefault();
+      form.requestSubmit();
+    },
+  });
+  const way = h("select", { id: "way" }, WAYS.map(([value, label]) => h("option", { value }, label)));
+  const send = h("button", { type: "submit", class: "main" }, "Ask");
+  const end = h("button", { type: "button", hidden: true, onclick: stop }, "Stop");
+  const form = h("form", {
+    class: "composer",
+    onsubmit: (event) => {
+      event.preventDefault();
+      const question = field.value.trim();
+      if (!question || send.hidden) return;
+      field.value = "";
+      submit(question, way.value);
+    },
+  }, h("label", { for: "question", class: "hidden" }, "Question"), field, h("div", { class: "row" },
+    h("label", { for: "way", class: "faint" }, "How"), way, send, end));
+  const busy = (on) => {
+    send.hidden = on;
+    end.hidden = !on;
+    if (!on) field.focus({ preventScroll: true });
+  };
+  return { form, field, busy };
+}

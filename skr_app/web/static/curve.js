@@ -1,0 +1,64 @@
+// Accuracy against cost, as the command's drawing shows it.
+
+import { h, svg } from "./dom.js";
+
+const WIDTH = 640;
+const HEIGHT = 330;
+const EDGE = { left: 46, right: 16, top: 14, bottom: 44 };
+const LABELS = {
+  retrievals: "retrievals a question",
+  calls: "model calls a question",
+  tokens: "thousand tokens a question",
+  usd: "US dollars a question",
+};
+
+/** The drawing, and what moves its point to one of the curve's prices. */
+export function draw(curve) {
+  const widest = Math.max(...curve.costs, ...curve.constants.map((each) => each.cost)) || 1;
+  const all = [...curve.low, ...curve.high, ...curve.oracle, ...curve.random_line, ...curve.constants.map((each) => each.accuracy)];
+  const bottom = Math.max(0, Math.floor(10 * Math.min(...all)) / 10);
+  const top = Math.min(1, Math.ceil(10 * Math.max(...all)) / 10);
+  const x = (cost) => EDGE.left + (cost / widest) * (WIDTH - EDGE.left - EDGE.right);
+  const y = (accuracy) => HEIGHT - EDGE.bottom - ((accuracy - bottom) / (top - bottom || 1)) * (HEIGHT - EDGE.top - EDGE.bottom);
+  const line = (costs, values) => costs.map((cost, place) => `${place ? "L" : "M"}${x(cost).toFixed(1)} ${y(values[place]).toFixed(1)}`).join("");
+  const back = [...curve.costs].reverse();
+  const band = `${line(curve.costs, curve.low)}${line(back, [...curve.high].reverse()).replace("M", "L")}Z`;
+  const dot = svg("circle", { class: "at", r: 7 });
+  const drawing = svg("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "img", "aria-label": `Accuracy against ${LABELS[curve.unit]}. ${curve.sentence}` },
+    grid(bottom, top, widest, x, y, LABELS[curve.unit]),
+    svg("path", { class: "band", d: band }),
+    svg("path", { class: "random", d: line(curve.costs, curve.random_line) }),
+    svg("path", { class: "oracle", d: line(curve.costs, curve.oracle) }),
+    svg("path", { class: "line", d: line(curve.costs, curve.accuracy) }),
+    curve.constants.map((each) => constant(each, x, y, widest)),
+    dot);
+  const point = (place) => {
+    dot.setAttribute("cx", x(curve.costs[place]));
+    dot.setAttribute("cy", y(curve.accuracy[place]));
+  };
+  const names = [["line", curve.router], ["random", "drawn at random"], ["oracle", "oracle"], ["at", "at this price"]];
+  const legend = h("ul", { class: "legend" }, names.map(([kind, name]) => h("li", { class: `key-${kind}` }, name)));
+  return { element: h("figure", {}, drawing, legend), point };
+}
+
+function constant(each, x, y, widest) {
+  const side = each.cost < widest / 4 ? "start" : each.cost > (3 * widest) / 4 ? "end" : "middle";
+  return svg("g", {}, svg("circle", { class: "constant", r: 4, cx: x(each.cost), cy: y(each.accuracy) }),
+    svg("text", { x: x(each.cost), y: y(each.accuracy) + 20, "text-anchor": side }, each.action));
+}
+
+function grid(bottom, top, widest, x, y, label) {
+  const parts = [];
+  const steps = Math.round((top - bottom) * 10) || 1;
+  for (let step = 0; step <= steps; step += steps > 5 ? 2 : 1) {
+    const value = bottom + step / 10;
+    parts.push(svg("line", { class: "grid", x1: EDGE.left, x2: WIDTH - EDGE.right, y1: y(value), y2: y(value) }));
+    parts.push(svg("text", { x: EDGE.left - 8, y: y(value) + 5, "text-anchor": "end" }, value.toFixed(1)));
+  }
+  for (let step = 0; step <= 4; step += 1) {
+    const value = (widest * step) / 4;
+    parts.push(svg("text", { x: x(value), y: HEIGHT - EDGE.bottom + 18, "text-anchor": step === 4 ? "end" : "middle" }, value.toFixed(widest < 10 ? 1 : 0)));
+  }
+  parts.push(svg("text", { class: "axis", x: (WIDTH + EDGE.left) / 2, y: HEIGHT - 6, "text-anchor": "middle" }, label));
+  return parts;
+}

@@ -1,0 +1,100 @@
+// The router that is served: its curve, the price by which it decides, and calibrating it on votes.
+
+import { ask, listen } from "./api.js";
+import { count, failure, h } from "./dom.js";
+import { draw } from "./curve.js";
+
+const NAMES = {
+  always: "Always retrieve",
+  never: "Never retrieve",
+};
+
+/** Show the router, and let a person calibrate it. */
+export async function showRouter(place, about) {
+  place.append(h("h1", {}, "When to retrieve"));
+  const shown = h("div", {});
+  place.append(shown, calibration(about, async () => fill(shown, about)));
+  await fill(shown, about);
+}
+
+async function fill(shown, about) {
+  const router = await ask("GET", "/api/router");
+  const votes = document.getElementById("votes");
+  votes.textContent = `Judged on this page: ${count(router.votes, "answer")}. Collected before: ${count(router.records, "record")}.`;
+  const parts = [h("p", {}, "The router in use: ", h("strong", {}, NAMES[router.name] ?? router.name))];
+  if (router.curve) parts.push(...curve(router));
+  else parts.push(h("p", { class: "faint" }, "There is no curve beside it: calibrate on judged answers, or start with --router and a folder made by skr calibrate."));
+  shown.replaceChildren(...parts);
+}
+
+function curve(router) {
+  const { prices } = router.curve;
+  const parts = [h("p", { class: "finding" }, router.curve.sentence)];
+  const drawing = draw(router.curve);
+  parts.push(drawing.element);
+  if (prices.length < 2) return parts;
+  const sentence = h("p", { class: "finding", id: "at-price", "aria-live": "polite" });
+  const slider = h("input", { type: "range", id: "price", min: 0, max: prices.length - 1, step: 1, "aria-describedby": "at-price" });
+  const use = h("button", { type: "button" }, "Decide at this price");
+  const note = h("span", { class: "faint", role: "status" });
+  const show = () => {
+    const at = Number(slider.value);
+    sentence.textContent = prices[at].sentence;
+    slider.setAttribute("aria-valuetext", prices[at].sentence.split(",")[0]);
+    drawing.point(at);
+    note.textContent = "";
+  };
+  slider.value = nearest(prices, router);
+  slider.addEventListener("input", show);
+  use.addEventListener("click", async () => {
+    try {
+      await ask("PUT", "/api/router/price", { price: prices[Number(slider.value)].price });
+      note.textContent = "The next questions are decided at this price.";
+    } catch (error) {
+      note.textContent = error.message;
+    }
+  });
+  parts.push(h("div", { class: "price" },
+    h("label", { for: "price" }, "Price of retrieving"), slider,
+    h("p", { class: "ends faint", "aria-hidden": "true" }, h("span", {}, "dear: answer from memory"), h("span", {}, "cheap: search"))),
+  sentence, router.price === null ? null : h("p", { class: "row" }, use, note));
+  show();
+  return parts.filter(Boolean);
+}
+
+function nearest(prices, router) {
+  const wanted = router.curve.chosen[0];
+  let best = 0;
+  prices.forEach((each, place) => {
+    if (Math.abs(each.cost - wanted) < Math.abs(prices[best].cost - wanted)) best = place;
+  });
+  return best;
+}
+
+function calibration(about, done) {
+  const bar = h("progress", { hidden: true, "aria-label": "Calibrating", max: 1 });
+  const told = h("div", { role: "status" });
+  const button = h("button", {
+    type: "button", class: "main",
+    onclick: async () => {
+      button.disabled = true;
+      bar.hidden = false;
+      bar.removeAttribute("value");
+      told.replaceChildren();
+      try {
+        await listen("/api/calibrate", {}, (name, said) => {
+          if (name === "progress") bar.value = said.done / said.total;
+          if (name === "result") told.replaceChildren(h("p", {}, `Calibrated on ${count(said.records, "record")}; the next questions are routed by it.`));
+        });
+        await done();
+      } catch (error) {
+        told.replaceChildren(failure(error.message));
+      }
+      bar.hidden = true;
+      button.disabled = false;
+    },
+  }, "Calibrate");
+  return h("section", { class: "panel" }, h("h2", {}, "Calibrate on what people said"),
+    h("p", { id: "votes" }), h("p", { class: "faint" }, "Ten records are the fewest that a router can be judged by; some hundreds make it good."),
+    button, bar, told);
+}

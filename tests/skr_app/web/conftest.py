@@ -1,0 +1,100 @@
+"""A page over a small world: two hops, a passage that would be a script, and records."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from skr_app.commands.serve import _about
+from skr_app.opening import make_settings
+from skr_app.web.access import Access
+from skr_app.web.app import Page, create_app
+from skr_app.web.calibrating import Calibrating
+from skr_app.web.documents import Uploads
+from skr_app.web.runs import Runs
+from skr_app.web.serving import server_of
+from skr_app.web.system import ServedSystem
+from skr_core.extractive import ExtractiveModel
+from skr_core.metrics.cost import Price
+from skr_core.models.embedders import HashingEmbedder
+from skr_core.self_knowledge.records import SelfKnowledge
+from skr_core.settings import Settings
+from skr_core.store.chroma_store import ChromaStore
+from skr_core.types import Reference
+
+TWO_HOPS = "Where was the director of the film Jaws born?"
+HOSTILE = "What does the manual of Zanzibar say that lamps burn?"
+PASSAGES = [
+    ("Jaws", "Jaws is a 1975 American thriller film directed by Steven Spielberg. It has a shark."),
+    ("Steven Spielberg", "Steven Spielberg was born in Cincinnati, Ohio. He makes films."),
+    (
+        "<img src=x onerror=\"document.title='hacked'\">Manual of Zanzibar",
+        "The manual of Zanzibar says that lamps burn <script>document.title='hacked'</script>"
+        "<b onclick=alert(1)>colza</b> oil \u202eand rape.",
+    ),
+    *((f"Film {n}", f"Where the director of the film {n} was born is known.") for n in range(6)),
+]
+
+
+def records(settings: Settings) -> list[SelfKnowledge]:
+    """What the model knows: sums, and not who leads a firm."""
+    stamp = settings.stamp(metric="feedback")
+    known = [
+        SelfKnowledge.of(f"What is {n} plus 1?", direct=("", 1), loop=("", 0), stamp=stamp)
+        for n in range(20)
+    ]
+    unknown = [
+        SelfKnowledge.of(f"Who is the CEO of firm {n}?", direct=("", 0), loop=("", 1), stamp=stamp)
+        for n in range(20)
+    ]
+    return known + unknown
+
+
+MakePage = Callable[..., Page]
+
+
+@contextmanager
+def pages(folder: Path) -> Iterator[MakePage]:
+    """Makes pages in a folder; their stores are closed at the end."""
+    with ExitStack() as stack:
+
+        def make(model: Any = None, *, collected: bool = False) -> Page:
+            store = stack.enter_context(ChromaStore.ephemeral(k=2))
+            store.add([Reference.of(text, title) for title, text in PASSAGES])
+            settings = make_settings(model or ExtractiveModel(), store)
+            runs = stack.enter_context(Runs(folder))
+            prices = {settings.model.name: Price(1.0, 2.0)}
+            system = ServedSystem(settings, store, runs, prices)
+            known = records(settings) if collected else []
+            calibrating = Calibrating(system, folder / "router", HashingEmbedder(), known)
+            about = _about("extractive", "the store", demo=False)
+            return Page(system, calibrating, Uploads(folder / "uploads", store), about)
+
+        yield make
+
+
+@contextmanager
+def serving(page: Page, token: str | None = None) -> Iterator[str]:
+    """The page behind a real socket; gives its address."""
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        port = listening.getsockname()[1]
+        server = server_of(create_app(page, Access.of("127.0.0.1", port, token)))
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{port}"
+        finally:
+            server.should_exit = True
+            thread.join()
+
+
+@pytest.fixture
+def make_page(tmp_path: Path) -> Iterator[MakePage]:
+    with pages(tmp_path / "page") as make:
+        yield make

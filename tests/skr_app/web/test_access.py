@@ -1,0 +1,165 @@
+"""Who may ask the page anything, and what a browser is told to do with what it answers."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+
+import httpx
+import pytest
+
+from skr_app.web.access import LARGEST_BODY, Access
+from skr_app.web.app import create_app
+from skr_core.errors import InputError
+from tests.skr_app.web.conftest import MakePage
+
+TOKEN = "correct-horse-battery"
+
+
+def client(page, access: Access, host: str = "127.0.0.1:8010") -> httpx.AsyncClient:
+    transport = httpx.ASGITransport(app=create_app(page, access))
+    return httpx.AsyncClient(transport=transport, base_url=f"http://{host}")
+
+
+@pytest.fixture
+def page(make_page: MakePage):
+    return make_page()
+
+
+def test_on_this_machine_no_token_is_needed_and_elsewhere_one_is_made():
+    assert Access.of("127.0.0.1", 8010).token is None
+    assert Access.of("localhost", 8010).token is None
+    assert Access.of("::1", 8010).token is None
+    one, other = Access.of("0.0.0.0", 8010).token, Access.of("192.168.1.5", 8010).token
+    assert one != other
+    assert len(one or "") >= 40
+
+
+def test_a_token_that_can_be_guessed_is_refused():
+    with pytest.raises(InputError, match="16 characters"):
+        Access.of("0.0.0.0", 8010, "secret")
+
+
+@pytest.mark.parametrize(
+    "host", ["attacker.test:8010", "attacker.test", "127.0.0.1.attacker.test", "localhost.test", ""]
+)
+async def test_a_name_turned_to_this_machine_is_refused(page, host: str):
+    async with client(page, Access.of("127.0.0.1", 8010)) as asking:
+        answer = await asking.get("/api/system", headers={"host": host})
+        assert answer.status_code == HTTPStatus.MISDIRECTED_REQUEST
+        assert "model" not in answer.text
+
+
+@pytest.mark.parametrize("host", ["localhost:9000", "127.0.0.1:8010", "[::1]:8010"])
+async def test_this_machine_has_several_names(page, host: str):
+    async with client(page, Access.of("127.0.0.1", 8010)) as asking:
+        assert (await asking.get("/api/system", headers={"host": host})).status_code == 200
+
+
+FOREIGN = [
+    {"origin": "http://attacker.test"},
+    {"origin": "http://127.0.0.1:3000"},
+    {"origin": "null"},
+    {"sec-fetch-site": "cross-site", "sec-fetch-mode": "cors"},
+    {"sec-fetch-site": "same-site", "sec-fetch-mode": "no-cors"},
+]
+
+
+@pytest.mark.parametrize("headers", FOREIGN)
+@pytest.mark.parametrize("path", ["/api/questions", "/api/calibrate", "/api/documents", "/token"])
+async def test_other_pages_cannot_write(page, headers: dict[str, str], path: str):
+    async with client(page, Access.of("127.0.0.1", 8010)) as asking:
+        answer = await asking.post(path, json={"question": "Who?"}, headers=headers)
+        assert answer.status_code == HTTPStatus.FORBIDDEN
+        assert answer.json() == {"error": "this request comes from another page"}
+
+
+@pytest.mark.parametrize("headers", FOREIGN)
+async def test_other_pages_cannot_read(page, headers: dict[str, str]):
+    async with client(page, Access.of("127.0.0.1", 8010)) as asking:
+        for path in ("/api/runs", "/static/main.js"):
+            answer = await asking.get(path, headers=headers)
+            assert answer.status_code == HTTPStatus.FORBIDDEN
+
+
+async def test_a_link_from_elsewhere_opens_the_page(page):
+    link = {"sec-fetch-site": "cross-site", "sec-fetch-mode": "navigate"}
+    async with client(page, Access.of("127.0.0.1", 8010)) as asking:
+        assert (await asking.get("/", headers=link)).status_code == 200
+        assert (await asking.get("/api/runs", headers=link)).status_code == 403
+
+
+async def test_its_own_tab_may_ask(page):
+    own = {"origin": "http://127.0.0.1:8010", "sec-fetch-site": "same-origin"}
+    async with client(page, Access.of("127.0.0.1", 8010)) as asking:
+        answer = await asking.put("/api/runs/none/vote", json={"right": True}, headers=own)
+        assert answer.status_code == HTTPStatus.BAD_REQUEST
+        assert "no such run" in answer.json()["error"]
+
+
+async def test_without_the_token_nothing_is_told(page):
+    access = Access.of("0.0.0.0", 8010, TOKEN)
+    async with client(page, access) as asking:
+        for path in ("/api/system", "/api/runs", "/api/router", "/no-such"):
+            answer = await asking.get(path)
+            assert answer.status_code == HTTPStatus.UNAUTHORIZED
+            assert "token" in answer.json()["error"]
+        assert (await asking.post("/api/calibrate", json={})).status_code == 401
+        index = await asking.get("/")
+        assert (index.status_code, index.headers["location"]) == (303, "/token")
+        assert "Token" in (await asking.get("/token")).text
+        for wrong in ("", "Bearer", "Bearer wrong", f"Basic {TOKEN}", f"Bearer {TOKEN}x"):
+            answer = await asking.get("/api/system", headers={"authorization": wrong})
+            assert answer.status_code == HTTPStatus.UNAUTHORIZED
+
+
+async def test_the_token_opens_by_header_by_address_and_by_form(page):
+    access = Access.of("0.0.0.0", 8010, TOKEN)
+    async with client(page, access) as asking:
+        by_header = {"authorization": f"Bearer {TOKEN}"}
+        assert (await asking.get("/api/system", headers=by_header)).status_code == 200
+        assert (await asking.get("/", params={"token": "wrong"})).headers["location"] == "/token"
+        wrong = await asking.post("/token", data={"token": "wrong"})
+        assert wrong.status_code == HTTPStatus.UNAUTHORIZED
+        assert not asking.cookies
+        opened = await asking.get("/", params={"token": TOKEN})
+        assert (opened.status_code, opened.headers["location"]) == (303, "/")
+        kept = opened.headers["set-cookie"].lower()
+        assert "httponly" in kept
+        assert "samesite=strict" in kept
+        assert "skr_token_8010=" in kept
+        assert (await asking.get("/api/system")).status_code == 200
+    async with client(page, access) as asking:
+        entered = await asking.post("/token", data={"token": TOKEN})
+        assert (entered.status_code, entered.headers["location"]) == (303, "/")
+        assert (await asking.get("/api/system")).status_code == 200
+
+
+async def test_a_browser_runs_nothing_but_the_pages_own_scripts(page):
+    async with client(page, Access.of("127.0.0.1", 8010)) as asking:
+        for path in ("/", "/static/main.js", "/api/system", "/no-such"):
+            headers = (await asking.get(path)).headers
+            policy = headers["content-security-policy"]
+            assert "default-src 'none'" in policy
+            assert "script-src 'self'" in policy
+            assert "frame-ancestors 'none'" in policy
+            assert "unsafe" not in policy
+            assert headers["x-content-type-options"] == "nosniff"
+            assert headers["referrer-policy"] == "same-origin"
+            assert "access-control-allow-origin" not in headers
+        index = (await asking.get("/")).text
+        assert "<style" not in index
+        assert " style=" not in index
+        assert " onclick=" not in index
+        assert "http" not in index.replace("https://", "http://").split("<body>")[0]
+
+
+async def test_what_is_too_long_is_refused_before_it_is_read(page):
+    async with client(page, Access.of("127.0.0.1", 8010)) as asking:
+        long = await asking.post("/api/questions", content=b"x" * (LARGEST_BODY + 1))
+        assert long.status_code == HTTPStatus.REQUEST_ENTITY_TOO_LARGE
+
+        async def endless():
+            yield b"x"
+
+        unmeasured = await asking.post("/api/questions", content=endless())
+        assert unmeasured.status_code == HTTPStatus.LENGTH_REQUIRED

@@ -1,0 +1,353 @@
+"""What the page is told: the graph's events, what is kept of a run, and errors of one line."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from http import HTTPStatus
+from pathlib import Path
+from typing import Any
+
+import httpx
+import orjson
+import pytest
+
+from langchain_skr.models import load_model
+from skr_app.web.access import LARGEST_UPLOAD, Access
+from skr_app.web.app import Page, create_app
+from skr_app.web.calibrating import UNKNOWN
+from skr_app.web.documents import MOST_FILES, checked_name
+from skr_app.web.runs import Runs
+from skr_core.errors import InputError, RetrieverError
+from skr_core.testing import ScriptedModel
+from skr_graphs import events as graph_events
+from tests.servers import OpenAIServer
+from tests.skr_app.web.conftest import HOSTILE, TWO_HOPS, MakePage, serving
+
+Told = list[tuple[str, Any]]
+
+
+def client(page: Page) -> httpx.AsyncClient:
+    transport = httpx.ASGITransport(
+        app=create_app(page, Access.of("127.0.0.1", 80)), raise_app_exceptions=False
+    )
+    return httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1")
+
+
+def read(stream: str) -> Told:
+    told = []
+    for each in stream.strip().split("\n\n"):
+        lines = dict(line.split(": ", 1) for line in each.split("\n"))
+        told.append((lines.get("event", ""), orjson.loads(lines["data"])))
+    return told
+
+
+async def ask(asking: httpx.AsyncClient, question: str, **more: Any) -> Told:
+    answer = await asking.post("/api/questions", json={"question": question, **more})
+    assert answer.headers["content-type"].startswith("text/event-stream")
+    return read(answer.text)
+
+
+async def decision(asking: httpx.AsyncClient, question: str) -> str:
+    return (await ask(asking, question))[-1][1]["decided"]
+
+
+async def test_the_graphs_own_events_are_told_and_then_the_run(make_page: MakePage):
+    async with client(make_page()) as asking:
+        told = await ask(asking, TWO_HOPS)
+        *events, (last, run) = told
+        assert {name for name, _ in events} == {""}
+        kinds = [event["type"] for _, event in events]
+        assert kinds[:2] == ["start", "route"]
+        assert {"query", "references", "draft", "reflection", "sources", "token", "answer"} <= {
+            *kinds
+        }
+        assert all(hasattr(graph_events, kind) for kind in kinds)
+        assert last == "run"
+        assert run["rounds"] == 2
+        assert "Cincinnati" in run["answer"]
+        assert run["grounded"] is True
+        assert run["calls"] == 2
+        assert run["usd"] == pytest.approx(
+            sum(
+                (each["prompt_tokens"] + 2 * each["completion_tokens"]) / 1e6
+                for each in run["output"]["usage"].values()
+            )
+        )
+        assert "".join(piece["text"] for piece in run["pieces"]) == run["answer"]
+        for piece in run["pieces"]:
+            if "citation" in piece:
+                cited = run["citations"][piece["citation"]]
+                assert piece["text"] == f"[{cited['marker']}]"
+                reference = next(
+                    each
+                    for each in run["output"]["references"]
+                    if each["id"] == cited["reference_id"]
+                )
+                assert "".join(cited["parts"]) == reference["text"]
+
+
+async def test_the_sentence_that_supports_is_cut_out_of_its_source(make_page: MakePage):
+    async with client(make_page()) as asking:
+        run = (await ask(asking, TWO_HOPS))[-1][1]
+        quoted = {cited["parts"][1] for cited in run["citations"]}
+        assert "Steven Spielberg was born in Cincinnati, Ohio." in {each.strip() for each in quoted}
+
+
+async def test_what_comes_from_a_passage_is_cleaned_and_stays_text(make_page: MakePage):
+    async with client(make_page()) as asking:
+        run = (await ask(asking, HOSTILE))[-1][1]
+        assert "<script>" in str(run["citations"])  # as text: the page makes no HTML of it
+        assert "\u202e" not in str(run)
+
+
+async def test_a_person_may_say_how_a_question_is_answered(make_page: MakePage):
+    async with client(make_page()) as asking:
+        direct = (await ask(asking, TWO_HOPS, action="direct"))[-1][1]
+        single = (await ask(asking, TWO_HOPS, action="single"))[-1][1]
+        assert (direct["decided"], direct["rounds"]) == ("direct", 0)
+        assert (single["decided"], single["rounds"]) == ("single", 1)
+        refused = await asking.post("/api/questions", json={"question": "Who?", "action": "twice"})
+        assert refused.status_code == HTTPStatus.UNPROCESSABLE_ENTITY
+
+
+async def test_a_conversation_is_remembered_and_kept(make_page: MakePage, tmp_path: Path):
+    model = ScriptedModel(["Paris [1].", "And its river is the Seine?", "The Seine [1]."])
+    page = make_page(model)
+    async with client(page) as asking:
+        first = (await ask(asking, "Which film has a shark?"))[-1][1]
+        talk = first["conversation"]
+        assert talk == first["id"]
+        told = await ask(asking, "And its director?", conversation=talk)
+        assert "condense" in [event.get("type") for name, event in told if not name]
+        assert told[-1][1]["conversation"] == talk
+        kept = (await asking.get(f"/api/conversations/{talk}")).json()
+        assert [each["question"] for each in kept] == [
+            "Which film has a shark?",
+            "And its director?",
+        ]
+        listed = (await asking.get("/api/runs")).json()
+        assert [each["question"] for each in listed] == [
+            "And its director?",
+            "Which film has a shark?",
+        ]
+    shown = (tmp_path / "page" / "runs.jsonl").read_bytes().count(b"\n")
+    assert shown == 2
+
+
+async def test_runs_and_votes_outlive_the_process(tmp_path: Path, make_page: MakePage):
+    page = make_page()
+    async with client(page) as asking:
+        run = (await ask(asking, TWO_HOPS))[-1][1]
+        await asking.put(f"/api/runs/{run['id']}/vote", json={"right": True})
+    page.system.runs.__exit__()
+    with Runs(tmp_path / "page") as again:
+        assert again.one(run["id"])["right"] is True
+        assert again.one(run["id"])["pieces"] == run["pieces"]
+        assert [right for _, right in again.judged()] == [True]
+
+
+async def test_a_vote_becomes_a_record_and_may_be_taken_back(make_page: MakePage):
+    page = make_page()
+    async with client(page) as asking:
+        run = (await ask(asking, TWO_HOPS))[-1][1]
+        vote = f"/api/runs/{run['id']}/vote"
+        assert (await asking.put(vote, json={"right": False})).json() == {"right": False}
+        [record] = page.calibrating.votes()
+        assert record.question == TWO_HOPS
+        assert record.outcomes["loop"].score == 0.0
+        assert record.outcomes["direct"].score == UNKNOWN
+        assert record.extra["imputed"] == "direct"
+        assert (await asking.get("/api/runs")).json()[0]["right"] is False
+        await asking.put(vote, json={"right": None})
+        assert page.calibrating.votes() == []
+
+
+async def test_what_is_expected_of_an_answer_nobody_gave_is_read_off_the_records(
+    make_page: MakePage,
+):
+    page = make_page(collected=True)
+    async with client(page) as asking:
+        run = (await ask(asking, TWO_HOPS))[-1][1]
+        await asking.put(f"/api/runs/{run['id']}/vote", json={"right": True})
+    [record] = page.calibrating.votes()
+    assert record.outcomes["direct"].score == 0.5
+    assert record.stamp == page.calibrating.records[0].stamp
+
+
+async def test_calibrating_without_records_says_what_is_missing(make_page: MakePage):
+    async with client(make_page()) as asking:
+        told = read((await asking.post("/api/calibrate", json={})).text)
+        assert told[-1][0] == "error"
+        assert "too few" in told[-1][1]
+
+
+async def test_calibrating_serves_what_it_found(make_page: MakePage, tmp_path: Path):
+    page = make_page(collected=True)
+    async with client(page) as asking:
+        run = (await ask(asking, TWO_HOPS))[-1][1]
+        await asking.put(f"/api/runs/{run['id']}/vote", json={"right": True})
+        assert (await asking.get("/api/router")).json()["curve"] is None
+        told = read((await asking.post("/api/calibrate", json={})).text)
+        steps = [said["done"] for name, said in told if name == "progress"]
+        assert steps == sorted(steps)
+        name, result = told[-1]
+        assert (name, result["records"]) == ("result", 41)
+        router = (await asking.get("/api/router")).json()
+        assert router["curve"]["sentence"] == result["sentence"]
+        assert "Routing pays" in result["sentence"]
+        assert (tmp_path / "page" / "router" / "router.json").is_file()
+        prices = router["curve"]["prices"]
+        assert len(prices) == len(router["curve"]["costs"]) > 2
+        assert "Where only cost counts" in prices[0]["sentence"]
+        assert await decision(asking, "What is 7 plus 1?") == "direct"
+        dear = await asking.put("/api/router/price", json={"price": prices[-1]["price"]})
+        assert dear.status_code == 200
+        assert await decision(asking, "What is 7 plus 1?") == "loop"
+
+
+async def test_without_a_learned_router_there_is_no_price(make_page: MakePage):
+    async with client(make_page()) as asking:
+        answer = await asking.put("/api/router/price", json={"price": 0.1})
+        assert answer.status_code == HTTPStatus.BAD_REQUEST
+        assert "no price" in answer.json()["error"]
+
+
+async def test_uploads_are_ingested_with_progress(make_page: MakePage, tmp_path: Path):
+    page = make_page()
+    before = page.system.store.count()
+    async with client(page) as asking:
+        files = [
+            ("files", ("../../etc/ferry.md", b"# Ferry\n\nThe ferry of Lorn sails at noon.")),
+            ("files", ("broken.jsonl", b'{"text": "The harbour of Lorn is old."}\n{nonsense\n')),
+        ]
+        told = read((await asking.post("/api/documents", files=files)).text)
+        assert told[0][0] == "progress"
+        name, report = told[-1]
+        assert (name, report["added"], report["skipped"]) == ("result", 2, 1)
+        assert str(tmp_path) not in str(report)
+        assert "broken.jsonl" in report["problems"][0]
+        assert (await asking.get("/api/system")).json()["references"] == before + 2
+        run = (await ask(asking, "When does the ferry of Lorn sail?"))[-1][1]
+        assert "noon" in run["answer"]
+    kept = [path.name for path in (tmp_path / "page" / "uploads").rglob("*.*") if path.is_file()]
+    assert sorted(kept) == ["broken.jsonl", "ferry.md"]
+
+
+@pytest.mark.parametrize(
+    ("files", "line"),
+    [
+        ([("files", ("run.exe", b"MZ"))], "unknown kind"),
+        ([("files", ("bomb.jsonl.gz", b"x"))], "unknown kind"),
+        ([("files", (".md", b"x"))], "unknown kind"),
+        ([("files", ("a.md", b"x")), ("files", ("A.md", b"y"))], "same name"),
+        ([("other", ("a.md", b"x"))], "choose a file"),
+        ([("files", (f"{n}.md", b"x")) for n in range(MOST_FILES + 1)], "many files"),
+        ([("files", ("a.md", b""))], "no passage found in the upload"),
+    ],
+)
+async def test_uploads_are_limited(make_page: MakePage, tmp_path: Path, files: Any, line: str):
+    async with client(make_page()) as asking:
+        answer = await asking.post("/api/documents", files=files)
+        told = answer.json()["error"] if answer.status_code != 200 else read(answer.text)[-1][1]
+        assert line in told
+        assert str(tmp_path) not in told
+
+
+async def test_an_upload_that_is_too_large_is_refused(make_page: MakePage):
+    async with client(make_page()) as asking:
+        headers = {"content-length": str(LARGEST_UPLOAD + 1)}
+        answer = await asking.post("/api/documents", content=b"x", headers=headers)
+        assert answer.status_code == HTTPStatus.REQUEST_ENTITY_TOO_LARGE
+
+
+@pytest.mark.parametrize(
+    ("given", "kept"),
+    [("a/b\\c.md", "c.md"), ("..md", None), ("x" * 300 + ".txt", "x" * 116 + ".txt")],
+)
+def test_names_of_uploads_are_one_part_of_a_path(given: str, kept: str | None):
+    if kept is None:
+        with pytest.raises(InputError):
+            checked_name(given)
+    else:
+        assert checked_name(given) == kept
+
+
+class Down:
+    """A retriever that fails."""
+
+    name = "down"
+
+    def __init__(self, error: Exception) -> None:
+        self.error = error
+
+    def retrieve(self, query: str):
+        raise self.error
+
+    async def aretrieve(self, query: str):
+        raise self.error
+
+
+@pytest.mark.parametrize(
+    "error", [RetrieverError("the index is gone"), KeyError("secret in a traceback")]
+)
+async def test_a_failure_is_one_line(make_page: MakePage, error: Exception):
+    page = make_page()
+    page.system.serve(page.system.settings.but(retriever=Down(error)))
+    async with client(page) as asking:
+        name, line = (await ask(asking, TWO_HOPS))[-1]
+        assert name == "error"
+        assert "\n" not in line
+        assert "Traceback" not in line
+        assert (await asking.get("/api/runs")).json() == []
+
+
+async def test_what_should_not_fail_tells_nothing_of_itself(
+    make_page: MakePage, caplog: pytest.LogCaptureFixture
+):
+    page = make_page()
+    page.system.runs._runs.rows["broken"] = {"key": "broken"}
+    async with client(page) as asking:
+        answer = await asking.get("/api/runs/broken")
+        assert answer.status_code == HTTPStatus.INTERNAL_SERVER_ERROR
+        assert answer.json() == {
+            "error": "something failed that should not: what it was stands in the log of skr serve"
+        }
+    assert "a request failed" in caplog.text
+
+
+@pytest.mark.parametrize("body", [{}, {"question": ""}, {"question": "x" * 9_000}, []])
+async def test_input_that_cannot_be_used_is_one_line(make_page: MakePage, body: Any):
+    async with client(make_page()) as asking:
+        answer = await asking.post("/api/questions", json=body)
+        assert answer.status_code == HTTPStatus.UNPROCESSABLE_ENTITY
+        assert "\n" not in answer.json()["error"]
+
+
+@pytest.mark.integration
+def test_closing_the_tab_cancels_the_question(make_page: MakePage):
+    with OpenAIServer(fault="drip") as model:
+        asked = load_model("openai:test", base_url=model.url, api_key="none")
+        body = {"question": TWO_HOPS}
+        with serving(make_page(asked)) as url:
+            with httpx.stream("POST", f"{url}/api/questions", json=body, timeout=60) as answer:
+                lines = answer.iter_lines()  # closing it would close the connection
+                for line in lines:
+                    if '"start"' in line and "answer_with_references" in line:
+                        break
+                _wait_until(lambda: model._in_flight == 1)
+            _wait_until(lambda: model._in_flight == 0)
+            assert httpx.get(f"{url}/api/runs").json() == []
+
+
+def _wait_until(condition, seconds: float = 60) -> None:
+    until = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < until
+        time.sleep(0.01)
+
+
+async def test_two_calibrations_do_not_run_at_once(make_page: MakePage):
+    page = make_page(collected=True)
+    with page.calibrating._busy, pytest.raises(InputError, match="under way"):
+        await asyncio.to_thread(page.calibrating.calibrate, lambda done, total: None)

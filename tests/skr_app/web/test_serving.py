@@ -1,0 +1,103 @@
+"""`skr serve` as a process: where it says it is, what it holds, and how it ends."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import httpx
+import pytest
+
+from skr_core.errors import StoreLocked
+from skr_core.store.chroma_store import ChromaStore
+from skr_core.types import Reference
+from tests.skr_app.conftest import Skr
+
+
+@contextmanager
+def served(*options: object) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """The command's process and the address that it prints; whatever is left of it is killed."""
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    command = [sys.executable, "-m", "skr_app", "serve", "--port", "0", *map(str, options)]
+    with subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
+        try:
+            for line in process.stderr:
+                if found := re.search(r"The page is at (\S+)", line):
+                    break
+            else:
+                pytest.fail("it ended before it served")
+            yield process, found[1]
+        finally:
+            process.kill()
+
+
+@pytest.mark.integration
+def test_the_demonstration_asks_for_a_token_where_others_can_reach_it():
+    with served("--demo", "--host", "0.0.0.0") as (process, printed):
+        address, token = printed.split("/?token=")
+        address = address.replace("0.0.0.0", "127.0.0.1")
+        assert httpx.get(f"{address}/api/system").status_code == 401
+        bearer = {"authorization": f"Bearer {token}"}
+        about = httpx.get(f"{address}/api/system", headers=bearer).json()
+        assert about["demo"] is True
+        assert about["references"] > 0
+        assert about["example"]
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(60) == 0
+        assert "Traceback" not in (process.stderr.read() if process.stderr else "")
+
+
+@pytest.mark.integration
+@pytest.mark.soak
+def test_it_holds_the_store_and_serves_it_to_others(tmp_path: Path):
+    with ChromaStore.open(tmp_path / "store") as store:
+        store.add([Reference.of("The ferry of Lorn sails at noon.", "Ferry")])
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        port = probe.getsockname()[1]
+    folders = ("--store", tmp_path / "store", "--folder", tmp_path / "page")
+    with served(*folders, "--store-port", port) as (process, address):
+        assert httpx.get(f"{address}api/system").json()["references"] == 1
+        with pytest.raises(StoreLocked):
+            ChromaStore.open(tmp_path / "store")
+        with ChromaStore.connect(f"http://127.0.0.1:{port}") as shared:
+            shared.add([Reference.of("The ferry of Lorn is red.", "Ferry")])
+        assert httpx.get(f"{address}api/system").json()["references"] == 2
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(60) == 0
+    with ChromaStore.open(tmp_path / "store") as store:
+        assert store.count() == 2
+
+
+def test_a_store_that_is_served_already_is_not_served_again(skr: Skr):
+    result = skr("serve", "--port", 0, "--store", "http://localhost:1", "--store-port", 8001)
+    assert result.code == 2
+    assert "this store is served already" in result.err
+
+
+def test_a_port_that_is_taken_is_one_line(skr: Skr):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        result = skr("serve", "--demo", "--port", taken.getsockname()[1])
+    assert result.code == 2
+    assert "cannot listen at 127.0.0.1" in result.err
+    assert "Traceback" not in result.err
+
+
+def test_a_token_that_can_be_guessed_is_one_line(skr: Skr):
+    result = skr("serve", "--demo", "--port", 0, "--host", "0.0.0.0", "--token", "secret")
+    assert result.code == 2
+    assert "--token needs 16 characters or more" in result.err
+
+
+def test_prices_name_the_model_before_anything_is_served(skr: Skr, tmp_path: Path):
+    (tmp_path / "prices.json").write_text('{"other": {"prompt": 1, "completion": 2}}')
+    result = skr("serve", "--demo", "--port", 0, "--prices", tmp_path / "prices.json")
+    assert result.code == 2
+    assert "the prices have no model 'extractive'" in " ".join(result.err.split())
