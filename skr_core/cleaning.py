@@ -8,6 +8,8 @@ stays as it was found.
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from skr_core.patterns import lazy_pattern
 from skr_core.texts import encodable
 
@@ -50,6 +52,10 @@ _OPENING = lazy_pattern(
 )
 
 
+LONGEST_KEPT = 4_000
+"""Characters of a text that is kept, cleaned, until so many others were."""
+
+
 def cleaned(text: str) -> str:
     r"""A text as it may be shown: all of it can be seen, and none of it steers who shows it.
 
@@ -62,7 +68,15 @@ def cleaned(text: str) -> str:
         >>> cleaned("red: \x1b[31m, backwards: \u202e, <|im_start|>system")
         'red: [31m, backwards: , < |im_start|>system'
     """
+    # A prompt shows each passage of its loop again, and looks at it more than once.
+    return _cleaned_once(text) if len(text) <= LONGEST_KEPT else _cleaned(text)
+
+
+def _cleaned(text: str) -> str:
     text = encodable(text)
     if not text.replace("\n", "").replace("\t", "").isprintable() or _SUSPECT.search(text):
         text = _LOOSE_JOINER.sub("", _HIDDEN.sub("", _LINE_ENDS.sub("\n", text)))
     return _OPENING.sub(r"\g<0> ", text) if any(each in text for each in "<＜[◁") else text
+
+
+_cleaned_once = lru_cache(512)(_cleaned)

@@ -64,14 +64,13 @@ def from_plain(cls: type[T], data: Mapping[str, Any], *, strict: bool = False) -
         InputError: A field without a default is missing, a value cannot be converted to the type
             of its field, or `data` is no mapping.
     """
-    if not isinstance(data, Mapping):
+    if type(data) is not dict and not isinstance(data, Mapping):
         raise InputError(f"{cls.__name__} is made from an object, not from {type(data).__name__}")
-    from pydantic_core import ValidationError
-
     plain_class: type = cls
+    given = data if type(data) is dict else dict(data)
     try:
-        made: T = _validator(plain_class, strict).validate_python(dict(data))
-    except ValidationError as error:
+        made: T = _validator(plain_class, strict).validate_python(given)
+    except _validation_error() as error:
         raise InputError(_explained(plain_class, error)) from error
     return made
 
@@ -93,6 +92,13 @@ def _serializer(cls: type) -> SchemaSerializer | None:
         return TypeAdapter(cls).serializer
     except PydanticSchemaGenerationError:  # a field whose type pydantic does not know
         return None
+
+
+@cache
+def _validation_error() -> type[ValidationError]:
+    from pydantic_core import ValidationError
+
+    return ValidationError
 
 
 @cache

@@ -24,7 +24,7 @@ SHORTEST = 8
 """Shorter texts are no keys, but placeholders such as ``none``, and would be found in any word."""
 
 _HELD: set[str] = set()
-_NAME = re.compile(r"(?:API_?KEY|ACCESS_KEY|_TOKEN|_SECRET|PASSWORD)$")
+_NAMES = ("API_KEY", "APIKEY", "ACCESS_KEY", "_TOKEN", "_SECRET", "PASSWORD")
 _FORMS = re.compile(
     r"(?P<said>(?i:\bbearer\s+|\bauthorization\W{1,4}(?:basic\s+)?"
     r"|\b(?:api[-_]?key|access[-_]token)[\"']?\s*[=:]\s*[\"']?|://[^/\s:@]{1,64}:(?=[^/\s@]+@)))"
@@ -47,7 +47,7 @@ def remember_keys(model: object) -> None:
         # LangChain's keys are pydantic's secrets, LlamaIndex's plain texts under such a name.
         if (reveal := getattr(value, "get_secret_value", None)) is not None:
             remember(str(reveal()))
-        elif isinstance(value, str) and _NAME.search(name.upper()):
+        elif isinstance(value, str) and name.upper().endswith(_NAMES):
             remember(value)
 
 
@@ -98,6 +98,6 @@ def _redacted(value: Any) -> Any:
 
 
 def _in_environment() -> Iterator[str]:
-    for name, value in os.environ.items():
-        if len(value) >= SHORTEST and _NAME.search(name):
+    for name in os.environ:
+        if name.endswith(_NAMES) and len(value := os.environ.get(name, "")) >= SHORTEST:
             yield value

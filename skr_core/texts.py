@@ -37,6 +37,8 @@ _ABBREVIATION = re.compile(
     r"(?:^|[\s(\"“])(?:[^\W\d_]|Mr|Mrs|Ms|Dr|St|Mt|Jr|Sr|Prof|Gen|Col|Lt|Capt|Sgt|Rev|Hon"
     r"|Inc|Ltd|Co|Corp|vs|etc|ca|cf|al|aft|bef|lit|approx|(?:[^\W\d_]\.)+[^\W\d_])\.$"
 )
+LONGEST_ABBREVIATED = 6
+"""Letters of the longest of these words."""
 # Neither behind these, where a number follows: "No. 5".
 _BEFORE_NUMBER = re.compile(r"(?:^|[\s(\"“])(?:No|Nos|Vol|Fig|pp)\.$")
 LONGEST_ABBREVIATION = 20
@@ -93,6 +95,9 @@ def _continues(text: str, start: int, end: re.Match[str]) -> bool:
     if end.group("markers"):
         return False
     begin = max(start, end.start() - LONGEST_ABBREVIATION)
+    word = text[begin : end.start() - 1].rpartition(" ")[2]
+    if len(word) > LONGEST_ABBREVIATED and word.isalpha():
+        return False  # as most words are
     if _BEFORE_NUMBER.search(text, begin, end.start()):
         return following.isdigit() or following == ""
     return _ABBREVIATION.search(text, begin, end.start()) is not None

@@ -35,11 +35,13 @@ def decide_again(
         rounds: All rounds, the last with its reflection.
         stop_reason: Why the loop ends with this round; empty where it does not.
     """
-    router, before = step.settings.router, from_plain(Decision, state["decision"])
+    router = step.settings.router
+    if len(rounds) > 1 or not hasattr(router, "decide_after"):
+        return None
+    before = from_plain(Decision, state["decision"])
     if (
         not isinstance(router, ClimbingRouter)
         or not {"single", "loop"} <= {*router.actions}
-        or len(rounds) > 1
         or before.max_rounds is not None
     ):
         return None

@@ -7,7 +7,7 @@ forms, and these open no run of their own in traces: LangGraph has opened one fo
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,6 +26,8 @@ from skr_graphs.nostream import unstreamed
 from skr_graphs.observing import OBSERVED, Before, observed
 from skr_graphs.state import LARGE, Plain, SKRState
 from skr_graphs.streaming import messages_are_streamed
+
+_NO_CONTEXT = SKRContext()
 
 Edge = Callable[[SKRState], str | list[Send]]
 """Names the node that comes next, or sends out several; a pure function."""
@@ -67,14 +69,22 @@ def as_node(step: Step, settings: SettingsOfRuns, *, begins: bool = False) -> Ru
         begins: Whether a run begins with it: what the state holds is of the run before.
     """
 
-    def flow(state: Any) -> Flow[Plain]:
-        context = _step_context(settings)
-        budget = context.settings.budget
-        before = {} if begins else _read(OBSERVED)
-        made = bounded(step({**_read(LARGE), **state}, context), bounds_of(before, budget))
-        return observed(made, step.__name__, Before(before, *_run(), budget.price))
+    name = step.__name__
 
-    return FlowNode(step.__name__, flow)
+    def flow(state: Any) -> Flow[Plain]:
+        config = get_config()
+        runtime: Runtime[Any] = get_runtime(SKRContext)
+        context = _step_context(settings, config, runtime)
+        budget = context.settings.budget
+        held = _read(config)
+        large = {key: held.pop(key) for key in LARGE if key in held}
+        before = {} if begins else held
+        made = bounded(step({**large, **state}, context), bounds_of(before, budget))
+        info = runtime.execution_info
+        ids = (info.thread_id, info.run_id) if info else (None, None)
+        return observed(made, name, Before(before, *ids, budget.price))
+
+    return FlowNode(name, flow)
 
 
 def as_edge(edge: Edge) -> Runnable[Any, str | list[Send]]:
@@ -121,25 +131,20 @@ class FlowNode(Runnable[Any, Plain]):
             return await arun(self._flow(input))
 
 
-def _read(names: Sequence[str]) -> Plain:
+def _read(config: RunnableConfig) -> Plain:
     """What of the state a node is not handed; LangGraph's own tool node reads the state so, too."""
-    read = get_config()["configurable"]["__pregel_read"]
-    found: Plain = read(list(names), False)
+    read = config["configurable"]["__pregel_read"]
+    found: Plain = read([*LARGE, *OBSERVED], False)
     return found
 
 
-def _run() -> tuple[str | None, str | None]:
-    """The ids of the thread and of the run that LangGraph is in, where the caller gave them."""
-    info = get_runtime(SKRContext).execution_info
-    return (info.thread_id, info.run_id) if info else (None, None)
-
-
-def _step_context(settings: SettingsOfRuns) -> StepContext:
+def _step_context(
+    settings: SettingsOfRuns, config: RunnableConfig, runtime: Runtime[Any]
+) -> StepContext:
     """Of the run that LangGraph is in."""
-    runtime: Runtime[Any] = get_runtime(SKRContext)
     context = runtime.context
-    ours = context if isinstance(context, SKRContext) else SKRContext()
-    stream = messages_are_streamed() if ours.stream is None else ours.stream
+    ours = context if isinstance(context, SKRContext) else _NO_CONTEXT
+    stream = messages_are_streamed(config) if ours.stream is None else ours.stream
     return StepContext(
         settings.of(context),
         runtime.stream_writer,

@@ -10,9 +10,6 @@ Example:
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-
 from langchain_core.runnables import RunnableConfig
 from langchain_core.runnables.config import var_child_runnable_config
 
@@ -20,13 +17,13 @@ NOSTREAM = "nostream"
 """LangGraph shows nothing with this tag in ``stream_mode="messages"``."""
 
 
-@contextmanager
-def unstreamed() -> Iterator[None]:
+class unstreamed:
     """Tag whatever LangChain runs within, in this thread or task, so that it is not shown."""
-    config: RunnableConfig = var_child_runnable_config.get() or {}
-    tagged: RunnableConfig = {**config, "tags": [*(config.get("tags") or ()), NOSTREAM]}
-    token = var_child_runnable_config.set(tagged)
-    try:
-        yield
-    finally:
-        var_child_runnable_config.reset(token)
+
+    def __enter__(self) -> None:
+        config: RunnableConfig = var_child_runnable_config.get() or {}
+        tagged: RunnableConfig = {**config, "tags": [*(config.get("tags") or ()), NOSTREAM]}
+        self._token = var_child_runnable_config.set(tagged)
+
+    def __exit__(self, *exc: object) -> None:
+        var_child_runnable_config.reset(self._token)

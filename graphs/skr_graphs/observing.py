@@ -1,8 +1,8 @@
 """observed: each step as a span of OpenTelemetry and a line of the log.
 
-Spans are made where something in the process has loaded OpenTelemetry, for nobody else can have
-said where they go; it is imported by nothing here. A step's span lies within the one that is open
-where the graph is called, and around those that its model and its retriever open.
+Spans are made where something in the process has set a provider of OpenTelemetry's, for nobody
+else can have said where they go; it is imported by nothing here. A step's span lies within the one
+that is open where the graph is called, and around those that its model and its retriever open.
 
 The log ``skr_graphs.observing`` tells each question at INFO and each step at DEBUG. Records and
 spans hold numbers and names alone, never what was asked, found, answered or raised: see `Told`.
@@ -14,7 +14,7 @@ import logging
 import sys
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, cast
 
@@ -27,9 +27,10 @@ from skr_core.types import NO_USAGE, Usage
 from skr_graphs.state import Plain
 
 if TYPE_CHECKING:
-    from opentelemetry.trace import Span
+    from opentelemetry.trace import Span, Tracer
 
 _LOG = logging.getLogger(__name__)
+_NOT_RECORDED = nullcontext[None]()
 
 OBSERVED = ("asked", "usage", "rounds", "stop_reason", "grounded", "started_at")
 """What of the state a step's update is compared with."""
@@ -122,14 +123,17 @@ def observed(flow: Flow[Plain], node: str, before: Before | None = None) -> Flow
     return update
 
 
-@contextmanager
-def _span(node: str) -> Iterator[Span | None]:
+def _span(node: str) -> AbstractContextManager[Span | None]:
     """The step's span, where one is recorded."""
     trace = sys.modules.get("opentelemetry.trace")
-    if trace is None:
-        yield None
-        return
-    tracer = trace.get_tracer("skr_graphs")
+    # The proxy stands for a provider that nobody has set.
+    if trace is None or isinstance(trace.get_tracer_provider(), trace.ProxyTracerProvider):
+        return _NOT_RECORDED
+    return _recorded(node, trace.get_tracer("skr_graphs"))
+
+
+@contextmanager
+def _recorded(node: str, tracer: Tracer) -> Iterator[Span | None]:
     # An exception's message may name what was asked.
     with tracer.start_as_current_span(
         f"skr.{node}", record_exception=False, set_status_on_exception=False

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import zip_longest
 
 from langgraph.errors import GraphBubbleUp
 
@@ -80,11 +81,10 @@ def retrieve(sent: SentQuery, step: StepContext) -> Flow[Plain]:
 def merge(state: SKRState, step: StepContext) -> Flow[Plain]:
     """Fuse what the round found with what was in hand, and remember what is new."""
     found = sorted(state["found"], key=lambda each: each["position"])
-    best = best_copies([map(_reference, each["references"]) for each in found])
+    best = _best_copies([each["references"] for each in found])
     before = {key: state["pool"][key] for key in best if key in state["pool"]}
     pool = {
-        key: to_plain(with_copy(_reference(before[key]), each) if key in before else each)
-        for key, each in best.items()
+        key: _with_copy(before[key], each) if key in before else each for key, each in best.items()
     }
     added = {key: pool[key] for key in _in_order(found) if key not in before}
     rankings = [
@@ -127,6 +127,21 @@ def merge(state: SKRState, step: StepContext) -> Flow[Plain]:
         "reply": None,
         "stop_reason": stop_reason or "",
     }
+
+
+def _best_copies(rankings: Sequence[Sequence[Plain]]) -> dict[str, Plain]:
+    """As `best_copies`, of plain values: they are read where two are the same, and not else."""
+    best: dict[str, Plain] = {}
+    for rank in zip_longest(*rankings):
+        for each in filter(None, rank):
+            key = each["id"]
+            best[key] = _with_copy(best[key], each) if key in best else each
+    return best
+
+
+def _with_copy(best: Plain, other: Plain) -> Plain:
+    made: Plain = to_plain(with_copy(_reference(best), _reference(other)))
+    return made
 
 
 def _reference(plain: Plain) -> Reference:

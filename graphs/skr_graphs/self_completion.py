@@ -107,7 +107,7 @@ def create_self_completion_graph(
     graph.add_conditional_edges("decompose", as_edge(further), [search, "finish"])
     graph.add_edge("retrieve", "merge")
     graph.add_conditional_edges("merge", as_edge(after_merge), ["answer", "follow_up", "finish"])
-    graph.add_conditional_edges("answer", as_edge(after_answer), ["reflect", "finish"])
+    graph.add_edge("answer", "reflect")
     graph.add_conditional_edges("reflect", as_edge(after_reflect), ["follow_up", "finish"])
     graph.add_conditional_edges("follow_up", as_edge(further), [search, "finish"])
     graph.add_edge("answer_directly", END)
@@ -133,11 +133,6 @@ def after_merge(state: SKRState) -> str:
     if state["stop_reason"]:
         return "finish"
     return "answer" if state["rounds"][-1]["given"] else "follow_up"
-
-
-def after_answer(state: SKRState) -> str:
-    """A draft is judged; a model that failed is the end."""
-    return "finish" if state["stop_reason"] else "reflect"
 
 
 def after_reflect(state: SKRState) -> str:

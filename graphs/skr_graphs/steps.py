@@ -78,7 +78,8 @@ def _decide(
 ) -> Flow[tuple[Decision, float | None]]:
     """The decision, and how likely the tokens of its draft are."""
     router = settings.router
-    if not (isinstance(router, DraftRouter) and router.drafts):
+    # The attribute first: Python looks at each member of a protocol, every time.
+    if not (getattr(router, "drafts", False) and isinstance(router, DraftRouter)):
         return (yield from call(router.decide, router.adecide, question)), None
     direct = yield from answering.answer_directly(
         settings.model,
@@ -205,7 +206,13 @@ def answer(state: SKRState, step: StepContext) -> Flow[Plain]:
 
 
 def reflect(state: SKRState, step: StepContext) -> Flow[Plain]:
-    """Judge the draft, and whether the budget allows another round."""
+    """Judge the draft, and whether the budget allows another round.
+
+    A model that failed is the end already, and there is no draft to judge. That is looked at here,
+    because each conditional edge has LangGraph copy all of the state.
+    """
+    if state["stop_reason"]:
+        return {}
     *earlier, last = state["rounds"]
     reflector, budget = step.settings.reflector, step.settings.budget
     reply = from_plain(Reply, state["reply"] or {})

@@ -17,6 +17,7 @@ from contextvars import copy_context
 from uuid import uuid4
 
 from langchain_core.messages import AIMessageChunk
+from langchain_core.runnables import RunnableConfig
 from langchain_core.tracers._streaming import _StreamingCallbackHandler
 from langgraph.config import get_config
 from langgraph.errors import GraphBubbleUp
@@ -31,13 +32,19 @@ from skr_graphs import events
 from skr_graphs.state import Streamed
 
 
-def messages_are_streamed() -> bool:
-    """Whether the run goes to somebody who reads messages token by token.
+def messages_are_streamed(config: RunnableConfig) -> bool:
+    """Whether a run goes to somebody who reads messages token by token.
 
     LangChain's models ask the same of the same handlers, to decide whether ``invoke`` streams.
     """
-    handlers = getattr(get_config().get("callbacks"), "handlers", ())
+    handlers = getattr(config.get("callbacks"), "handlers", ())
     return any(isinstance(handler, _StreamingCallbackHandler) for handler in handlers)
+
+
+def show(piece: str, identity: str) -> None:
+    """Tell a piece of a message of this id, where somebody reads messages."""
+    if messages_are_streamed(get_config()):
+        push_message(AIMessageChunk(content=piece, id=identity), state_key=None)
 
 
 class StreamClosed(GraphBubbleUp):
@@ -152,8 +159,7 @@ class TokenStream:
                 self._tell(events.sources([reference.id for reference in self._references]))
             self._passed_on.append(piece)
             self._tell(events.token(piece))
-            chunk = AIMessageChunk(content=piece, id=self._id)
-            self._context.run(push_message, chunk, state_key=None)
+            self._context.run(show, piece, self._id)
 
 
 def _new_id() -> str:

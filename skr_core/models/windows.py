@@ -10,6 +10,8 @@ Example:
 
 from __future__ import annotations
 
+from functools import cache
+
 from skr_core.budget import Budget
 from skr_core.patterns import lazy_pattern
 
@@ -58,6 +60,7 @@ UNKNOWN_MODEL = 96_000
 """Tokens of references for a model whose context window is not known: three quarters of 128,000."""
 
 
+@cache
 def context_window(model_name: str) -> int | None:
     """Tokens that a model takes in one prompt, with its answer where they share the window.
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, fields
+from functools import cache
 from string import Formatter
 
 from skr_core.errors import InputError
@@ -125,8 +126,7 @@ class PromptTemplates:
             >>> PromptTemplates().states_verdict
             True
         """
-        asked = {*_CAPITALS.findall(words_of(self.answer_with_references))}
-        return asked >= {SUFFICIENT, INSUFFICIENT}
+        return _asks_for_verdict(self.answer_with_references)
 
     @property
     def asks_for_citations(self) -> bool:
@@ -186,3 +186,8 @@ def checked_question(question: str) -> str:
 
 PROMPT_VERSION = DEFAULT_TEMPLATES.version
 """The version of the default templates, so that records made with other words are told apart."""
+
+
+@cache
+def _asks_for_verdict(template: Template) -> bool:
+    return {*_CAPITALS.findall(words_of(template))} >= {SUFFICIENT, INSUFFICIENT}

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Any
 
 from skr_core.errors import NoReferencesError
 from skr_core.texts import encodable
-from skr_core.types import Reference
+from skr_core.types import Metadata, Reference
 
 
 class FoundReferences(list[Reference]):
@@ -66,6 +66,9 @@ def encodable_reference(reference: Reference) -> Reference:
         >>> encodable_reference(odd).text == "Paris" + chr(0xFFFD)
         True
     """
+    texts = (reference.text, reference.title, reference.shown or "", *_texts(reference.metadata))
+    if all(encodable(each) is each for each in texts):
+        return reference
     metadata = {
         encodable(key): encodable(value) if isinstance(value, str) else value
         for key, value in reference.metadata.items()
@@ -73,3 +76,10 @@ def encodable_reference(reference: Reference) -> Reference:
     shown = None if reference.shown is None else encodable(reference.shown)
     text, title = encodable(reference.text), encodable(reference.title)
     return replace(reference, text=text, title=title, metadata=metadata, shown=shown)
+
+
+def _texts(metadata: Metadata) -> Iterator[str]:
+    for key, value in metadata.items():
+        yield key
+        if isinstance(value, str):
+            yield value

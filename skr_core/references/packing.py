@@ -108,6 +108,8 @@ def pack_references(
         return cost
 
     fence, limit = fence_for(references, metadata_keys=metadata_keys), max_tokens
+    if _surely_fit(references, limit, fence, metadata_keys):
+        return Packed(tuple(references))
     while True:
         packed = _packed(references, limit, cost_between(fence))
         # The fence depends on what it surrounds: that of fewer references may be another.
@@ -118,6 +120,19 @@ def pack_references(
         if spent <= max_tokens:
             return packed
         limit -= spent - max_tokens
+
+
+def _surely_fit(
+    references: Sequence[Reference], limit: int, fence: str, keys: Sequence[str]
+) -> bool:
+    """Whether they fit without counting: no text has more tokens than bytes."""
+    if sum(len(each.text if each.shown is None else each.shown) for each in references) > limit:
+        return False
+    blocks = (
+        fenced(number, each, fence, metadata_keys=keys)
+        for number, each in enumerate(references, start=1)
+    )
+    return sum(len(block.encode(errors="replace")) + 1 for block in blocks) <= limit
 
 
 def _packed(references: Sequence[Reference], left: int, cost: Cost) -> Packed:

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from langchain_core.messages import AIMessageChunk
 
 from skr_core.budget import Budget
 from skr_core.prompts.papers import RALLM_TEMPLATES
@@ -202,7 +203,11 @@ def test_nothing_is_streamed_before_an_abstention(stream: Stream):
 @pytest.fixture
 def pushed(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     messages: list[Any] = []
-    monkeypatch.setattr(streaming, "push_message", lambda m, **_: messages.append(m))
+
+    def show(piece: str, identity: str) -> None:
+        messages.append(AIMessageChunk(content=piece, id=identity))
+
+    monkeypatch.setattr(streaming, "show", show)
     return messages
 
 
@@ -322,7 +327,7 @@ def test_chopped_anywhere_the_pieces_add_up(
     references = [Reference.of(str(number)) for number in range(count)]
     events: list[Any] = []
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(streaming, "push_message", lambda *_, **__: None)
+        patch.setattr(streaming, "show", lambda piece, identity: None)
         tokens = TokenStream(events.append, references, hold_refusals=hold_refusals)
         ends = [0, *sorted(cut for cut in cuts if cut < len(text)), len(text)]
         for start, end in pairwise(ends):
