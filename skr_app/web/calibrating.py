@@ -14,7 +14,7 @@ from skr_core.errors import InputError
 from skr_core.ports import Embedder, OnProgress
 from skr_core.routers.fitted import FittedRouter
 from skr_core.self_knowledge.feedback import record_of_feedback
-from skr_core.self_knowledge.records import SelfKnowledge
+from skr_core.self_knowledge.records import SelfKnowledge, check_same_stamp
 from skr_core.settings import Settings, with_arbiter
 from skr_core.types import Action, Stamp
 
@@ -32,6 +32,9 @@ class Calibrating:
         embedder: By which questions are compared.
         records: Collected before, by ``skr collect``.
         curve: Of the router that is served; None where nobody knows it.
+
+    Raises:
+        StampMismatch: The records are of another model or retriever.
     """
 
     system: ServedSystem
@@ -40,6 +43,16 @@ class Calibrating:
     records: Sequence[SelfKnowledge] = ()
     curve: RoutingCurve | None = None
     _busy: threading.Lock = field(default_factory=threading.Lock)
+
+    def __post_init__(self) -> None:
+        served = self._stamp()
+        check_same_stamp(
+            [
+                Stamp(model=each.model, retriever=each.retriever)
+                for each in (served, *(record.stamp for record in self.records))
+            ],
+            "--records beside what is served",
+        )
 
     @property
     def price(self) -> float | None:
@@ -68,8 +81,9 @@ class Calibrating:
         if not self._busy.acquire(blocking=False):
             raise InputError("a calibration is under way: wait for it")
         try:
-            votes = _comparable([*self.records, *self.votes()])
-            found = calibrate(votes, embedder=self.embedder, on_progress=on_progress)
+            every = [*self.records, *self.votes()]
+            used = _comparable(every)
+            found = calibrate(used, embedder=self.embedder, on_progress=on_progress)
             found.save(self.folder)
             before = self.system.settings
             given = {**vars(before), "router": self.folder, "arbiter": None}
@@ -77,7 +91,8 @@ class Calibrating:
             self.curve = found.curve
         finally:
             self._busy.release()
-        return {"records": len(votes), "sentence": found.curve.sentence}
+        sentence = found.curve.sentence
+        return {"records": len(used), "left_out": len(every) - len(used), "sentence": sentence}
 
     def decide_at(self, price: float) -> None:
         """Let the served router decide at another price, until this process ends.

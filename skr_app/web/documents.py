@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
-from collections.abc import Callable, Sequence
+import shutil
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -76,14 +78,7 @@ class Uploads:
             raise InputError("two of the files have the same name")
         now = datetime.now(UTC).strftime("%Y-%m-%d_%H%M%S")
         folder = self.folder / f"{now}_{uuid4().hex[:6]}"
-        try:
-            folder.mkdir(parents=True)
-            for name, file in zip(names, files, strict=True):
-                with (folder / name).open("wb") as kept:
-                    while piece := await file.read(1 << 20):
-                        kept.write(piece)
-        except OSError as error:
-            raise StoreError(f"the upload cannot be kept: {error}") from error
+        await asyncio.to_thread(_write, folder, dict(zip(names, files, strict=True)))
         return folder
 
     def ingesting(self, folder: Path) -> Callable[[OnProgress], dict[str, Any]]:
@@ -100,6 +95,16 @@ class Uploads:
             }
 
         return work
+
+
+def _write(folder: Path, files: Mapping[str, UploadFile]) -> None:
+    try:
+        folder.mkdir(parents=True)
+        for name, file in files.items():
+            with (folder / name).open("wb") as kept:
+                shutil.copyfileobj(file.file, kept)
+    except OSError as error:
+        raise StoreError(f"the upload cannot be kept: {error}") from error
 
 
 @contextmanager

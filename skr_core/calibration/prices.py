@@ -47,13 +47,13 @@ class AtPrice:
         Example:
             >>> of_one = Interval(1.0, 1.0, 1.0, 1)
             >>> AtPrice(0.05, {"direct": 1.0}, 0.0, of_one, of_one).named("retrievals")
-            'Where a retrieval may cost 5.0 points of accuracy'
+            'Where a retrieval has to be worth 5.0 points of accuracy'
         """
         if abs(self.price) >= LIMIT_PRICE:
             return "Where only cost counts" if self.price > 0 else "Where no cost is too high"
         if self.price < 0:
-            return f"Where {_UNITS[unit]} is wanted for {-100 * self.price:.1f} points of accuracy"
-        return f"Where {_UNITS[unit]} may cost {100 * self.price:.1f} points of accuracy"
+            return f"Where {_UNITS[unit]} may lose {-100 * self.price:.1f} points of accuracy"
+        return f"Where {_UNITS[unit]} has to be worth {100 * self.price:.1f} points of accuracy"
 
 
 def at_prices(expected: Expected, constant: Floats) -> tuple[AtPrice, ...]:

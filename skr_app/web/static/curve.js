@@ -2,7 +2,6 @@
 
 import { h, svg } from "./dom.js";
 
-const WIDTH = 640;
 const HEIGHT = 330;
 const EDGE = { left: 46, right: 16, top: 14, bottom: 44 };
 const LABELS = {
@@ -14,18 +13,19 @@ const LABELS = {
 
 /** The drawing, and what moves its point to one of the curve's prices. */
 export function draw(curve) {
+  const width = matchMedia("(max-width: 40rem)").matches ? 370 : 640;
   const widest = Math.max(...curve.costs, ...curve.constants.map((each) => each.cost)) || 1;
   const all = [...curve.low, ...curve.high, ...curve.oracle, ...curve.random_line, ...curve.constants.map((each) => each.accuracy)];
-  const bottom = Math.max(0, Math.floor(10 * Math.min(...all)) / 10);
-  const top = Math.min(1, Math.ceil(10 * Math.max(...all)) / 10);
-  const x = (cost) => EDGE.left + (cost / widest) * (WIDTH - EDGE.left - EDGE.right);
+  const bottom = Math.max(0, Math.floor(5 * Math.min(...all)) / 5);
+  const top = Math.min(1, Math.ceil(5 * Math.max(...all)) / 5);
+  const x = (cost) => EDGE.left + (cost / widest) * (width - EDGE.left - EDGE.right);
   const y = (accuracy) => HEIGHT - EDGE.bottom - ((accuracy - bottom) / (top - bottom || 1)) * (HEIGHT - EDGE.top - EDGE.bottom);
   const line = (costs, values) => costs.map((cost, place) => `${place ? "L" : "M"}${x(cost).toFixed(1)} ${y(values[place]).toFixed(1)}`).join("");
   const back = [...curve.costs].reverse();
   const band = `${line(curve.costs, curve.low)}${line(back, [...curve.high].reverse()).replace("M", "L")}Z`;
   const dot = svg("circle", { class: "at", r: 7 });
-  const drawing = svg("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "img", "aria-label": `Accuracy against ${LABELS[curve.unit]}. ${curve.sentence}` },
-    grid(bottom, top, widest, x, y, LABELS[curve.unit]),
+  const drawing = svg("svg", { viewBox: `0 0 ${width} ${HEIGHT}`, role: "img", "aria-label": `Accuracy against ${LABELS[curve.unit]}. ${curve.sentence}` },
+    grid(bottom, top, widest, x, y, width, LABELS[curve.unit]),
     svg("path", { class: "band", d: band }),
     svg("path", { class: "random", d: line(curve.costs, curve.random_line) }),
     svg("path", { class: "oracle", d: line(curve.costs, curve.oracle) }),
@@ -47,18 +47,23 @@ function constant(each, x, y, widest) {
     svg("text", { x: x(each.cost), y: y(each.accuracy) + 20, "text-anchor": side }, each.action));
 }
 
-function grid(bottom, top, widest, x, y, label) {
+function grid(bottom, top, widest, x, y, width, label) {
   const parts = [];
-  const steps = Math.round((top - bottom) * 10) || 1;
-  for (let step = 0; step <= steps; step += steps > 5 ? 2 : 1) {
-    const value = bottom + step / 10;
-    parts.push(svg("line", { class: "grid", x1: EDGE.left, x2: WIDTH - EDGE.right, y1: y(value), y2: y(value) }));
+  for (let value = bottom; value <= top + 0.01; value += 0.2) {
+    parts.push(svg("line", { class: "grid", x1: EDGE.left, x2: width - EDGE.right, y1: y(value), y2: y(value) }));
     parts.push(svg("text", { x: EDGE.left - 8, y: y(value) + 5, "text-anchor": "end" }, value.toFixed(1)));
   }
-  for (let step = 0; step <= 4; step += 1) {
-    const value = (widest * step) / 4;
-    parts.push(svg("text", { x: x(value), y: HEIGHT - EDGE.bottom + 18, "text-anchor": step === 4 ? "end" : "middle" }, value.toFixed(widest < 10 ? 1 : 0)));
+  const step = stepOf(widest);
+  for (let place = 0; place * step <= widest * 1.001; place += 1) {
+    const value = place * step;
+    parts.push(svg("text", { x: x(value), y: HEIGHT - EDGE.bottom + 18, "text-anchor": "middle" }, String(Number(value.toPrecision(3)))));
   }
-  parts.push(svg("text", { class: "axis", x: (WIDTH + EDGE.left) / 2, y: HEIGHT - 6, "text-anchor": "middle" }, label));
+  parts.push(svg("text", { class: "axis", x: (width + EDGE.left) / 2, y: HEIGHT - 6, "text-anchor": "middle" }, label));
   return parts;
+}
+
+/** A round step by which an axis of this length has two to five marks. */
+function stepOf(length) {
+  const power = 10 ** Math.floor(Math.log10(length));
+  return [0.2, 0.5, 1].map((part) => part * power).find((step) => length / step <= 5) ?? power * 2;
 }

@@ -84,7 +84,7 @@ function calibration(about, done) {
       try {
         await listen("/api/calibrate", {}, (name, said) => {
           if (name === "progress") bar.value = said.done / said.total;
-          if (name === "result") told.replaceChildren(h("p", {}, `Calibrated on ${count(said.records, "record")}; the next questions are routed by it.`));
+          if (name === "result") told.replaceChildren(...calibrated(said));
         });
         await done();
       } catch (error) {
@@ -97,4 +97,10 @@ function calibration(about, done) {
   return h("section", { class: "panel" }, h("h2", {}, "Calibrate on what people said"),
     h("p", { id: "votes" }), h("p", { class: "faint" }, "Ten records are the fewest that a router can be judged by; some hundreds make it good."),
     button, bar, told);
+}
+
+function calibrated({ records, left_out: leftOut }) {
+  const parts = [h("p", {}, `Calibrated on ${count(records, "record")}; the next questions are routed by it.`)];
+  if (leftOut) parts.push(h("p", { class: "faint" }, `${count(leftOut, "record")} of another number of rounds could not be compared with them.`));
+  return parts;
 }

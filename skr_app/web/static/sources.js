@@ -10,7 +10,8 @@ export class Sources {
     for (const cited of citations) {
       if (!this.cards.has(cited.reference_id)) this.cards.set(cited.reference_id, this.card(cited, output));
     }
-    const list = [...this.cards.values()].map((card) => h("li", {}, card.element));
+    const cards = [...this.cards.values()].sort((one, other) => one.number - other.number);
+    const list = cards.map((card) => h("li", {}, card.element));
     const others = output.references.length - list.length;
     this.element = h("section", { class: "sources", "aria-label": "Sources" },
       list.length ? h("h3", {}, "Sources") : null,
@@ -54,7 +55,7 @@ export class Sources {
     const element = h("details", { class: "source", id: fresh("source") },
       h("summary", {}, h("span", { class: "number" }, first.marker), h("span", {}, h("strong", {}, title), " ", quote)),
       passage, h("p", { class: "faint where" }, whereOf(reference)), back);
-    return { element, mark, title, back };
+    return { element, mark, title, back, number: first.marker };
   }
 }
 

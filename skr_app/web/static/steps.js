@@ -2,7 +2,7 @@
 
 import { count, h } from "./dom.js";
 
-const EFFECTS = { helps: "retrieval helped", hurts: "retrieval hurt", same: "made no difference" };
+const EFFECTS = { helps: "helped", hurts: "hurt", same: "no difference" };
 const percent = (share) => `${Math.round(100 * share)} %`;
 
 /** The decision's title, its reason, and the recorded questions that it rests on. */
@@ -16,7 +16,7 @@ export function decision(made, about) {
 function neighbours(found) {
   const rows = found.map((each) => h("tr", {},
     h("td", {}, each.question), h("td", { class: "figure" }, each.similarity.toFixed(2)), h("td", {}, EFFECTS[each.effect])));
-  const head = h("tr", {}, ["Known question", "Similarity", "There"].map((name) => h("th", { scope: "col" }, name)));
+  const head = h("tr", {}, ["Known question", "Similarity", "Retrieval"].map((name) => h("th", { scope: "col" }, name)));
   return h("details", {}, h("summary", {}, `Nearest known questions (${found.length})`),
     h("div", { class: "scroll", tabindex: "0", role: "group", "aria-label": "Nearest known questions" },
       h("table", {}, h("thead", {}, head), h("tbody", {}, rows))));
@@ -34,8 +34,8 @@ export function passages(added, total) {
 /** What a judgement says of a draft. */
 export function missing(judged) {
   if (judged.sufficient) return h("p", { class: "enough" }, judged.reason || "The references suffice.");
-  const parts = [h("span", { class: "kind" }, "missing "), judged.missing || judged.reason || "more references"];
-  return h("p", { class: "missing" }, parts);
+  const said = judged.missing ? [h("span", { class: "kind" }, "missing "), judged.missing] : judged.reason;
+  return h("p", { class: "missing" }, said || "The references do not suffice.");
 }
 
 /** The answers that were weighed, each with its chance to be right; the served one is marked. */

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import socket
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
@@ -20,13 +20,14 @@ from skr_app.web.documents import Uploads
 from skr_app.web.runs import Runs
 from skr_app.web.serving import server_of
 from skr_app.web.system import ServedSystem
+from skr_core.arbiters.answers import SeenAnswer
 from skr_core.extractive import ExtractiveModel
 from skr_core.metrics.cost import Price
 from skr_core.models.embedders import HashingEmbedder
 from skr_core.self_knowledge.records import SelfKnowledge
 from skr_core.settings import Settings
 from skr_core.store.chroma_store import ChromaStore
-from skr_core.types import Reference
+from skr_core.types import Action, Reference, Verdict
 
 TWO_HOPS = "Where was the director of the film Jaws born?"
 HOSTILE = "What does the manual of Zanzibar say that lamps burn?"
@@ -54,6 +55,18 @@ def records(settings: Settings) -> list[SelfKnowledge]:
         for n in range(20)
     ]
     return known + unknown
+
+
+class Preferring:
+    """An arbiter of somebody's own, which trusts the answer from references."""
+
+    actions = ("direct", "loop")
+
+    def judge(self, question: str, answers: Mapping[Action, SeenAnswer]) -> Verdict:
+        return Verdict("loop", {"direct": 0.25, "loop": 0.75}, "references are the likelier ones")
+
+    async def ajudge(self, question: str, answers: Mapping[Action, SeenAnswer]) -> Verdict:
+        return self.judge(question, answers)
 
 
 MakePage = Callable[..., Page]

@@ -10,7 +10,7 @@ import pytest
 from skr_app.web.access import LARGEST_BODY, Access
 from skr_app.web.app import create_app
 from skr_core.errors import InputError
-from tests.skr_app.web.conftest import MakePage
+from tests.skr_app.web.conftest import pages
 
 TOKEN = "correct-horse-battery"
 
@@ -20,9 +20,10 @@ def client(page, access: Access, host: str = "127.0.0.1:8010") -> httpx.AsyncCli
     return httpx.AsyncClient(transport=transport, base_url=f"http://{host}")
 
 
-@pytest.fixture
-def page(make_page: MakePage):
-    return make_page()
+@pytest.fixture(scope="module")
+def page(tmp_path_factory: pytest.TempPathFactory):
+    with pages(tmp_path_factory.mktemp("page")) as make:
+        yield make()
 
 
 def test_on_this_machine_no_token_is_needed_and_elsewhere_one_is_made():

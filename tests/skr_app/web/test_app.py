@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from dataclasses import replace
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any
@@ -18,8 +19,10 @@ from skr_app.web.app import Page, create_app
 from skr_app.web.calibrating import UNKNOWN
 from skr_app.web.documents import MOST_FILES, checked_name
 from skr_app.web.runs import Runs
-from skr_core.errors import InputError, RetrieverError
+from skr_core.errors import InputError, RetrieverError, StampMismatch
+from skr_core.self_knowledge.records import SelfKnowledge
 from skr_core.testing import ScriptedModel
+from skr_core.types import Stamp
 from skr_graphs import events as graph_events
 from tests.servers import OpenAIServer
 from tests.skr_app.web.conftest import HOSTILE, TWO_HOPS, MakePage, serving
@@ -173,6 +176,22 @@ async def test_what_is_expected_of_an_answer_nobody_gave_is_read_off_the_records
     [record] = page.calibrating.votes()
     assert record.outcomes["direct"].score == 0.5
     assert record.stamp == page.calibrating.records[0].stamp
+
+
+def test_records_of_another_model_are_refused_at_once(make_page: MakePage):
+    page = make_page()
+    record = SelfKnowledge.of("Who?", direct=("", 1), loop=("", 0), stamp=Stamp(model="other"))
+    with pytest.raises(StampMismatch, match="'other'"):
+        replace(page.calibrating, records=[record])
+
+
+async def test_votes_that_cannot_be_compared_are_left_out_and_counted(make_page: MakePage):
+    page = make_page(collected=True)
+    async with client(page) as asking:
+        run = (await ask(asking, TWO_HOPS, action="single"))[-1][1]
+        await asking.put(f"/api/runs/{run['id']}/vote", json={"right": True})
+        told = read((await asking.post("/api/calibrate", json={})).text)
+    assert (told[-1][1]["records"], told[-1][1]["left_out"]) == (40, 1)
 
 
 async def test_calibrating_without_records_says_what_is_missing(make_page: MakePage):

@@ -24,7 +24,7 @@ from playwright.sync_api import (
 from skr_core.ports import OnToken
 from skr_core.prompts.words import SUFFICIENT
 from skr_core.types import Generation, Prompt
-from tests.skr_app.web.conftest import HOSTILE, TWO_HOPS, pages, serving
+from tests.skr_app.web.conftest import HOSTILE, TWO_HOPS, Preferring, pages, serving
 
 pytestmark = pytest.mark.integration
 
@@ -193,6 +193,19 @@ def test_a_citation_shows_the_sentence_that_supports_it(tab: Page):
     expect(lit.locator("summary")).to_be_focused()
     lit.get_by_role("button", name="Back to the answer").click()
     expect(marker).to_be_focused()
+
+
+def test_it_shows_which_answer_was_trusted_and_why(browser: Browser, tmp_path: Path):
+    with pages(tmp_path) as make:
+        page = make()
+        page.system.serve(page.system.settings.but(arbiter=Preferring()))
+        with serving(page) as url, opened(browser, url) as tab:
+            run = ask(tab, TWO_HOPS)
+            weighed = run.locator(".answers li")
+            expect(weighed).to_have_count(2)
+            expect(weighed.first).to_contain_text("The model's own answer · 25 % likely")
+            expect(run.locator(".answers .served")).to_contain_text("Cincinnati")
+            expect(run.locator(".trust")).to_have_text("Served: references are the likelier ones")
 
 
 def test_what_a_passage_says_is_shown_and_never_run(tab: Page):
