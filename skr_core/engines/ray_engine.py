@@ -19,7 +19,7 @@ from typing import Any
 
 from skr_core.engines.engine import Item, Kept, Made, Recipe, Result
 from skr_core.engines.shared_spending import SharedSpending
-from skr_core.engines.workers import AwaitingWorker, Failed, Holder, ThreadedWorker, unwrapped
+from skr_core.engines.workers import THREADS, Failed, Holder, Job, Worker, unwrapped
 from skr_core.errors import MAX_LINE, EngineError, InputError, extra
 from skr_core.flow import Flow, call, gather
 from skr_core.models.limited import Spending
@@ -61,7 +61,8 @@ class RayEngine:
         self.address = address or os.environ.get("RAY_ADDRESS")
         self.workers, self.chunk = workers, chunk
         self._options = dict(options or {})
-        self._pools: list[_Pool] = []
+        self._crew: _Crew | None = None
+        self._sent: dict[int, tuple[Any, Any]] = {}
         self._shared: list[Any] = []
         self._starting = threading.Lock()
         self._is_ours = False
@@ -83,11 +84,11 @@ class RayEngine:
     def close(self) -> None:
         """End the workers; closing twice does nothing."""
         with self._starting:
-            for pool in self._pools:
-                pool.close()
+            if self._crew is not None:
+                self._crew.close()
             for actor in self._shared:
                 self._ray.kill(actor)
-            self._pools, self._shared = [], []
+            self._crew, self._sent, self._shared = None, {}, []
             if self._is_ours:
                 self._ray.shutdown()
             self._ray, self._is_ours = None, False
@@ -109,7 +110,7 @@ class RayEngine:
     ) -> Flow[list[Kept]]:
         """See `skr_core.engines.Engine`.
 
-        A blocking driver has workers that block in threads, an awaiting one workers that await.
+        A blocking driver has its work done by blocking calls, an awaiting one by awaited calls.
 
         Raises:
             EngineError: Ray failed, or workers ended again and again under the same items.
@@ -121,7 +122,7 @@ class RayEngine:
             return []
 
         def one(chunk: list[Item]) -> Flow[list[Kept]]:
-            results = yield from call(pool.do, pool.ado, job, chunk)
+            results = yield from call(crew.do, crew.ado, job, chunk)
             kept = []
             for item, result in zip(chunk, results, strict=True):
                 if not isinstance(result, Failed):
@@ -130,14 +131,9 @@ class RayEngine:
                 unwrapped(result)
             return kept
 
-        blocking = partial(self._begun, recipe, work, limit, ThreadedWorker)
-        awaitable = partial(self._begun, recipe, work, limit, AwaitingWorker)
-        pool, job = yield from call(blocking, partial(asyncio.to_thread, awaitable))
-        try:
-            kept = yield from gather(map(one, chain([first], chunks)), limit // size)
-        finally:
-            with self._starting:
-                pool.users -= 1
+        begin = partial(self._begun, recipe, work)
+        crew, job = yield from call(begin, partial(asyncio.to_thread, begin))
+        kept = yield from gather(map(one, chain([first], chunks)), limit // size)
         return [each for chunk in kept for each in chunk]
 
     def share(self, spending: Spending) -> Spending:
@@ -151,40 +147,38 @@ class RayEngine:
         self._shared.append(actor)
         return SharedSpending(actor, spending.prices, spending.call_deadline_s)
 
-    def _begun(
-        self, recipe: Recipe[Any], work: Callable[..., Any], limit: int, kind: type
-    ) -> tuple[_Pool, Any]:
-        """The workers of a recipe, and the work as they are told of it."""
-        if recipe.make is None:
+    def _begun(self, recipe: Recipe[Any], work: Callable[..., Any]) -> tuple[_Crew, Job]:
+        """The workers, and the job as they are told of it."""
+        make = recipe.make
+        if make is None:
             raise InputError(
                 "a live system cannot be sent to Ray's workers: give a function that makes it"
             )
         self.start()
         with self._starting:
-            pool = next((each for each in self._pools if each.serves(recipe, kind, limit)), None)
-            if pool is None:
-                count = self._count()
-                pool = _Pool(self._ray, kind, recipe.make, count, limit, self._options)
-                self._pools.append(pool)
-            pool.users += 1
-        return pool, [self._ray.put(work)]  # in a list, Ray sends a reference
+            if id(make) not in self._sent:
+                self._sent[id(make)] = make, self._put(make)
+            if self._crew is None or self._crew.is_closed:
+                self._crew = _Crew(self._ray, self._count(), self._options)
+            return self._crew, [self._sent[id(make)][1], self._put(work)]
+
+    def _put(self, value: Any) -> Any:
+        try:
+            return self._ray.put(value)
+        except TypeError as error:
+            raise InputError(
+                "what the workers need cannot be sent to them, give functions that make it: "
+                f"{_line(error)}"
+            ) from error
 
     def _count(self) -> int:
-        """How many workers there are to be; those that are idle make room for them."""
+        """How many workers there are to be."""
         each = self._options.get("num_cpus", 1)
         there = int(self._ray.cluster_resources().get("CPU", 0))
         wanted = self.workers or max(1, int(there / each) if each else there)
-        free = there
-        for pool in list(self._pools):
-            if each and not pool.users:
-                pool.close()
-                self._pools.remove(pool)
-            else:
-                free -= each * pool.size
-        if wanted * each > free:
-            raise EngineError(
-                f"{wanted} workers need {wanted * each} processors, and Ray has {free} free"
-            )
+        if wanted * each > there:
+            needed = f"{wanted} workers need {wanted * each} processors"
+            raise InputError(f"{needed}, and Ray has {there}: give fewer workers")
         return wanted
 
     def _connected(self) -> Any:
@@ -208,56 +202,23 @@ class RayEngine:
         return ray
 
 
-class _Pool:
-    """The workers of one recipe; an item goes to the one that has the least to do."""
+class _Crew:
+    """The workers; a chunk goes to the one that has the least to do."""
 
-    def __init__(
-        self,
-        ray: Any,
-        kind: type,
-        make: Callable[[], Any],
-        count: int,
-        limit: int,
-        options: Mapping[str, Any],
-    ) -> None:
-        self._ray, self._make, self._kind, self._limit = ray, make, kind, limit
-        self.users = 0
-        self._is_closed = False
+    def __init__(self, ray: Any, count: int, options: Mapping[str, Any]) -> None:
+        self._ray, self.is_closed = ray, False
         settings = {"num_cpus": 1, "scheduling_strategy": "SPREAD", **options}
-        settings |= {"max_restarts": -1, "max_task_retries": RETRIES, "max_concurrency": limit}
-        actor = ray.remote(**settings)(kind)
-        self.size = min(count, limit)
-        self._workers = [self._sent(actor) for _ in range(self.size)]
-        self._under_way = [0] * len(self._workers)
+        settings |= {"max_restarts": -1, "max_task_retries": RETRIES, "max_concurrency": THREADS}
+        actor = ray.remote(**settings)(Worker)
+        self._workers = [actor.remote() for _ in range(count)]
+        self._under_way = [0] * count
         self._choosing = threading.Lock()
-        with self._explained():
-            began = ray.get([each.ready.remote() for each in self._workers])
-        try:
-            for result in began:
-                unwrapped(result)
-        except Exception:
-            self.close()
-            raise
-
-    def _sent(self, actor: Any) -> Any:
-        try:
-            return actor.remote(self._make)
-        except TypeError as error:
-            raise InputError(
-                f"what the workers need cannot be sent to them, give functions that make it: "
-                f"{_line(error)}"
-            ) from error
-
-    def serves(self, recipe: Recipe[Any], kind: type, limit: int) -> bool:
-        """Whether these are the workers for a recipe."""
-        same = recipe.make is self._make and kind is self._kind
-        return same and limit <= self._limit and not self._is_closed
 
     def do(self, job: Any, chunk: list[Any]) -> list[Any]:
         number = self._choose()
         try:
             with self._explained():
-                done: list[Any] = self._ray.get(self._workers[number].do.remote(job, chunk))
+                done: list[Any] = self._ray.get(self._workers[number].do.remote(job, chunk, True))
         finally:
             self._over(number)
         return done
@@ -266,7 +227,7 @@ class _Pool:
         number = self._choose()
         try:
             with self._explained():
-                done: list[Any] = await self._workers[number].do.remote(job, chunk)
+                done: list[Any] = await self._workers[number].do.remote(job, chunk, False)
         except asyncio.CancelledError:
             self.close()  # what nobody waits for any more costs money
             raise
@@ -276,7 +237,7 @@ class _Pool:
 
     def close(self) -> None:
         """End the workers, whatever they are at."""
-        self._is_closed = True
+        self.is_closed = True
         for worker in self._workers:
             self._ray.kill(worker)
 

@@ -6,15 +6,26 @@ value it arrives as it is: of its class, with its message, without keys.
 
 from __future__ import annotations
 
+import asyncio
 import pickle
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
-from skr_core.errors import SKRError, extra
+from skr_core.errors import SKRError
 from skr_core.flow import Flow, arun, gather, run
 from skr_core.redaction import redact, redact_exception
+
+THREADS = 1_000
+"""Blocking chunks side by side in one worker; those that are not needed are not started."""
+
+HELD = 8
+"""Things that a worker holds at a time."""
+
+Job = Sequence[Any]
+"""Two references of Ray. In a sequence they are sent as they are, not what they stand for."""
 
 
 @dataclass(frozen=True)
@@ -66,62 +77,57 @@ def unwrapped(result: Any) -> Any:
     return result
 
 
-class _Worker:
-    """Holds what a recipe makes, and the latest work on it."""
+class Worker:
+    """Makes what recipes say, each once, and works with it.
 
-    def __init__(self, make: Callable[[], Any]) -> None:
-        self._made: Any = None
-        self._failed: Failed | None = None
-        self._work: tuple[Any, Any] = (None, None)
-        try:
-            self._made = make()
-        except Exception as error:
-            self._failed = Failed(portable(error))
+    Chunks are worked on side by side: those of a blocking driver in a thread each, those of an
+    awaiting one in the event loop.
+    """
 
-    def _done(self, work: Any, chunk: Sequence[Any]) -> Flow[list[Any]]:
-        if self._failed is not None:
-            return [self._failed] * len(chunk)
-        return (yield from gather([tried(work(self._made, item)) for item in chunk], len(chunk)))
+    def __init__(self) -> None:
+        self._held: dict[Any, asyncio.Task[Any]] = {}
+        self._threads = ThreadPoolExecutor(THREADS)
 
-
-class ThreadedWorker(_Worker):
-    """Makes blocking calls; Ray gives each chunk a thread."""
-
-    def ready(self) -> Failed | None:
-        """What went wrong when it began."""
-        return self._failed
-
-    def do(self, job: Sequence[Any], chunk: Sequence[Any]) -> list[Any]:
+    async def do(self, job: Job, chunk: Sequence[Any], blocking: bool) -> list[Any]:
         """Work on some items.
 
         Args:
-            job: One reference of Ray to the work.
+            job: References of Ray to what makes the tools of the work, and to the work.
             chunk: The items.
+            blocking: Whether by blocking calls.
+
+        Returns:
+            A result for each item, or its failure.
         """
-        kept, work = self._work
-        if kept != job[0]:
-            with extra("ray"):
-                import ray
+        make, work = job
+        made = await self._once(make, self._make)
+        if isinstance(made, Failed):
+            return [made] * len(chunk)
+        do = await self._once(work, _fetched)
+        flow = gather([tried(do(made, item)) for item in chunk], len(chunk))
+        if blocking:
+            loop = asyncio.get_running_loop()
+            return await loop.run_in_executor(self._threads, run, flow)
+        return await arun(flow)
 
-            work = ray.get(job[0])
-            self._work = job[0], work
-        return run(self._done(work, chunk))
+    async def _once(self, reference: Any, get: Callable[[Any], Awaitable[Any]]) -> Any:
+        """What a reference stands for; the latest are held."""
+        if reference not in self._held:
+            self._held[reference] = asyncio.ensure_future(get(reference))
+            for old in list(self._held)[:-HELD]:
+                del self._held[old]
+        return await self._held[reference]
+
+    async def _make(self, reference: Any) -> Any:
+        loop = asyncio.get_running_loop()
+        try:
+            return await loop.run_in_executor(self._threads, await reference)
+        except Exception as error:
+            return Failed(portable(error))
 
 
-class AwaitingWorker(_Worker):
-    """Makes awaited calls, in one event loop."""
-
-    async def ready(self) -> Failed | None:
-        """What went wrong when it began."""
-        return self._failed
-
-    async def do(self, job: Sequence[Any], chunk: Sequence[Any]) -> list[Any]:
-        """Work on some items; see `ThreadedWorker.do`."""
-        kept, work = self._work
-        if kept != job[0]:
-            work = await job[0]
-            self._work = job[0], work
-        return await arun(self._done(work, chunk))
+async def _fetched(reference: Any) -> Any:
+    return await reference
 
 
 class Holder:

@@ -132,14 +132,14 @@ def test_what_cannot_be_sent_is_said(engine: RayEngine):
         run(engine.map(Recipe(3), double, [1], keeping([])))
     lock = threading.Lock()
     with pytest.raises(InputError, match=r"give functions that make it: .*lock"):
-        run(engine.map(Recipe(3, partial(Held, lock)), double, [1], keeping([])))
+        run(engine.map(Recipe(None, partial(Held, lock)), double, [1], keeping([])))
 
 
 def test_what_does_not_fit_is_said(engine: RayEngine, held: Recipe[Held]):
     for given in ({"workers": 0}, {"chunk": 0}):
         with pytest.raises(InputError, match="at least 1"):
             RayEngine(**given)
-    with pytest.raises(EngineError, match="900 workers need 900 processors"):
+    with pytest.raises(InputError, match="900 workers need 900 processors"):
         run(RayEngine(workers=900).map(held, double, [1], keeping([])))
 
 
