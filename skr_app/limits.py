@@ -1,21 +1,24 @@
-"""What the options --deadline and --max-spend of a command mean for all that it asks.
+"""What --deadline, --max-spend and --requests-per-second of a command mean for all that it asks.
 
 Every model that a command makes and every question that it asks keeps to them, so that a command
 has but to name the options: they are read off the command line that is being run. What a router or
-a judge asks outside a question has the same seconds for each call.
+a judge asks outside a question has the same seconds for each call. Workers have no command line:
+they keep to the `Limits` that they are told.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from skr_core.bounds import Bounds, bounded
+from skr_core.engines.engine import Engine
 from skr_core.errors import InputError
 from skr_core.evaluation.running.asking import System
 from skr_core.flow import Flow
@@ -33,6 +36,22 @@ GRACE = 0.5
 """Seconds for a system that keeps to the deadline by itself, and ends with the best it has."""
 
 _COMMAND: ContextVar[typer.Context | None] = ContextVar("skr_command", default=None)
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What all models and questions of a command keep to.
+
+    Attributes:
+        seconds: For a question.
+        spending: Of all models together.
+    """
+
+    seconds: float | None = None
+    spending: Spending | None = None
+
+
+_TOLD: ContextVar[Limits | None] = ContextVar("skr_limits", default=None)
 
 
 def _begin(context: typer.Context, value: float | None) -> float | None:
@@ -60,6 +79,15 @@ MaxSpendOption = Annotated[
         help="US dollars for all that this command asks, by --prices. What was answered is kept.",
     ),
 ]
+RateOption = Annotated[
+    float | None,
+    typer.Option(
+        "--requests-per-second",
+        min=0.0,
+        callback=_begin,
+        help="Requests to models that begin in a second, at most, over all workers.",
+    ),
+]
 PricesOption = Annotated[
     Path | None,
     typer.Option(
@@ -72,9 +100,34 @@ PricesOption = Annotated[
 
 def seconds_a_question() -> float | None:
     """The command's --deadline."""
+    if (told := _TOLD.get()) is not None:
+        return told.seconds
     command = _COMMAND.get()
     seconds: float | None = None if command is None else command.params.get("deadline")
     return seconds
+
+
+def shared_limits(engine: Engine) -> Limits:
+    """The command's limits, counted in one place where the engine has workers.
+
+    Raises:
+        InputError: Money is limited without prices.
+    """
+    spending, command = _spending(), _COMMAND.get()
+    share = getattr(engine, "share", None)
+    if spending is not None and command is not None and share is not None:
+        spending = command.meta[_MADE] = share(spending)
+    return Limits(seconds_a_question(), spending)
+
+
+@contextmanager
+def keeping_to(limits: Limits) -> Iterator[None]:
+    """What is opened meanwhile keeps to these limits."""
+    token = _TOLD.set(limits)
+    try:
+        yield
+    finally:
+        _TOLD.reset(token)
 
 
 def limited(model: LanguageModel) -> LanguageModel:
@@ -105,9 +158,13 @@ def in_time(system: System) -> System:
 
 
 def _spending() -> Spending | None:
+    if (told := _TOLD.get()) is not None:
+        return told.spending
     command, seconds = _COMMAND.get(), seconds_a_question()
-    money = None if command is None else command.params.get("max_spend")
-    if command is None or (money is None and seconds is None):
+    if command is None:
+        return None
+    money, rate = (command.params.get(name) for name in ("max_spend", "requests_per_second"))
+    if money is None and rate is None and seconds is None:
         return None
     prices = command.params.get("prices")
     if money is not None and not prices:
@@ -117,6 +174,8 @@ def _spending() -> Spending | None:
     kept = command.meta
     if _MADE not in kept:
         read = read_prices(prices) if money is not None and prices else None
-        kept[_MADE] = Spending(max_spend=money, prices=read, call_deadline_s=seconds)
+        kept[_MADE] = Spending(
+            max_spend=money, prices=read, call_deadline_s=seconds, requests_per_second=rate
+        )
     spending: Spending = kept[_MADE]
     return spending

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -14,6 +14,7 @@ from skr_app.limits import in_time
 from skr_app.opening import make_model, through
 from skr_app.options import Dataset
 from skr_app.output import console, escape, messages, print_json, print_table, progress
+from skr_core.engines.engine import Engine
 from skr_core.errors import InputError, ModelError
 from skr_core.evaluation.datasets import read_dataset
 from skr_core.evaluation.key_facts.review import with_key_facts
@@ -125,6 +126,8 @@ async def ask_and_judge(
     concurrency: int,
     *,
     may_fail: bool = False,
+    engine: Engine | None = None,
+    make: Callable[[], Mapping[str, System]] | None = None,
 ) -> tuple[dict[str, Answers], dict[str, list[Judged]]]:
     """Ask every system every question, going on where an earlier run stopped; judge the answers.
 
@@ -136,6 +139,8 @@ async def ask_and_judge(
         concurrency: Questions under way at a time.
         may_fail: Go on where a system after the first answers nothing at all, as a model may in
             one way of asking.
+        engine: Where the questions are asked.
+        make: As in `ask_all`.
 
     Raises:
         ModelError: A system answered nothing at all.
@@ -154,6 +159,8 @@ async def ask_and_judge(
                     folder.answers,
                     concurrency=concurrency,
                     on_progress=advance,
+                    engine=engine,
+                    make=make,
                 )
             )
         if asked.n_failed == len(questions) and not (may_fail and answers):

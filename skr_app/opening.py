@@ -173,9 +173,7 @@ def open_searched(
     Raises:
         InputError: Both are given, or there is nothing to search.
     """
-    from skr_app.measuring import collect_references, digest_of
     from skr_app.output import progress
-    from skr_core.questions import corpus_of
     from skr_core.store.chroma_store import ChromaStore
 
     if corpus is not None and store is not None:
@@ -183,6 +181,25 @@ def open_searched(
     if store is not None:
         opened = stack.enter_context(open_store(store, store_embedder(embedder), search))
         return opened, store if "://" in store else Path(store).name
+    references, name = searched_references(corpus, questions, skip_bad=skip_bad)
+    opened = ChromaStore.ephemeral(embedder=store_embedder(embedder), search=search)
+    stack.enter_context(opened)
+    with progress("Ingesting") as advance:
+        add_all(opened, references, advance)
+    return opened, name
+
+
+def searched_references(
+    corpus: Path | None, questions: Sequence[Question], *, skip_bad: bool
+) -> tuple[Sequence[Reference], str]:
+    """The passages of a corpus file or of the questions' contexts, and a name for them.
+
+    Raises:
+        InputError: There are none.
+    """
+    from skr_app.measuring import collect_references, digest_of
+    from skr_core.questions import corpus_of
+
     references = (
         corpus_of(list(questions))
         if corpus is None
@@ -190,12 +207,8 @@ def open_searched(
     )
     if not references:
         raise InputError("the questions hold no contexts to search: give --corpus or --store")
-    opened = ChromaStore.ephemeral(embedder=store_embedder(embedder), search=search)
-    stack.enter_context(opened)
-    with progress("Ingesting") as advance:
-        add_all(opened, references, advance)
     name = "contexts" if corpus is None else corpus.name
-    return opened, f"{name} ({len(references):,} passages, {digest_of(references)})"
+    return references, f"{name} ({len(references):,} passages, {digest_of(references)})"
 
 
 def add_all(store: ChromaStore, references: Sequence[Reference], advance: Any) -> None:

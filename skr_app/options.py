@@ -155,5 +155,6 @@ DatasetOption = Annotated[
 ]
 LimitOption = Annotated[int | None, typer.Option("--limit", min=1, help="Questions at most.")]
 ConcurrencyOption = Annotated[
-    int, typer.Option("--concurrency", min=1, help="Questions under way at a time.")
+    int,
+    typer.Option("--concurrency", min=1, help="Questions under way at a time, over all workers."),
 ]

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,16 +14,23 @@ import typer
 from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
 from rich.progress import Progress as Bars
 
-from skr_app.limits import DeadlineOption, MaxSpendOption, PricesOption
-from skr_app.measuring import load_questions
-from skr_app.opening import (
-    make_model,
-    make_settings,
-    open_cache,
-    open_likelihoods,
-    open_searched,
-    through,
+from skr_app.described import Described
+from skr_app.engines import (
+    AddressOption,
+    EngineName,
+    EngineOption,
+    WorkersOption,
+    open_engine,
+    open_for,
 )
+from skr_app.limits import (
+    DeadlineOption,
+    MaxSpendOption,
+    PricesOption,
+    RateOption,
+    shared_limits,
+)
+from skr_app.measuring import load_questions
 from skr_app.options import (
     DEFAULT_STORE,
     BaseUrlOption,
@@ -48,10 +56,11 @@ from skr_app.options import (
     WhenInsufficientOption,
 )
 from skr_app.output import console, escape, messages, print_json, print_table
-from skr_app.reflecting import ReflectorOption, open_reflector
+from skr_app.reflecting import ReflectorOption
+from skr_core.engines import LocalEngine
 from skr_core.errors import InputError, ModelError
 from skr_core.metrics.statistics import bootstrap
-from skr_core.self_knowledge import Judge, Progress, SelfKnowledge, acollect
+from skr_core.self_knowledge import Progress, SelfKnowledge, acollect
 from skr_core.self_knowledge.scoring import TextMetric
 from skr_core.types import ACTIONS
 
@@ -120,6 +129,10 @@ def collect(
     ask: AskOption = None,
     limit: LimitOption = None,
     concurrency: ConcurrencyOption = 8,
+    engine: EngineOption = EngineName.local,
+    address: AddressOption = None,
+    workers: WorkersOption = None,
+    requests_per_second: RateOption = None,
     cache: CacheOption = None,
     skip_bad: SkipBadOption = False,
     json: JsonOption = False,
@@ -148,42 +161,44 @@ def collect(
         show(progress)
 
     with ExitStack() as stack:
-        kept = open_cache(stack, cache)
-        judging = Judge(through(kept, make_model(judge, base_url))) if judge else None
-        language_model = through(kept, make_model(model, base_url))
-        opened, searched = open_searched(
-            stack,
-            store=store,
-            corpus=corpus,
-            questions=read,
+        place = open_engine(stack, engine, address, workers)
+        system = Described(
+            model=model,
+            base_url=base_url,
             embedder=embedder,
             search=search.value,
-            skip_bad=skip_bad,
-        )
-        settings = make_settings(
-            language_model,
-            opened,
-            reflector=open_reflector(
-                reflector, language_model, opened, base_url=base_url, cache=kept
-            ),
-            likelihoods=open_likelihoods(model, base_url) if likelihoods else None,
+            reflector=reflector,
+            likelihoods=likelihoods,
             max_rounds=max_rounds,
-            when_insufficient=when_insufficient.value,
+            when_insufficient=when_insufficient,
             decompose=decompose,
             templates=templates,
             demonstrations=demonstrations,
+            cache=cache,
+            limits=shared_limits(place),
         )
+        opened, searched, system = open_for(
+            stack,
+            place,
+            system,
+            store=store,
+            corpus=corpus,
+            questions=read,
+            skip_bad=skip_bad,
+        )
+        is_local = isinstance(place, LocalEngine)
         show = stack.enter_context(_bar())
         records = asyncio.run(
             acollect(
                 asked,
-                GraphAnswerer(settings),
+                GraphAnswerer(system.open(stack, opened)) if is_local else system.answerer,
                 out=out,
-                metric=judging or TextMetric(metric.value),
-                ask=asking_routers(ask.split(",") if ask else (), language_model),
+                metric=partial(system.judge, judge) if judge else TextMetric(metric.value),
+                ask=partial(asking_routers, ask.split(",")) if ask else None,
                 concurrency=concurrency,
                 corpus=searched,
                 on_progress=remember,
+                engine=place,
             )
         )
     if last.failed and not records:

@@ -4,12 +4,28 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from skr_app.limits import DeadlineOption, MaxSpendOption, PricesOption
+from skr_app.described import Described
+from skr_app.engines import (
+    AddressOption,
+    EngineName,
+    EngineOption,
+    WorkersOption,
+    open_engine,
+    open_for,
+)
+from skr_app.limits import (
+    DeadlineOption,
+    MaxSpendOption,
+    PricesOption,
+    RateOption,
+    shared_limits,
+)
 from skr_app.measuring import (
     EntailmentOption,
     KeyFactsOption,
@@ -19,15 +35,7 @@ from skr_app.measuring import (
     make_judging,
     show_result,
 )
-from skr_app.opening import (
-    make_model,
-    make_settings,
-    open_cache,
-    open_embedder,
-    open_likelihoods,
-    open_searched,
-    through,
-)
+from skr_app.opening import open_cache, open_embedder
 from skr_app.options import (
     BaseUrlOption,
     CacheOption,
@@ -52,7 +60,7 @@ from skr_app.options import (
     WhenInsufficient,
     WhenInsufficientOption,
 )
-from skr_app.reflecting import ReflectorOption, open_reflector
+from skr_app.reflecting import ReflectorOption
 from skr_app.systems import SYSTEMS, Ingredients, make_systems, router_stamp
 from skr_core.evaluation.report.findings import PAIRS
 from skr_core.evaluation.report.folder import RunFolder
@@ -119,6 +127,10 @@ def evaluate(
     out: OutOption = None,
     limit: LimitOption = None,
     concurrency: ConcurrencyOption = 8,
+    engine: EngineOption = EngineName.local,
+    address: AddressOption = None,
+    workers: WorkersOption = None,
+    requests_per_second: RateOption = None,
     cache: CacheOption = None,
     skip_bad: SkipBadOption = False,
     json: JsonOption = False,
@@ -133,33 +145,35 @@ def evaluate(
     read = load_questions(questions, dataset, key_facts, limit=None, skip_bad=skip_bad)
     asked = read[:limit]
     with ExitStack() as stack:
-        kept = open_cache(stack, cache)
-        language_model = through(kept, make_model(model, base_url))
-        judging = make_judging(entailment, prices, language_model, base_url, kept)
-        opened, searched = open_searched(
-            stack,
-            store=store,
-            corpus=corpus,
-            questions=read,
+        place = open_engine(stack, engine, address, workers)
+        described = Described(
+            model=model,
+            base_url=base_url,
             embedder=embedder,
             search=search.value,
-            skip_bad=skip_bad,
-        )
-        system = make_settings(
-            language_model,
-            opened,
-            router=router,
-            force=force,
-            reflector=open_reflector(
-                reflector, language_model, opened, base_url=base_url, cache=kept, force=force
-            ),
-            likelihoods=open_likelihoods(model, base_url) if likelihoods else None,
+            reflector=reflector,
+            likelihoods=likelihoods,
             max_rounds=max_rounds,
-            when_insufficient=when_insufficient.value,
+            when_insufficient=when_insufficient,
             decompose=decompose,
             templates=templates,
             demonstrations=demonstrations,
+            cache=cache,
+            router=router,
+            force=force,
+            limits=shared_limits(place),
         )
+        opened, searched, described = open_for(
+            stack,
+            place,
+            described,
+            store=store,
+            corpus=corpus,
+            questions=read,
+            skip_bad=skip_bad,
+        )
+        system = described.open(stack, opened)
+        judging = make_judging(entailment, prices, system.model, base_url, open_cache(stack, cache))
         chosen = make_systems(
             systems,
             Ingredients(
@@ -171,7 +185,7 @@ def evaluate(
             ),
         )
         settings = {
-            "model": language_model.name,
+            "model": system.model.name,
             "retriever": opened.name,
             "corpus": searched,
             "max_rounds": str(max_rounds),
@@ -186,13 +200,21 @@ def evaluate(
         }
         with RunFolder(out, stamp) as folder:
             answers, judged = asyncio.run(
-                ask_and_judge(chosen, asked, folder, judging, concurrency)
+                ask_and_judge(
+                    chosen,
+                    asked,
+                    folder,
+                    judging,
+                    concurrency,
+                    engine=place,
+                    make=partial(described.systems, systems, pool, entailment),
+                )
             )
             result = result_of(judged, {"questions": questions.name, **settings})
             folder.write(result, judged)
     more: dict[str, Any] = {
         "questions": str(questions),
-        "model": language_model.name,
+        "model": system.model.name,
         "retriever": settings["retriever"],
         **{name: summary(answers[name], judged[name]) for name in judged},
     }

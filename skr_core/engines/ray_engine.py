@@ -23,6 +23,9 @@ from skr_core.engines.workers import THREADS, Failed, Holder, Job, Worker, unwra
 from skr_core.errors import MAX_LINE, EngineError, InputError, extra
 from skr_core.flow import Flow, call, gather
 from skr_core.models.limited import Spending
+from skr_core.redaction import redact
+
+_LOG = logging.getLogger(__name__)
 
 RETRIES = 3
 """How often what was under way when its worker ended is done again, before the run ends."""
@@ -198,6 +201,7 @@ class RayEngine:
         except Exception as error:
             where = f"no Ray answers at {self.address}" if self.address else "Ray does not start"
             raise EngineError(f"{where}: {_line(error)}") from error
+        _keep_off_standard_output()
         self._is_ours = True
         return ray
 
@@ -261,6 +265,17 @@ class _Crew:
             raise EngineError(f"{times}, as for want of memory: {_line(error)}") from error
         except failures.RayError as error:
             raise EngineError(f"Ray: {_line(error)}") from error
+
+
+def _keep_off_standard_output() -> None:
+    """Send to the log what Ray's processes tell: it would stand in the midst of a result."""
+    with extra("ray"):
+        from ray._private import worker
+
+    def tell(data: Mapping[str, Any], *_: object, **__: object) -> None:
+        _LOG.info("Ray: %s", redact(" ".join(data["lines"])))
+
+    worker.print_to_stdstream = tell
 
 
 def _chunks(items: Iterable[Item], size: int) -> Iterator[list[Item]]:

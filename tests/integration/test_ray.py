@@ -23,7 +23,8 @@ from skr_core.files import KeyedLog
 from skr_core.flow import Flow, arun, run
 from skr_core.models.limited import Spending
 from skr_core.routers.registry import asking_routers
-from skr_core.self_knowledge import SelfKnowledge, acollect, collect
+from skr_core.self_knowledge import SelfKnowledge, acollect, collect, read_self_knowledge
+from skr_core.store.server import serve
 from tests.integration.ray_work import (
     QUESTIONS,
     SECRET,
@@ -36,9 +37,13 @@ from tests.integration.ray_work import (
     system,
     systems,
 )
+from tests.integration.test_served_stores import free_port
 from tests.servers import OpenAIServer
+from tests.skr_app import conftest
+from tests.skr_app.conftest import Skr
 
 pytestmark = pytest.mark.integration
+skr, corpus = conftest.skr, conftest.corpus
 
 
 @pytest.fixture(scope="module")
@@ -47,6 +52,17 @@ def engine() -> Iterator[RayEngine]:
     pytest.importorskip("ray")
     with RayEngine(workers=2, options={"num_cpus": 0}) as engine:
         yield engine
+
+
+@pytest.fixture
+def asked(tmp_path: Path) -> Path:
+    path = tmp_path / "asked.jsonl"
+    rows = [
+        {"question": "Who directed the film Jaws?", "answers": ["Steven Spielberg"]},
+        {"question": "Where was Steven Spielberg born?", "answers": ["Cincinnati"]},
+    ]
+    path.write_bytes(b"".join(orjson.dumps(row) + b"\n" for row in rows))
+    return path
 
 
 def drive(colour: str, flow: Flow[Any]) -> Any:
@@ -160,6 +176,56 @@ def reply(messages: list[dict[str, Any]]) -> str:
     asked = messages[-1]["content"]
     number = asked.rpartition("Where is port ")[2].partition("?")[0]
     return f"SUFFICIENT\nIt is on Coast {number} [1]." if "Coast" in asked else "I don't know."
+
+
+def test_the_command_works_on_ray_as_it_does_here(
+    engine: RayEngine, skr: Skr, corpus: Path, asked: Path, tmp_path: Path
+):
+    on_ray = ["--engine", "ray", "--workers", "2", "--json"]
+    store = tmp_path / "store"
+    assert skr("ingest", corpus, "--store", store).code == 0
+    outs = [tmp_path / "ray.jsonl", tmp_path / "here.jsonl"]
+    found = skr("collect", asked, "--store", store, "--out", outs[0], *on_ray)  # served for it
+    assert found.code == 0, found.err
+    local = skr("collect", asked, "--store", store, "--out", outs[1], "--json")
+    assert {**found.json, "out": ""} == {**local.json, "out": ""}
+    assert found.json["n"] == 2
+    records = [sorted(values(read_self_knowledge(out)), key=str) for out in outs]
+    assert records[0] == records[1]
+
+    prices = tmp_path / "prices.json"
+    prices.write_text('{"extractive": {"prompt": 10, "completion": 10}}')
+    url = f"http://127.0.0.1:{(port := free_port())}"
+    run_folder = [asked, "--prices", prices, "--out", tmp_path / "run"]
+    local = skr("evaluate", asked, "--prices", prices, "--store", store, "--json")
+    on_ray[3] = "1"
+    with serve(store, port=port):
+        spent = skr("evaluate", *run_folder, "--store", url, *on_ray, "--max-spend", "0.0001")
+        assert (spent.code, spent.out) == (1, "")
+        assert "of 0.0001 US dollars are spent; run it again" in spent.err
+        found = skr("evaluate", *run_folder, "--store", url, *on_ray, "--max-spend", "1")
+    assert found.code == 0, found.err
+    for each in (found.json, local.json):
+        for name in ("single_shot", "loop"):
+            assert each[name].pop("seconds") > 0
+    assert found.json.keys() == local.json.keys()
+    assert found.json["loop"]["answer_accuracy"] == local.json["loop"]["answer_accuracy"] > 0
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (["--workers", "2"], "--workers is for --engine ray"),
+        (["--address", "localhost:1"], "--address is for --engine ray"),
+        (["--engine", "ray", "--store", "missing"], "there is no store at missing"),
+    ],
+)
+def test_options_that_do_not_fit_are_one_line(
+    engine: RayEngine, skr: Skr, asked: Path, options: list[str], told: str, tmp_path: Path
+):
+    result = skr("collect", asked, *options, "--out", tmp_path / "records.jsonl")
+    assert result.code == 2
+    assert told in " ".join(result.err.split())
 
 
 def values(records: list[SelfKnowledge]) -> list[Any]:

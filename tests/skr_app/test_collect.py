@@ -9,6 +9,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
+from skr_app import described
 from skr_app.commands import collect as command
 from skr_core.errors import InputError, ModelError
 from skr_core.self_knowledge import Judge, read_self_knowledge
@@ -93,7 +94,7 @@ def test_a_judge_takes_the_metrics_place(
     asked: Path, store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     models = {"student": ScriptedModel(["Spielberg"]), "judge": ScriptedModel(["right"])}
-    monkeypatch.setattr(command, "make_model", lambda name, base_url: models[name])
+    monkeypatch.setattr(described, "make_model", lambda name, base_url: models[name])
     out = tmp_path / "r.jsonl"
     options = ("--model", "student", "--judge", "judge", "--json")
     assert invoke(asked, "--store", store, "--out", out, *options).exit_code == 0
@@ -105,7 +106,7 @@ def test_a_judge_takes_the_metrics_place(
 def test_a_model_that_never_answers_is_an_error(
     asked: Path, store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(command, "make_model", lambda name, base_url: BrokenModel())
+    monkeypatch.setattr(described, "make_model", lambda name, base_url: BrokenModel())
     with pytest.raises(ModelError, match="every question failed"):
         invoke(asked, "--store", store, "--out", tmp_path / "r.jsonl")
 
@@ -119,7 +120,7 @@ def test_some_failures_are_told_of(
                 raise ModelError("overloaded")
             return super().generate(prompt)
 
-    monkeypatch.setattr(command, "make_model", lambda name, base_url: Moody(["Spielberg"]))
+    monkeypatch.setattr(described, "make_model", lambda name, base_url: Moody(["Spielberg"]))
     result = invoke(asked, "--store", store, "--out", tmp_path / "r.jsonl")
     assert result.exit_code == 0
     assert "1 questions failed" in result.stderr

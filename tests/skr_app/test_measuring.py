@@ -8,7 +8,7 @@ from pathlib import Path
 import orjson
 import pytest
 
-from skr_app import measuring
+from skr_app import described, measuring
 from skr_app.commands import evaluate as evaluate_command
 from skr_app.commands import key_facts as key_facts_command
 from skr_core.errors import ModelError
@@ -138,7 +138,7 @@ def test_failures_are_counted_in_the_table(
     skr: Skr, published: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     model = Moody(["He is of Town1 [1]."])
-    monkeypatch.setattr(evaluate_command, "make_model", lambda name, url: model)
+    monkeypatch.setattr(described, "make_model", lambda name, url: model)
     monkeypatch.setattr(measuring, "make_model", lambda name, url: model)
     frozen = tmp_path / "frozen.jsonl"
     rows = [
@@ -165,7 +165,7 @@ def test_failures_are_counted_in_the_table(
 
 
 def test_a_model_that_never_answers(skr: Skr, published: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(evaluate_command, "make_model", lambda name, url: BrokenModel())
+    monkeypatch.setattr(described, "make_model", lambda name, url: BrokenModel())
     one_line(skr("evaluate", published, "--dataset", "hotpotqa"), "every question failed", code=1)
 
 
