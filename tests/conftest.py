@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+from skr_core.learning import boosting
 
 
 @pytest.fixture(scope="session")
@@ -22,3 +25,12 @@ def data_dir() -> Path:
 # On a shared machine the time that an example takes says nothing.
 settings.register_profile("shared", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("shared")
+
+
+@pytest.fixture(scope="module")
+def few_trees() -> Iterator[None]:
+    """A tenth of the boosted trees in steps ten times as long, where many would only take time."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(boosting, "TREES", boosting.TREES // 10)
+        patch.setattr(boosting, "RATE", boosting.RATE * 10)
+        yield

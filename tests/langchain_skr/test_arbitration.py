@@ -15,6 +15,8 @@ from tests.skr_graphs.climbing import Knowing, ladder, question_of
 from tests.skr_graphs.climbing import library as huts
 from tests.skr_graphs.deciding import LEADER, SUM, WRONG, adding, arbiter, library, model_of
 
+pytestmark = pytest.mark.usefixtures("few_trees")
+
 UNSEEN = range(30, 32)
 
 

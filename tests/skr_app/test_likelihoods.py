@@ -16,7 +16,7 @@ from tests.servers import OpenAIServer
 from tests.skr_app.conftest import Skr
 from tests.skr_core.reflectors.test_learned import record
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.usefixtures("few_trees")]
 
 
 def test_the_command_collects_and_asks_with_them(skr: Skr, tmp_path: Path, corpus: Path) -> None:

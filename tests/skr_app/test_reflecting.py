@@ -17,6 +17,8 @@ from skr_core.types import Stamp
 from tests.skr_app.conftest import Skr
 from tests.skr_core.reflectors.test_learned import record
 
+pytestmark = pytest.mark.usefixtures("few_trees")
+
 
 @pytest.mark.parametrize(
     ("spec", "name"),

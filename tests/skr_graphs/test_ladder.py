@@ -20,6 +20,8 @@ from skr_graphs.state import OUTPUT_KEYS
 from tests.skr_graphs.climbing import BEST, KINDS, Knowing, ladder, library, question_of, recorded
 from tests.skr_graphs.doubles import Invoke, both
 
+pytestmark = pytest.mark.usefixtures("few_trees")
+
 UNSEEN = range(30, 36)
 ASKED = {kind: question_of(kind, 30).asked for kind in KINDS}
 EAGER = SKRContext(stream=True)

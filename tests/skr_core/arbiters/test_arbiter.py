@@ -15,6 +15,8 @@ from skr_core.models.embedders import HashingEmbedder
 from skr_core.prompts.templates import REFUSAL
 from skr_core.self_knowledge.records import SelfKnowledge
 
+pytestmark = pytest.mark.usefixtures("few_trees")
+
 SUM = {"direct": SeenAnswer("42"), "single": SeenAnswer("Adam", grounded=True)}
 TEAM = {"direct": SeenAnswer("7"), "single": SeenAnswer("Ada 77", grounded=True)}
 

@@ -24,6 +24,8 @@ from skr_core.self_knowledge.records import Outcome, SelfKnowledge
 from skr_core.testing import ScriptedModel
 from skr_core.types import Generation, Stamp, Usage
 
+pytestmark = pytest.mark.usefixtures("few_trees")
+
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 

@@ -16,6 +16,8 @@ from skr_core.self_knowledge.margins import Margins
 from skr_core.settings import Settings
 from skr_core.testing import ScriptedModel, WordScorer
 
+pytestmark = pytest.mark.usefixtures("few_trees")
+
 
 def verdict(direct: str, loop: str, margins: Margins | None, **options: float) -> str:
     answers = {"direct": SeenAnswer(direct), "loop": SeenAnswer(loop, margins=margins)}

@@ -21,6 +21,8 @@ from skr_core.self_knowledge import SelfKnowledge
 from skr_core.testing import MappingRetriever, ScriptedModel
 from skr_core.types import Stamp
 
+pytestmark = pytest.mark.usefixtures("few_trees")
+
 STAMP = Stamp(model="m", retriever="r", metric="contains")
 RECORDS = [
     SelfKnowledge.of(

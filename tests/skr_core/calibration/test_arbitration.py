@@ -16,6 +16,8 @@ from skr_core.routers.saving import holds_arbiter
 from skr_core.self_knowledge import SelfKnowledge
 from tests.skr_core.routers.facts import records
 
+pytestmark = pytest.mark.usefixtures("few_trees")
+
 ROUTERS = ["combined-question"]
 
 

@@ -26,6 +26,8 @@ from tests.skr_core.routers.facts import (
     unknown,
 )
 
+pytestmark = pytest.mark.usefixtures("few_trees")
+
 
 @pytest.fixture(scope="module")
 def collected() -> list[SelfKnowledge]:

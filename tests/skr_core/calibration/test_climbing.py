@@ -19,6 +19,8 @@ from skr_core.routers.saving import holds_arbiter
 from skr_core.self_knowledge import SelfKnowledge
 from skr_core.self_knowledge.records import Outcome
 
+pytestmark = pytest.mark.usefixtures("few_trees")
+
 ROUTERS = ["combined-question"]
 THREE = ("direct", "single", "loop")
 

@@ -21,6 +21,8 @@ from skr_core.testing import ScriptedModel
 from skr_core.types import Stamp, Usage
 from tests.skr_core.routers.facts import KNOWN, UNKNOWN, answered, firm, river
 
+pytestmark = pytest.mark.usefixtures("few_trees")
+
 STAMP = Stamp(model="m", retriever="r", metric="contains")
 KINDS = {
     "Into which sea does the river {} flow?": (1.0, 1.0, 1.0),

@@ -24,6 +24,8 @@ from skr_core.routers.saving import ARRAYS_FILE, ROUTER_FILE, SavedRouter, read_
 from tests.skr_core.arbiters.test_ladder import RECORDS
 from tests.skr_core.routers.facts import records
 
+pytestmark = pytest.mark.usefixtures("few_trees")
+
 LOADED: dict[str, tuple[Callable[[], Any], Callable[[Path], Any]]] = {
     "knn": (lambda: KNNRouter.fit(records(6)), load_router),
     "classifier": (lambda: ClassifierRouter.fit(records(6)), load_router),

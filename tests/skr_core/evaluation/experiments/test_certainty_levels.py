@@ -27,6 +27,8 @@ from skr_core.self_knowledge.records import Statement
 from skr_core.self_knowledge.standing import Standing
 from skr_core.testing import ScriptedModel
 
+pytestmark = pytest.mark.usefixtures("few_trees")
+
 
 def test_the_levels_overlap():
     assert levels_of(False, False) == [LEVELS[0], LEVELS[1]]

@@ -16,6 +16,8 @@ from skr_core.evaluation.report.sections import Section
 from skr_core.plain import to_plain
 from tests.skr_core.routers.facts import KNOWN, UNKNOWN, known, records, unknown
 
+pytestmark = pytest.mark.usefixtures("few_trees")
+
 
 @pytest.fixture
 def read(tmp_path: Path):
