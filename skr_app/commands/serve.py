@@ -170,8 +170,8 @@ def serve(
             records=known,
             curve=None if router is None else read_curve(router),
         )
-        about = _about(model, "the demonstration" if demo else store, demo=demo)
-        page = Page(system, calibrating, Uploads(folder / "uploads", opened), about)
+        facts = facts_of(model, "the demonstration" if demo else store, demo=demo)
+        page = Page(system, calibrating, Uploads(folder / "uploads", opened), facts)
         shown = f"[{host}]" if ":" in host else host
         address = f"http://{shown}:{port}/" + (f"?token={access.token}" if access.token else "")
         messages.print(f"The page is at {escape(address)}  Ctrl-C ends it", soft_wrap=True)
@@ -204,7 +204,8 @@ def _open_store(
     )
 
 
-def _about(model: str, store: str, *, demo: bool) -> Mapping[str, Any]:
+def facts_of(model: str, store: str, *, demo: bool) -> Mapping[str, Any]:
+    """What the page is told of the system beside its questions: names, and words for its events."""
     return {
         "store": store if "://" in store else Path(store).name,
         "demo": demo,

@@ -11,6 +11,8 @@ const WAYS = [
   ["loop", "until it suffices"],
 ];
 
+const POINTED = matchMedia("(pointer: fine)");
+
 /** Show a conversation, or the beginning of one; returns what ends a question under way. */
 export async function showAsk(place, about, [conversation = null]) {
   const turns = h("div", { class: "turns" });
@@ -27,7 +29,9 @@ export async function showAsk(place, about, [conversation = null]) {
   };
   place.append(heading, opening);
   if (earlier.length) begin();
-  for (const run of earlier) turns.append(RunView.of(about, run).element);
+  const views = earlier.map((run) => RunView.of(about, run));
+  views.slice(0, -1).forEach((view) => view.fold());
+  turns.append(...views.map((view) => view.element));
   place.append(turns);
 
   let underWay = null;
@@ -35,7 +39,9 @@ export async function showAsk(place, about, [conversation = null]) {
     begin();
     underWay = new AbortController();
     composer.busy(true);
+    views.at(-1)?.fold();
     const view = new RunView(about, question);
+    views.push(view);
     turns.append(view.element);
     view.element.scrollIntoView({ block: "start" });
     say("Asked.");
@@ -96,7 +102,7 @@ function compose(about, submit, stop) {
   const busy = (on) => {
     send.hidden = on;
     end.hidden = !on;
-    if (!on) field.focus({ preventScroll: true });
+    if (!on && POINTED.matches) field.focus({ preventScroll: true }); // no keyboard over a telephone's answer
   };
   return { form, field, busy };
 }

@@ -100,7 +100,7 @@ function calibration(about, done) {
 }
 
 function calibrated({ records, left_out: leftOut }) {
-  const parts = [h("p", {}, `Calibrated on ${count(records, "record")}; the next questions are routed by it.`)];
+  const parts = [h("p", {}, `Calibrated on ${count(records, "record")}; the next questions are routed by it. It is in the folder “router” of --folder: give it as --router when you start again.`)];
   if (leftOut) parts.push(h("p", { class: "faint" }, `${count(leftOut, "record")} of another number of rounds could not be compared with them.`));
   return parts;
 }

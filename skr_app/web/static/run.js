@@ -71,6 +71,11 @@ export class RunView {
     say("Answered.");
   }
 
+  /** Hide how it was answered: what is asked next matters more. */
+  fold() {
+    this.how.open = false;
+  }
+
   /** Show what failed in place of an answer. */
   fail(line) {
     this.answer.setAttribute("aria-busy", "false");

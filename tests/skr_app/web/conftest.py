@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from skr_app.commands.serve import _about
+from skr_app.commands.serve import facts_of
 from skr_app.opening import make_settings
 from skr_app.web.access import Access
 from skr_app.web.app import Page, create_app
@@ -86,8 +86,8 @@ def pages(folder: Path) -> Iterator[MakePage]:
             system = ServedSystem(settings, store, runs, prices)
             known = records(settings) if collected else []
             calibrating = Calibrating(system, folder / "router", HashingEmbedder(), known)
-            about = _about("extractive", "the store", demo=False)
-            return Page(system, calibrating, Uploads(folder / "uploads", store), about)
+            facts = facts_of("extractive", "the store", demo=False)
+            return Page(system, calibrating, Uploads(folder / "uploads", store), facts)
 
         yield make
 

@@ -12,10 +12,11 @@ from typing import Any
 import httpx
 import orjson
 import pytest
+from blockbuster import blockbuster_ctx
 
 from langchain_skr.models import load_model
 from skr_app.web.access import LARGEST_UPLOAD, Access
-from skr_app.web.app import Page, create_app
+from skr_app.web.app import STATIC, Page, create_app
 from skr_app.web.calibrating import UNKNOWN
 from skr_app.web.documents import MOST_FILES, checked_name
 from skr_app.web.runs import Runs
@@ -370,3 +371,35 @@ async def test_two_calibrations_do_not_run_at_once(make_page: MakePage):
     page = make_page(collected=True)
     with page.calibrating._busy, pytest.raises(InputError, match="under way"):
         await asyncio.to_thread(page.calibrating.calibrate, lambda done, total: None)
+
+
+async def test_questions_are_answered_side_by_side(make_page: MakePage):
+    async with client(make_page()) as asking:
+        questions = [f"Where was the director of the film {n} born?" for n in range(6)]
+        told = await asyncio.gather(*(ask(asking, question) for question in questions))
+        assert [each[-1][1]["question"] for each in told] == questions
+        assert len({each[-1][1]["id"] for each in told}) == 6
+
+
+async def test_nothing_blocks_the_loop(make_page: MakePage):
+    page = make_page()
+    async with client(page) as asking:
+        await ask(asking, TWO_HOPS)  # imports what the first question needs
+        with blockbuster_ctx():
+            run = (await ask(asking, TWO_HOPS))[-1][1]
+            await asking.put(f"/api/runs/{run['id']}/vote", json={"right": True})
+            ferry = ("ferry.md", b"# Ferry\n\nThe ferry of Lorn sails at noon.", "text/markdown")
+            files = [("files", ferry)]
+            told = read((await asking.post("/api/documents", files=files)).text)
+            assert told[-1][0] == "result"
+            assert (await asking.get("/api/system")).status_code == 200
+
+
+FORBIDDEN = ("innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "Function(")
+
+
+@pytest.mark.parametrize("script", sorted(Path(STATIC).glob("*.js")), ids=lambda path: path.name)
+def test_no_script_makes_html_of_a_text(script: Path):
+    text = script.read_text()
+    assert [word for word in FORBIDDEN if word in text] == []
+    assert "://" not in text.replace("http://www.w3.org/2000/svg", "")
