@@ -100,13 +100,11 @@ class Runs:
 
     def latest(self) -> list[Plain]:
         """The latest runs in a line each, the last one first."""
-        rows = list(self._runs.rows.values())[: -LISTED - 1 : -1]
-        return [self._line_of(row) for row in rows]
+        return [self._line_of(row) for row in self._rows()[: -LISTED - 1 : -1]]
 
     def conversation(self, key: str) -> list[Plain]:
         """The runs of a conversation, the first one first."""
-        rows = self._runs.rows.values()
-        return [self._page_of(row) for row in rows if row["conversation"] == key]
+        return [self._page_of(row) for row in self._rows() if row["conversation"] == key]
 
     def turns(self, conversation: str) -> list[tuple[str, str]]:
         """What was said in a conversation, as the graph takes its history."""
@@ -133,9 +131,12 @@ class Runs:
         """Every answer that a person has judged."""
         return [
             (answer_of(self._runs.rows[key]["output"]), row["right"])
-            for key, row in self._votes.rows.items()
+            for key, row in list(self._votes.rows.items())
             if row["right"] is not None and key in self._runs.rows
         ]
+
+    def _rows(self) -> list[Mapping[str, Any]]:
+        return list(self._runs.rows.values())  # a thread may be adding one
 
     def _row(self, key: str) -> Mapping[str, Any]:
         row = self._runs.rows.get(key)

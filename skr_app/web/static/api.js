@@ -18,9 +18,11 @@ export async function listen(path, body, hear, signal) {
   if (!response.ok) throw new Error(await lineOf(response));
   const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
   let waiting = "";
+  let ended = false;
   for (;;) {
     const { done, value } = await reader.read();
-    if (done) return;
+    if (done && ended) return;
+    if (done) throw new Error("the connection ended too early");
     waiting += value;
     const whole = waiting.split("\n\n");
     waiting = whole.pop();
@@ -28,6 +30,7 @@ export async function listen(path, body, hear, signal) {
       const { name, said } = read(each);
       if (name === "error") throw new Error(said);
       hear(name, said);
+      ended = name === "run" || name === "result";
     }
   }
 }
