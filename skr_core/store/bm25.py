@@ -4,7 +4,7 @@ Libraries for BM25 precompute scores and must start over when a passage is added
 remembers what each question found would rebuild ten thousand passages for five new ones. Here the
 postings hold plain counts, and the weights are computed from the current totals when a query
 comes, so that an addition costs its own words only and the ranking is the one that a rebuilt
-index gives.
+index gives, however its postings are parted.
 """
 
 from __future__ import annotations
@@ -12,16 +12,19 @@ from __future__ import annotations
 import math
 import re
 import threading
-from array import array
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 from typing import TYPE_CHECKING
 
+from skr_core.store.postings import GrowingPostings, Postings
 from skr_core.texts import words as all_words
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+
+    Part = Postings | GrowingPostings
 
 # Lucene's variant and its usual constants.
 K1 = 1.2
@@ -46,7 +49,10 @@ def searched_words(text: str) -> list[str]:
 
 
 class BM25Index:
-    """An in-memory BM25 index (Lucene's variant); safe to use from several threads.
+    """A BM25 index (Lucene's variant); safe to use from several threads.
+
+    Args:
+        parts: Postings that were kept; others are added in memory.
 
     Example:
         >>> index = BM25Index()
@@ -55,23 +61,54 @@ class BM25Index:
         ['a']
     """
 
-    def __init__(self) -> None:
+    def __init__(self, parts: Sequence[Postings] = ()) -> None:
         self._lock = threading.Lock()
-        self._ids: list[str] = []
-        self._seen: set[str] = set()
-        self._lengths = array("I")
-        self._postings: dict[str, tuple[array[int], array[int]]] = {}
+        self._parts = list(parts)
+        self._growing = GrowingPostings()
+        self._words = sum(int(part.lengths.sum(dtype="uint64")) for part in parts)
+        self._seen: set[str] | None = None
 
     def __len__(self) -> int:
-        return len(self._ids)
+        return sum(map(len, self._parts)) + len(self._growing)
+
+    def ids(self) -> Iterator[str]:
+        """The ids of all passages, as they were added."""
+        with self._lock:
+            ids = [part.ids() for part in self._all()]
+        yield from chain.from_iterable(ids)
 
     def add(self, passages: Iterable[tuple[str, str]]) -> None:
         """Add (id, text) pairs; an id that is already here is passed over."""
+        if self._seen is None:
+            self._seen = set(self.ids())
         for identity, text in passages:
             counts = Counter(searched_words(text))  # outside the lock: the slow part
             with self._lock:
                 if identity not in self._seen:
+                    self._seen.add(identity)
                     self._insert(identity, counts)
+
+    def append(self, passages: Iterable[tuple[str, str]]) -> None:
+        """Add (id, text) pairs whose ids are known to be new."""
+        for identity, text in passages:
+            counts = Counter(searched_words(text))
+            with self._lock:
+                self._insert(identity, counts)
+                if self._seen is not None:
+                    self._seen.add(identity)
+
+    def freeze(self) -> Postings:
+        """Turn what is in memory alone into a part, and return it."""
+        with self._lock:
+            part = self._growing.freeze()
+            self._parts.append(part)
+            self._growing = GrowingPostings()
+        return part
+
+    def replace_last(self, number: int, part: Postings) -> None:
+        """Put a part with the same passages in the place of the last ones."""
+        with self._lock:
+            self._parts[len(self._parts) - number :] = [part]
 
     def search(self, query: str, limit: int) -> list[tuple[str, float]]:
         """Rank passages for a query.
@@ -84,43 +121,51 @@ class BM25Index:
         import numpy as np
 
         with self._lock:
-            scores = self._scores(searched_words(query))
-            ids = self._ids
-        limit = min(limit, int(np.count_nonzero(scores)))
-        if limit == 0:
-            return []
-        least = np.partition(scores, -limit)[-limit]
-        candidates = [(ids[i], float(scores[i])) for i in np.flatnonzero(scores >= least).tolist()]
+            scored = self._scored(searched_words(query))
+            best = _best([scores for _, scores in scored], limit)
+            candidates = [
+                (part.identity(place), float(scores[place]))
+                for part, scores in scored
+                for place in np.flatnonzero(scores >= best).tolist()
+            ]
         return sorted(candidates, key=lambda each: (-each[1], each[0]))[:limit]
 
-    def _insert(self, identity: str, counts: Counter[str]) -> None:
-        place = len(self._ids)
-        self._ids.append(identity)
-        self._seen.add(identity)
-        self._lengths.append(counts.total())
-        for word, count in counts.items():
-            posting = self._postings.get(word)
-            if posting is None:
-                posting = self._postings[word] = (array("I"), array("I"))
-            posting[0].append(place)
-            posting[1].append(count)
+    def _all(self) -> list[Part]:
+        return [*self._parts, self._growing]
 
-    def _scores(self, query_words: list[str]) -> NDArray[np.float32]:
+    def _insert(self, identity: str, counts: Counter[str]) -> None:
+        self._growing.insert(identity, counts)
+        self._words += counts.total()
+
+    def _scored(self, query_words: list[str]) -> list[tuple[Part, NDArray[np.float32]]]:
+        """The parts with the scores of their passages."""
         import numpy as np
 
-        total = len(self._ids)
-        scores = np.zeros(total, np.float32)
-        if not total:
-            return scores
-        # The views end with this call, before the lock is given back: an array that is viewed
-        # cannot grow.
-        lengths = np.frombuffer(self._lengths, np.uint32)
-        damping = K1 * (1 - B + B * lengths / max(lengths.mean(), 1.0))
+        parts = [part for part in self._all() if len(part)]
+        scored = [(part, np.zeros(len(part), np.float32)) for part in parts]
+        total = sum(map(len, parts))
+        mean = max(self._words / total, 1.0) if total else 1.0
+        # Views of growing postings end with this call, before the lock is given back: an array that
+        # is viewed cannot grow.
         for word, repeats in Counter(query_words).items():
-            if (posting := self._postings.get(word)) is None:
-                continue
-            places = np.frombuffer(posting[0], np.uint32)
-            counts = np.frombuffer(posting[1], np.uint32)
-            rarity = math.log(1 + (total - len(places) + 0.5) / (len(places) + 0.5))
-            scores[places] += repeats * rarity * counts / (counts + damping[places])
-        return scores
+            found = [part.find(word) for part in parts]
+            number = sum(len(each[0]) for each in found if each)
+            rarity = math.log(1 + (total - number + 0.5) / (number + 0.5))
+            for (part, scores), each in zip(scored, found, strict=True):
+                if each:
+                    places, counts = each
+                    damping = K1 * (1 - B + B * part.lengths[places] / mean)
+                    scores[places] += repeats * rarity * counts / (counts + damping)
+        return scored
+
+
+def _best(scores: list[NDArray[np.float32]], limit: int) -> float:
+    """The least score that is among the best, above nought."""
+    import numpy as np
+
+    some = [each[each > 0] for each in scores]
+    found = np.concatenate(some) if some else np.zeros(0, np.float32)
+    if not len(found):
+        return math.inf
+    limit = min(limit, len(found))
+    return float(np.partition(found, -limit)[-limit])

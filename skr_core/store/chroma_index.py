@@ -138,13 +138,6 @@ class ChromaIndex:
         rows = yield from self._call("get", ids=ids, include=["documents", "metadatas"])
         return {reference.id: reference for reference in _unpack(rows)}
 
-    def page(self, start: int) -> Flow[list[Reference]]:
-        """The next references in the order of their addition."""
-        rows = yield from self._call(
-            "get", offset=start, limit=self._batch_size, include=["documents", "metadatas"]
-        )
-        return _unpack(rows)
-
     def probe(self) -> Flow[None]:
         """Search once, because a broken index opens well and fails when it is searched.
 

@@ -17,6 +17,7 @@ from skr_core.flow import Flow, arun, call, run
 from skr_core.models.embedders import HashingEmbedder, default_embedder, probe
 from skr_core.references.storable import searchable, storable_reference
 from skr_core.store.chroma_index import BATCH_SIZE, COLLECTION, ChromaIndex, maker_of
+from skr_core.store.collection_words import CollectionWords
 from skr_core.store.connection import close_client, connect_server
 from skr_core.store.embedded import open_index
 from skr_core.store.folder import StoreFolder
@@ -61,7 +62,8 @@ class ChromaStore:
         folder: StoreFolder | None = None,
     ) -> None:
         self._index, self._embedder, self._folder = index, embedder, folder
-        self._search = HybridSearch(index, embedder, search, k)
+        self._words = CollectionWords(index) if folder is None else folder.keywords
+        self._search = HybridSearch(index, self._words, embedder, search, k)
         self._discard: Callable[[], object] | None = None
         self._closed = False
         self._writing = threading.Lock()
@@ -298,7 +300,7 @@ class ChromaStore:
                 yield from self._index.insert(new, vectors)
             else:
                 with self._folder.writing():
-                    self._folder.journal.append(new)
+                    self._folder.record(new)
                     yield from self._index.insert(new, vectors)
                     self._folder.check_size()
             added += len(new)
@@ -327,7 +329,7 @@ class _OtherSearch:
 
     def __init__(self, store: ChromaStore, search: SearchMode, k: int) -> None:
         self._store = store
-        self._search = HybridSearch(store._index, store._embedder, search, k)
+        self._search = HybridSearch(store._index, store._words, store._embedder, search, k)
         self.name = self._search.name
 
     def retrieve(self, query: str) -> list[Reference]:

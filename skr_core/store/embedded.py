@@ -1,4 +1,4 @@
-"""Chroma in a folder: opened, filled from what is recorded, and taken away."""
+"""Chroma in a folder: opened, filled from what is recorded, made again, and taken away."""
 
 from __future__ import annotations
 
@@ -12,12 +12,22 @@ from skr_core.flow import run
 from skr_core.references.storable import searchable
 from skr_core.store.chroma_index import BATCH_SIZE, ChromaIndex
 from skr_core.store.connection import SILENT
+from skr_core.store.health import break_seal, seal
+from skr_core.store.journal import read_journal, rewrite_journal
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from skr_core.ports import Embedder
     from skr_core.types import Reference
+
+
+INDEX_NAME = "index"
+DRAFT_NAME = "index.draft"
+# A healthy row takes 4 bytes a dimension and a few hundred for its links: 17 kB at 4096
+# dimensions. Once, after a kill, a file of links grew to 69 GB over a few thousand rows.
+MOST_BYTES_A_ROW = 64 * 1024
+BYTES_SET_ASIDE = 64 * 1024 * 1024  # Chroma allocates ahead, whatever the number of rows
 
 
 def fill(
@@ -28,6 +38,38 @@ def fill(
     while batch := list({item.id: item for item in islice(lost, BATCH_SIZE)}.values()):
         run(index.insert(batch, embedder.embed([searchable(item) for item in batch])))
         indexed.update(item.id for item in batch)
+
+
+def make_again(folder: Path, journal: Path, embedder: Embedder) -> None:
+    """Make the index of a store beside the old one, then put it in its place.
+
+    Wherever this is killed, one of the two embedders opens the store: an index that does not fit
+    the journal is made again from it.
+    """
+    index, draft = folder / INDEX_NAME, folder / DRAFT_NAME
+    check_is_chroma(index)
+    remove_index(draft)
+    indexed: set[str] = set()
+    try:
+        made = open_index(draft, embedder.name)
+        try:
+            fill(made, read_journal(journal), indexed, embedder)
+        finally:
+            made.close()
+    except BaseException:
+        remove_index(draft)
+        raise
+    break_seal(folder)
+    remove_index(index)
+    draft.rename(index)
+    seal(folder, index, len(indexed))
+    rewrite_journal(journal, embedder.name)
+
+
+def is_oversized(index: Path, references: int) -> bool:
+    """Whether an index takes far more room than its references can need."""
+    size = sum(file.stat().st_size for file in index.rglob("*.bin"))
+    return size > BYTES_SET_ASIDE + MOST_BYTES_A_ROW * references
 
 
 def check_is_chroma(path: Path) -> None:

@@ -4,6 +4,7 @@
 folder/
 ├── references.jsonl   every reference, on the disk before an addition is acknowledged
 ├── index/             Chroma's files, which can be made again from the journal
+├── words/            the words of the journal, which can be read again from it
 ├── index.seal         what the index was when it was closed; gone while it is written to
 ├── index.draft/       the next index while a rebuild is under way
 └── store.lock         held by the one process that has the folder open
@@ -19,7 +20,6 @@ import shutil
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
-from tempfile import mkdtemp
 from typing import TYPE_CHECKING
 from weakref import WeakSet
 
@@ -28,30 +28,36 @@ from skr_core.flow import run
 from skr_core.models.embedders import default_embedder, probe
 from skr_core.store.chroma_index import BATCH_SIZE, COLLECTION, ChromaIndex, mismatch
 from skr_core.store.embedded import (
+    INDEX_NAME,
     attach_index,
-    check_is_chroma,
     fill,
+    is_oversized,
+    make_again,
     open_index,
     remove_index,
 )
-from skr_core.store.health import SEAL_NAME, break_seal, can_be_searched, is_sealed, seal
-from skr_core.store.journal import Journal, check_beginning, read_journal, rewrite_journal
+from skr_core.store.health import (
+    break_seal,
+    can_be_searched,
+    is_sealed,
+    seal,
+    sealed_references,
+)
+from skr_core.store.journal import Journal, begin_journal, check_beginning, read_journal
+from skr_core.store.keyword_files import KeywordFiles
 from skr_core.store.locking import lock_store
+from skr_core.store.read_only import can_be_written, copy_store
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from skr_core.ports import Embedder
+    from skr_core.types import Reference
 
 _LOG = logging.getLogger(__name__)
 
 JOURNAL_NAME = "references.jsonl"
-INDEX_NAME = "index"
-DRAFT_NAME = "index.draft"
-# A healthy row takes 4 bytes a dimension and a few hundred for its links: 17 kB at 4096
-# dimensions. Once, after a kill, a file of links grew to 69 GB over a few thousand rows.
-MOST_BYTES_A_ROW = 64 * 1024
-BYTES_SET_ASIDE = 64 * 1024 * 1024  # Chroma allocates ahead, whatever the number of rows
+WORDS_NAME = "words"
 
 
 class StoreFolder:
@@ -68,6 +74,7 @@ class StoreFolder:
         embedder: Of the store.
         index: The Chroma collection.
         journal: The record of all references.
+        keywords: The words of all references.
         path: Of the folder.
         process: That opened it.
 
@@ -86,8 +93,10 @@ class StoreFolder:
         self._copy: Path | None = None
         self._closed = self._sealed = self._failed = False
         try:
-            if not _can_be_written(path):
-                self._copy_it(afresh)
+            if not can_be_written(path, (JOURNAL_NAME, INDEX_NAME, WORDS_NAME)):
+                if afresh:
+                    raise StoreError(f"{path} is read-only here, so no index can be made in it")
+                self._path = self._copy = copy_store(path, JOURNAL_NAME, INDEX_NAME)
             self._open(embedder, afresh)
         except OSError as error:
             self._remove_copy()
@@ -97,6 +106,11 @@ class StoreFolder:
             raise
         _open_folders.add(self)
         _close_all_at_exit()
+
+    @property
+    def references(self) -> int:
+        """How many the journal holds."""
+        return len(self.keywords.index)
 
     @property
     def read_only(self) -> bool:
@@ -124,10 +138,13 @@ class StoreFolder:
         self._lock = lock_store(path)
         try:
             if afresh:
-                self._make_again(embedder)
-            self.journal = Journal(journal, embedder.name)
-            if self.journal.embedder != embedder.name:
-                raise mismatch(self.path, self.journal.embedder, embedder.name)
+                make_again(path, journal, embedder)
+            maker = begin_journal(journal, embedder.name)
+            if maker != embedder.name:
+                raise mismatch(self.path, maker, embedder.name)
+            words = self.path / WORDS_NAME
+            self.keywords = KeywordFiles(words, journal, read_only=self.read_only)
+            self.journal = Journal(journal, embedder.name, self.keywords.index.ids)
             self.index = self._open_index(embedder.name)
             self._reconcile(embedder)
         except BaseException:
@@ -145,7 +162,8 @@ class StoreFolder:
                 self.index.close()
             if hasattr(self, "journal"):
                 self.journal.close()
-            if not (self._sealed or self._failed):
+                self.keywords.keep()
+            if not self._failed:
                 self.seal()
         finally:
             self._lock.release()
@@ -153,8 +171,10 @@ class StoreFolder:
 
     def seal(self) -> None:
         """Say that the index is whole; it must be closed."""
+        if self._sealed and sealed_references(self._path) == self.references:
+            return
         try:
-            seal(self._path, self._path / INDEX_NAME)
+            seal(self._path, self._path / INDEX_NAME, self.references)
         except OSError as error:  # the next opening looks closer, and that is all
             _LOG.warning("%s cannot be sealed: %s", self.path, error)
 
@@ -175,6 +195,14 @@ class StoreFolder:
         except BaseException:
             self._failed = True  # Chroma's files may be half written
             raise
+
+    def record(self, references: Sequence[Reference]) -> None:
+        """Write references to the journal, and their words into the keyword index.
+
+        Raises:
+            StoreError: The disk does not take them.
+        """
+        self.keywords.append(self.journal.append(references))
 
     def break_seal(self) -> None:
         """Say that the index is being written to."""
@@ -197,20 +225,6 @@ class StoreFolder:
             self._failed = True  # what the child leaves is looked at, not sealed unseen
             yield self._lock._context.lock_file_fd  # type: ignore[misc]
 
-    def _copy_it(self, afresh: bool) -> None:
-        """Work on a copy of what is needed to search, because Chroma writes where it reads."""
-        if afresh or not (self.path / JOURNAL_NAME).is_file():
-            raise StoreError(f"{self.path} is read-only here, so no index can be made in it")
-        self._path = self._copy = Path(mkdtemp(prefix="skr-read-only-"))
-        # The seal first: what is changed while it is copied does not fit it.
-        names = (SEAL_NAME, JOURNAL_NAME)
-        files = [self.path / name for name in names] + sorted((self.path / INDEX_NAME).rglob("*"))
-        for file in files:
-            if file.is_file():
-                target = self._copy / file.relative_to(self.path)
-                target.parent.mkdir(parents=True, exist_ok=True)
-                shutil.copyfile(file, target)
-
     def _remove_copy(self) -> None:
         if self._copy is not None:
             shutil.rmtree(self._copy, ignore_errors=True)
@@ -221,39 +235,11 @@ class StoreFolder:
         Raises:
             StoreError: The index takes far more room than its references can need.
         """
-        if self._is_oversized():
+        if is_oversized(self._path / INDEX_NAME, self.references):
             raise StoreError(
                 f"the index in {self._path / INDEX_NAME} has grown out of proportion: close the "
                 f"store and open it again, which rebuilds the index; no reference is lost"
             )
-
-    def _is_oversized(self) -> bool:
-        size = sum(file.stat().st_size for file in (self._path / INDEX_NAME).rglob("*.bin"))
-        return size > BYTES_SET_ASIDE + MOST_BYTES_A_ROW * len(self.journal.ids)
-
-    def _make_again(self, embedder: Embedder) -> None:
-        """Make the index beside the old one, then put it in its place.
-
-        Wherever this is killed, one of the two embedders opens the store: an index that does not
-        fit the journal is made again from it.
-        """
-        index, draft, journal = (self._path / n for n in (INDEX_NAME, DRAFT_NAME, JOURNAL_NAME))
-        check_is_chroma(index)
-        remove_index(draft)
-        try:
-            made = open_index(draft, embedder.name)
-            try:
-                fill(made, read_journal(journal), set(), embedder)
-            finally:
-                made.close()
-        except BaseException:
-            remove_index(draft)
-            raise
-        break_seal(self._path)
-        remove_index(index)
-        draft.rename(index)
-        seal(self._path, index)
-        rewrite_journal(journal, embedder.name)
 
     def _open_index(self, embedder: str) -> ChromaIndex:
         """The index, made again where it cannot be trusted; then it is empty yet."""
@@ -264,14 +250,14 @@ class StoreFolder:
                 return open_index(path, embedder)
             except StoreError as error:
                 # Unreadable, or left by a rebuild that was killed half way. The journal has it all.
-                if not self.journal.ids:
+                if not self.references:
                     raise
                 problem = str(error)
         self._rescue(embedder)
         _LOG.warning(
             "%s: the index is made again from the journal's %d references, because %s",
             self.path,
-            len(self.journal.ids),
+            self.references,
             problem,
         )
         break_seal(self._path)
@@ -284,8 +270,8 @@ class StoreFolder:
         """Why the index cannot be trusted; None where it can, or has to be made."""
         index = self._path / INDEX_NAME
         if not (index / "chroma.sqlite3").exists():
-            return "it is missing" if self.journal.ids else None
-        if self._is_oversized():
+            return "it is missing" if self.references else None
+        if is_oversized(self._path / INDEX_NAME, self.references):
             return "it had grown out of proportion"
         sealed = is_sealed(self._path, index)
         self._sealed = sealed is True
@@ -311,11 +297,13 @@ class StoreFolder:
             finally:
                 index.close()
         except StoreError:
-            if not self.journal.ids:
+            if not self.references:
                 raise
 
     def _reconcile(self, embedder: Embedder) -> None:
         """Give the index what only the journal has, and the journal what only the index has."""
+        if self._is_as_it_was_closed():
+            return
         indexed = run(self.index.known())
         self._record(self.index, indexed)
         lost = self.journal.ids.keys() - indexed
@@ -330,12 +318,19 @@ class StoreFolder:
         self.break_seal()
         fill(self.index, read_journal(self._path / JOURNAL_NAME), indexed, embedder)
 
+    def _is_as_it_was_closed(self) -> bool:
+        """Whether neither journal nor index have changed since they held the same references."""
+        if not (self._sealed and self.keywords.were_complete):
+            return False
+        held = sealed_references(self._path)
+        return held is not None and held == self.references == run(self.index.count())
+
     def _record(self, index: ChromaIndex, indexed: set[str]) -> None:
         """Record what only an index has: a server has added to the folder meanwhile."""
         unrecorded = sorted(indexed - self.journal.ids.keys())
         for start in range(0, len(unrecorded), BATCH_SIZE):
             found = run(index.fetch(unrecorded[start : start + BATCH_SIZE]))
-            self.journal.append(list(found.values()))
+            self.record(list(found.values()))
 
 
 # A program that ends without closing its stores has closed them all the same.
@@ -351,9 +346,3 @@ def _close_all() -> None:
     for folder in list(_open_folders):
         if folder.process == os.getpid():  # a fork has what its parent goes on using
             folder.close()
-
-
-def _can_be_written(path: Path) -> bool:
-    """Whether this process may write to a store's folder; one that is missing may be made."""
-    inside = (path, path / JOURNAL_NAME, path / INDEX_NAME)
-    return all(os.access(each, os.W_OK) for each in inside if each.exists())

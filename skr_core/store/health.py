@@ -21,6 +21,7 @@ from skr_core.errors import extra
 from skr_core.files import replace_file
 
 SEAL_NAME = "index.seal"
+REFERENCES = "references"
 TRIED = 100
 """Vectors that are searched, spread over all."""
 PAGE = 1_000
@@ -28,14 +29,16 @@ SECONDS = 900
 _BLOCK = 1 << 20
 
 
-def seal(folder: Path, index: Path) -> None:
+def seal(folder: Path, index: Path, references: int) -> None:
     """Say that an index was closed cleanly.
 
     Args:
         folder: Of the store.
         index: The index, which nobody has open.
+        references: How many the journal holds; so many are in the index.
     """
-    replace_file(folder / SEAL_NAME, orjson.dumps(_checksums(index)))
+    said = {**_checksums(index), REFERENCES: references}
+    replace_file(folder / SEAL_NAME, orjson.dumps(said))
 
 
 def break_seal(folder: Path) -> None:
@@ -51,7 +54,16 @@ def is_sealed(folder: Path, index: Path) -> bool | None:
         return None
     except orjson.JSONDecodeError:
         return False
+    if not isinstance(said, dict):
+        return False
+    said.pop(REFERENCES, None)  # which an earlier version has not said
     return bool(said == _checksums(index))
+
+
+def sealed_references(folder: Path) -> int | None:
+    """How many references a sealed index was closed with; None where nobody has said."""
+    references = orjson.loads((folder / SEAL_NAME).read_bytes()).get(REFERENCES)
+    return references if isinstance(references, int) else None
 
 
 def can_be_searched(index: Path, collection: str) -> bool:

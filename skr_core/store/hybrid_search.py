@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING, Literal, Protocol, get_args
 
 from skr_core.errors import InputError
-from skr_core.flow import Flow, call, run
+from skr_core.flow import Flow, call
 from skr_core.models.embedders import NoEmbedder
 from skr_core.references.fusion import reciprocal_rank_fusion
-from skr_core.references.storable import keyworded
-from skr_core.store.bm25 import BM25Index
-from skr_core.store.chroma_index import ChromaIndex, in_thread
+from skr_core.store.chroma_index import ChromaIndex
 
 if TYPE_CHECKING:
     from skr_core.ports import Embedder
@@ -25,11 +22,19 @@ Ranked = list[tuple[str, float | None]]
 FUSION_DEPTH = 50
 
 
+class Words(Protocol):
+    """What ranks the references of a collection by their words."""
+
+    def search(self, query: str, limit: int) -> Flow[list[tuple[str, float]]]:
+        """At most so many pairs of id and score, best first."""
+
+
 class HybridSearch:
-    """Ranks a collection's ids for a query; keeps the words of what the collection holds.
+    """Ranks a collection's ids for a query.
 
     Args:
         index: The collection.
+        words: Of what it holds.
         embedder: Makes the vectors of queries; may say by `fusion_weight` how much its ranking is
             worth beside BM25's.
         search: ``"hybrid"`` fuses ranks of both, ``"dense"`` and ``"bm25"`` use one alone. Without
@@ -40,13 +45,19 @@ class HybridSearch:
         name: Search, k and embedder.
     """
 
-    def __init__(self, index: ChromaIndex, embedder: Embedder, search: SearchMode, k: int) -> None:
+    def __init__(
+        self,
+        index: ChromaIndex,
+        words: Words,
+        embedder: Embedder,
+        search: SearchMode,
+        k: int,
+    ) -> None:
         if isinstance(embedder, NoEmbedder):
             search = "bm25"
         self.name = f"chroma:{search}:k={k}:{embedder.name}"
         self._index, self._embedder, self._search, self._k = index, embedder, search, k
-        self._keywords = BM25Index()
-        self._reading = threading.Lock()
+        self._words = words
         self._dense_weight = float(getattr(embedder, "fusion_weight", 1.0))
 
     def rank(self, query: str) -> Flow[Ranked]:
@@ -58,32 +69,11 @@ class HybridSearch:
             vectors = yield from call(self._embedder.embed, self._embedder.aembed, [query])
             near = yield from self._index.nearest(vectors, depth)
         if self._search != "dense":
-            yield from self._catch_up()
-            worded = yield from in_thread(self._keywords.search, query, depth)
+            worded = yield from self._words.search(query, depth)
         if self._search == "hybrid":
             return _fuse(worded, near, self._dense_weight)[: self._k]
         alone: Ranked = [*worded, *near]
         return alone[: self._k]
-
-    def _catch_up(self) -> Flow[None]:
-        """Give the keyword index what the collection has gained, also through others."""
-        total = yield from self._index.count()
-        if total != len(self._keywords):
-            # The whole in one thread, which awaits nothing while it holds the lock: neither a
-            # cancelled task nor a pool of threads that all wait can keep the lock for ever.
-            yield from in_thread(self._read_pages)
-
-    def _read_pages(self) -> None:
-        with self._reading:
-            total = run(self._index.count())
-            # Where somebody has deleted from the collection, all is read again.
-            keywords = self._keywords if total >= len(self._keywords) else BM25Index()
-            while (start := len(keywords)) < total:
-                page = run(self._index.page(start))
-                keywords.add((item.id, keyworded(item)) for item in page)
-                if len(keywords) == start:
-                    break
-            self._keywords = keywords
 
 
 def check_options(search: SearchMode, k: int, embedder: Embedder | None) -> None:

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import hashlib
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cached_property
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -33,10 +34,11 @@ class Journal:
     Args:
         path: The file; made if missing.
         embedder: Name of the embedder, written to the first line of a new file.
+        read_ids: Tells the ids of the references recorded where they are known already; otherwise
+            the file is read.
 
     Attributes:
         embedder: The name in the first line, which is the one given only for a new file.
-        ids: Of the references recorded, in the order of their addition.
 
     Raises:
         DataError: A line other than the last is broken.
@@ -50,15 +52,12 @@ class Journal:
         ['Paris']
     """
 
-    def __init__(self, path: Path, embedder: str) -> None:
+    def __init__(
+        self, path: Path, embedder: str, read_ids: Callable[[], Iterable[str]] | None = None
+    ) -> None:
         self._lock = threading.Lock()
-        check_beginning(path)
-        cut_torn_line(path)
-        if not path.exists() or path.stat().st_size == 0:
-            replace_file(path, _header(embedder))
-        with path.open("rb") as file:
-            self.embedder = _parse_header(file.readline(), path)
-        self.ids = dict.fromkeys(reference.id for reference in read_journal(path))
+        self.embedder = begin_journal(path, embedder)
+        self._read_ids = read_ids or [reference.id for reference in read_journal(path)].copy
         self._file = AppendOnlyFile(path)
 
     def __enter__(self) -> Journal:
@@ -67,22 +66,57 @@ class Journal:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def append(self, references: Sequence[Reference]) -> None:
+    @cached_property
+    def ids(self) -> dict[str, None]:
+        """Of the references recorded, in the order of their addition."""
+        return dict.fromkeys(self._read_ids())
+
+    def append(self, references: Sequence[Reference]) -> list[Reference]:
         """Record references; returns when they are on the disk. Known ids are passed over.
+
+        Returns:
+            Those that were new.
 
         Raises:
             StoreError: The disk does not take them; the file is as it was before.
         """
         with self._lock:
             new = {item.id: item for item in references if item.id not in self.ids}
-            if not new:
-                return
-            self._file.append(b"".join(map(_encode, new.values())))
-            self.ids.update(dict.fromkeys(new))
+            if new:
+                self._file.append(b"".join(map(_encode, new.values())))
+                self.ids.update(dict.fromkeys(new))
+            return list(new.values())
 
     def close(self) -> None:
         """Close the file; closing twice does nothing."""
         self._file.close()
+
+
+def begin_journal(path: Path, embedder: str) -> str:
+    """Make a journal, or put right what a kill left of its last line.
+
+    Args:
+        path: The file; made if missing.
+        embedder: Its name, for a new file.
+
+    Returns:
+        The embedder that the first line names.
+
+    Raises:
+        DataError: The file is of another kind.
+    """
+    check_beginning(path)
+    cut_torn_line(path)
+    if not path.exists() or path.stat().st_size == 0:
+        replace_file(path, _header(embedder))
+    with path.open("rb") as file:
+        return _parse_header(file.readline(), path)
+
+
+def header_length(path: Path) -> int:
+    """The bytes of a journal's first line."""
+    with path.open("rb") as file:
+        return len(file.readline())
 
 
 def read_journal(path: Path) -> Iterator[Reference]:
@@ -93,11 +127,28 @@ def read_journal(path: Path) -> Iterator[Reference]:
     Raises:
         DataError: This is no journal, or a line is broken or not as it was written.
     """
+    return (reference for reference, _ in read_journal_from(path, 0, 2))
+
+
+def read_journal_from(path: Path, start: int, number: int) -> Iterator[tuple[Reference, int]]:
+    """Read a journal from one line on: each reference, and where its line ends.
+
+    Args:
+        path: The journal.
+        start: Where the line begins; 0 is behind the first line.
+        number: Of the line, for messages.
+
+    Raises:
+        DataError: This is no journal, or a line is broken or not as it was written.
+    """
     with path.open("rb") as lines:
         _parse_header(lines.readline(LONGEST_HEADER), path)
-        for number, line in enumerate(lines, start=2):
+        place = start or lines.tell()
+        lines.seek(place)
+        for line_number, line in enumerate(lines, start=number):
+            place += len(line)
             if line.endswith(b"\n"):
-                yield _decode(line, path, number)
+                yield _decode(line, path, line_number), place
 
 
 def check_beginning(path: Path) -> str | None:

@@ -14,7 +14,8 @@ from pathlib import Path
 from skr_core.errors import StoreError
 from skr_core.ports import Embedder
 from skr_core.store.connection import PORT
-from skr_core.store.folder import INDEX_NAME, StoreFolder
+from skr_core.store.embedded import INDEX_NAME
+from skr_core.store.folder import StoreFolder
 
 SECONDS_TO_START = 60
 SECONDS_TO_STOP = 20

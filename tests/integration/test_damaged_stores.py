@@ -17,6 +17,7 @@ import pytest
 
 from skr_core.errors import DataError, StoreError
 from skr_core.models.embedders import HashingEmbedder
+from skr_core.store import embedded
 from skr_core.store import folder as store_folder
 from skr_core.store.chroma_store import ChromaStore
 from skr_core.store.health import can_be_searched
@@ -315,7 +316,7 @@ def kill_while_adding(path: Path, times: int) -> int:
         # Nothing but what was in flight came on top.
         assert len(ids) <= len(passages) + 20 * times
     size = sum(file.stat().st_size for file in path.rglob("*.bin"))
-    assert size < len(ids) * store_folder.MOST_BYTES_A_ROW
+    assert size < len(ids) * embedded.MOST_BYTES_A_ROW
     return len(ids)
 
 

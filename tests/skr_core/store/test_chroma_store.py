@@ -11,7 +11,7 @@ import pytest
 from skr_core.errors import EmbedderMismatch, InputError, StoreError, StoreLocked
 from skr_core.models.embedders import HashingEmbedder, NoEmbedder
 from skr_core.ports import ReferenceStore
-from skr_core.store import folder as store_folder
+from skr_core.store import embedded
 from skr_core.store.chroma_store import ChromaStore
 from skr_core.store.journal import read_journal
 from skr_core.types import Reference
@@ -279,7 +279,7 @@ def test_a_rebuild_killed_before_the_journal_changed_opens_as_it_was(tmp_path, m
     def killed(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(store_folder, "rewrite_journal", killed)
+    monkeypatch.setattr(embedded, "rewrite_journal", killed)
     with pytest.raises(KeyboardInterrupt):
         ChromaStore.rebuild(tmp_path, embedder=OtherEmbedder())
     with ChromaStore.open(tmp_path) as store:
@@ -375,7 +375,7 @@ def test_a_runaway_index_is_noticed_and_made_again(tmp_path, monkeypatch):
         store.add([PARIS])
         runaway = tmp_path / "index" / "link_lists.bin"
         with runaway.open("wb") as file:
-            file.truncate(store_folder.BYTES_SET_ASIDE * 2)  # takes no room on the disk
+            file.truncate(embedded.BYTES_SET_ASIDE * 2)  # takes no room on the disk
         with pytest.raises(StoreError, match="out of proportion"):
             store.add([ROME])
     with ChromaStore.open(tmp_path) as store:

@@ -66,20 +66,21 @@ def test_two_stores_of_the_same_references_find_the_same(tmp_path: Path):
 
 
 @pytest.mark.parametrize("ask", [in_threads, awaited])
-def test_the_words_are_read_once_however_many_ask(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, ask
+def test_the_words_of_a_collection_are_read_once_however_many_ask(
+    monkeypatch: pytest.MonkeyPatch, ask
 ):
-    starts = []
-    page = ChromaIndex.page
+    read = []
+    known = ChromaIndex.known
 
-    def counted(self: ChromaIndex, start: int):
-        starts.append(start)
-        return page(self, start)
+    def counted(self: ChromaIndex, ids=None):
+        read.extend([None] if ids is None else [])
+        return known(self, ids)
 
-    monkeypatch.setattr(ChromaIndex, "page", counted)
-    with ChromaStore.open(folder, search="bm25") as store:
+    monkeypatch.setattr(ChromaIndex, "known", counted)
+    with ChromaStore.ephemeral() as store:
+        store.add(PASSAGES)
         ask(store)
-    assert starts == [0, 1000]
+    assert len(read) == 1
 
 
 async def test_both_colours_at_once_do_not_wait_for_each_other_for_ever(folder: Path):
