@@ -71,6 +71,17 @@ class Calibrating:
             for answer, right in self.system.runs.judged()
         ]
 
+    def comparable(self) -> tuple[list[SelfKnowledge], int]:
+        """Records and votes that share an action that retrieves, and how many others there are.
+
+        That is one round or several, whichever more of them hold.
+        """
+        every = [*self.records, *self.votes()]
+        single = [each for each in every if "single" in each.outcomes]
+        loop = [each for each in every if "loop" in each.outcomes]
+        used = loop if len(loop) >= len(single) else single
+        return used, len(every) - len(used)
+
     def calibrate(self, on_progress: OnProgress) -> dict[str, Any]:
         """Choose a router on records and votes, keep it in the folder, and serve it.
 
@@ -81,8 +92,7 @@ class Calibrating:
         if not self._busy.acquire(blocking=False):
             raise InputError("a calibration is under way: wait for it")
         try:
-            every = [*self.records, *self.votes()]
-            used = _comparable(every)
+            used, left_out = self.comparable()
             found = calibrate(used, embedder=self.embedder, on_progress=on_progress)
             found.save(self.folder)
             before = self.system.settings
@@ -92,7 +102,7 @@ class Calibrating:
         finally:
             self._busy.release()
         sentence = found.curve.sentence
-        return {"records": len(used), "left_out": len(every) - len(used), "sentence": sentence}
+        return {"records": len(used), "left_out": left_out, "sentence": sentence}
 
     def decide_at(self, price: float) -> None:
         """Let the served router decide at another price, until this process ends.
@@ -145,10 +155,3 @@ class Calibrating:
         other: Action = "loop" if answer.decision.action == "direct" else "direct"
         scores = [each.outcomes[other].score for each in self.records if other in each.outcomes]
         return sum(scores) / len(scores) if scores else UNKNOWN
-
-
-def _comparable(records: Sequence[SelfKnowledge]) -> list[SelfKnowledge]:
-    """The records that share an action that retrieves: the most, of one round or of several."""
-    single = [each for each in records if "single" in each.outcomes]
-    loop = [each for each in records if "loop" in each.outcomes]
-    return loop if len(loop) >= len(single) else single

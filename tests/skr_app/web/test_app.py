@@ -191,8 +191,8 @@ async def test_votes_that_cannot_be_compared_are_left_out_and_counted(make_page:
     async with client(page) as asking:
         run = (await ask(asking, TWO_HOPS, action="single"))[-1][1]
         await asking.put(f"/api/runs/{run['id']}/vote", json={"right": True})
-        told = read((await asking.post("/api/calibrate", json={})).text)
-    assert (told[-1][1]["records"], told[-1][1]["left_out"]) == (40, 1)
+    used, left_out = page.calibrating.comparable()
+    assert (len(used), left_out) == (40, 1)
 
 
 async def test_calibrating_without_records_says_what_is_missing(make_page: MakePage):

@@ -341,8 +341,7 @@ def test_all_of_it_works_by_keyboard_alone(tab: Page):
     expect(tab.locator("#status")).to_have_text("Answered.")
 
 
-@pytest.mark.parametrize("width", [390, 1280])
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize(("width", "scheme"), [(390, "light"), (1280, "dark")])
 def test_nothing_keeps_anybody_out(browser: Browser, address: str, width: int, scheme: str):
     options = {"viewport": {"width": width, "height": 844}, "color_scheme": scheme}
     with opened(browser, address, bypass_csp=True, **options) as tab:
