@@ -46,6 +46,7 @@ from skr_app.reflecting import ReflectorOption, open_reflector
 from skr_app.render import BASELINE, DECIDED, SERVED, STOP_REASONS
 from skr_core.errors import InputError
 from skr_core.metrics.cost import price_of, read_prices
+from skr_core.questions import read_questions
 from skr_core.self_knowledge import read_self_knowledge
 
 if TYPE_CHECKING:
@@ -80,6 +81,13 @@ Records = Annotated[
         "--records", help="Records made by `skr collect`, which votes join when it calibrates."
     ),
 ]
+Questions = Annotated[
+    Path | None,
+    typer.Option(
+        "--questions",
+        help="JSONL with question and answers (also .gz), on which the page can collect records.",
+    ),
+]
 Demo = Annotated[
     bool, typer.Option("--demo", help="Show a small world that ships, and keep nothing.")
 ]
@@ -104,6 +112,7 @@ def serve(
     demo: Demo = False,
     folder: Folder = DEFAULT_FOLDER,
     records: Records = None,
+    questions: Questions = None,
     store_port: StorePort = None,
     deadline: DeadlineOption = None,
     max_spend: MaxSpendOption = None,
@@ -132,6 +141,7 @@ def serve(
     from skr_core.evaluation.report.folder import read_curve
 
     known = [] if records is None else read_self_knowledge(records)
+    asked = [] if questions is None else list(read_questions(questions))
     table = None if prices is None else read_prices(prices)
     language_model = make_model(model, base_url)
     if table is not None:
@@ -165,9 +175,10 @@ def serve(
         system = ServedSystem(settings, opened, runs, table)
         calibrating = Calibrating(
             system,
-            folder / "router",
+            folder,
             open_embedder(embedder),
             records=known,
+            questions=asked,
             curve=None if router is None else read_curve(router),
         )
         facts = facts_of(model, "the demonstration" if demo else store, demo=demo)

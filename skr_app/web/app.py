@@ -158,6 +158,10 @@ def _routing(calibrating: Calibrating) -> APIRouter:
         calibrating.decide_at(chosen.price)
         return JSONResponse({"price": calibrating.price})
 
+    @routes.post("/collect")
+    async def collect() -> EventStream:
+        return EventStream(watched(calibrating.collect))
+
     @routes.post("/calibrate")
     async def calibrate() -> EventStream:
         return EventStream(watched(calibrating.calibrate))

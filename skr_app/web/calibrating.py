@@ -1,22 +1,26 @@
-"""What people said of answers as records, and a router chosen on them."""
+"""Records of what the model knows, collected here or made of votes, and a router chosen on them."""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from skr_app.web.system import ServedSystem
 from skr_core.calibration import RoutingCurve, calibrate
-from skr_core.errors import InputError
+from skr_core.errors import InputError, ModelError
 from skr_core.ports import Embedder, OnProgress
+from skr_core.questions import Question
 from skr_core.routers.fitted import FittedRouter
+from skr_core.self_knowledge import Progress, collect
 from skr_core.self_knowledge.feedback import record_of_feedback
 from skr_core.self_knowledge.records import SelfKnowledge, check_same_stamp
 from skr_core.settings import Settings, with_arbiter
 from skr_core.types import Action, Stamp
+from skr_graphs import GraphAnswerer
 
 UNKNOWN = 0.5
 """What is expected of an answer that nobody gave, where no records say more."""
@@ -28,9 +32,10 @@ class Calibrating:
 
     Attributes:
         system: Its votes are read, and it is given the router.
-        folder: Where a calibrated router is written.
+        folder: Where records (``self-knowledge.jsonl``) and a router (``router``) are written.
         embedder: By which questions are compared.
-        records: Collected before, by ``skr collect``.
+        records: Collected before.
+        questions: With right answers, on which records can be collected here.
         curve: Of the router that is served; None where nobody knows it.
 
     Raises:
@@ -41,6 +46,7 @@ class Calibrating:
     folder: Path
     embedder: Embedder
     records: Sequence[SelfKnowledge] = ()
+    questions: Sequence[Question] = ()
     curve: RoutingCurve | None = None
     _busy: threading.Lock = field(default_factory=threading.Lock)
 
@@ -82,25 +88,59 @@ class Calibrating:
         used = loop if len(loop) >= len(single) else single
         return used, len(every) - len(used)
 
+    def collect(self, on_progress: OnProgress) -> dict[str, Any]:
+        """Ask the questions by every action, and keep what came out as records.
+
+        What is on record is not asked again.
+
+        Raises:
+            InputError: There are no questions, or something of the kind is under way.
+            StampMismatch: The records in the folder were made with something else.
+            ModelError: Every question failed.
+        """
+        if not self.questions:
+            raise InputError("there are no questions with right answers: give --questions")
+        last = Progress(0)
+
+        def advance(progress: Progress) -> None:
+            nonlocal last
+            last = progress
+            on_progress(progress.done, progress.total)
+
+        with self._alone():
+            records = collect(
+                self.questions,
+                GraphAnswerer(self.system.settings),
+                out=self.folder / "self-knowledge.jsonl",
+                on_progress=advance,
+            )
+            if last.failed and not records:
+                raise ModelError(f"every question failed; the last: {last.last_failure}")
+            self.records = records
+        return {
+            "records": len(records),
+            "failed": last.failed,
+            "right": {
+                action: sum(each.outcomes[action].score for each in records) / len(records)
+                for action in (records[0].outcomes if records else ())
+            },
+        }
+
     def calibrate(self, on_progress: OnProgress) -> dict[str, Any]:
         """Choose a router on records and votes, keep it in the folder, and serve it.
 
         Raises:
-            InputError: There are too few of them, or a calibration is under way.
+            InputError: There are too few of them, or something of the kind is under way.
             StampMismatch: The records were made with something else.
         """
-        if not self._busy.acquire(blocking=False):
-            raise InputError("a calibration is under way: wait for it")
-        try:
+        with self._alone():
             used, left_out = self.comparable()
             found = calibrate(used, embedder=self.embedder, on_progress=on_progress)
-            found.save(self.folder)
-            before = self.system.settings
-            given = {**vars(before), "router": self.folder, "arbiter": None}
+            router = self.folder / "router"
+            found.save(router)
+            given = {**vars(self.system.settings), "router": router, "arbiter": None}
             self.system.serve(Settings.of(**with_arbiter(given)))
             self.curve = found.curve
-        finally:
-            self._busy.release()
         sentence = found.curve.sentence
         return {"records": len(used), "left_out": left_out, "sentence": sentence}
 
@@ -122,6 +162,7 @@ class Calibrating:
             "name": getattr(router, "kind", type(router).__name__),
             "votes": len(self.system.runs.judged()),
             "records": len(self.records),
+            "questions": len(self.questions),
             "price": self.price,
             "curve": None,
         }
@@ -147,6 +188,15 @@ class Calibrating:
                 ],
             }
         return about
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        if not self._busy.acquire(blocking=False):
+            raise InputError("this is under way already: wait for it")
+        try:
+            yield
+        finally:
+            self._busy.release()
 
     def _stamp(self) -> Stamp:
         return self.system.settings.stamp(metric="feedback")

@@ -20,7 +20,10 @@ export async function showRouter(place, about) {
 async function fill(shown, about) {
   const router = await ask("GET", "/api/router");
   const votes = document.getElementById("votes");
-  votes.textContent = `Judged on this page: ${count(router.votes, "answer")}. Collected before: ${count(router.records, "record")}.`;
+  votes.textContent = `Judged on this page: ${count(router.votes, "answer")}. Collected: ${count(router.records, "record")}.`;
+  const collect = document.getElementById("collect");
+  collect.hidden = !router.questions;
+  collect.textContent = `Ask ${count(router.questions, "question")} by each way`;
   const parts = [h("p", {}, "The router in use: ", h("strong", {}, NAMES[router.name] ?? router.name))];
   if (router.curve) parts.push(...curve(router));
   else parts.push(h("p", { class: "faint" }, "There is no curve beside it: calibrate on judged answers, or start with --router and a folder made by skr calibrate."));
@@ -72,31 +75,40 @@ function nearest(prices, router) {
 }
 
 function calibration(about, done) {
-  const bar = h("progress", { hidden: true, "aria-label": "Calibrating", max: 1 });
   const told = h("div", { role: "status" });
-  const button = h("button", {
-    type: "button", class: "main",
-    onclick: async () => {
-      button.disabled = true;
-      bar.hidden = false;
-      bar.removeAttribute("value");
-      told.replaceChildren();
-      try {
-        await listen("/api/calibrate", {}, (name, said) => {
-          if (name === "progress") bar.value = said.done / said.total;
-          if (name === "result") told.replaceChildren(...calibrated(said));
-        });
-        await done();
-      } catch (error) {
-        told.replaceChildren(failure(error.message));
-      }
-      bar.hidden = true;
-      button.disabled = false;
-    },
-  }, "Calibrate");
-  return h("section", { class: "panel" }, h("h2", {}, "Calibrate on what people said"),
+  const bar = h("progress", { hidden: true, "aria-label": "Progress", max: 1 });
+  const work = async (button, path, report) => {
+    button.disabled = true;
+    bar.hidden = false;
+    bar.removeAttribute("value");
+    told.replaceChildren();
+    try {
+      await listen(path, {}, (name, said) => {
+        if (name === "progress" && said.total) bar.value = said.done / said.total;
+        if (name === "result") told.replaceChildren(...report(said));
+      });
+      await done();
+    } catch (error) {
+      told.replaceChildren(failure(error.message));
+    }
+    bar.hidden = true;
+    button.disabled = false;
+  };
+  const pressed = (path, report) => (event) => work(event.currentTarget, path, report);
+  const collect = h("button", { type: "button", id: "collect", hidden: true, onclick: pressed("/api/collect", collected) }, "Collect records");
+  const calibrate = h("button", { type: "button", class: "main", onclick: pressed("/api/calibrate", calibrated) }, "Calibrate");
+  return h("section", { class: "panel" }, h("h2", {}, "Calibrate on what is known"),
     h("p", { id: "votes" }), h("p", { class: "faint" }, "Ten records are the fewest that a router can be judged by; some hundreds make it good."),
-    button, bar, told);
+    h("p", { class: "row" }, collect, calibrate), bar, told);
+}
+
+const ACTIONS = { direct: "without references", single: "with one round", loop: "with the loop" };
+
+function collected({ records, failed, right }) {
+  const shares = Object.entries(right).map(([action, share]) => `${Math.round(100 * share)} % ${ACTIONS[action]}`);
+  const parts = [h("p", {}, `${count(records, "record")}${shares.length ? `; right are ${shares.join(", ")}` : ""}.`)];
+  if (failed) parts.push(h("p", { class: "faint" }, `${count(failed, "question")} failed: collect again to ask them again.`));
+  return parts;
 }
 
 function calibrated({ records, left_out: leftOut }) {

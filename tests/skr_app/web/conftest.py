@@ -24,6 +24,7 @@ from skr_core.arbiters.answers import SeenAnswer
 from skr_core.extractive import ExtractiveModel
 from skr_core.metrics.cost import Price
 from skr_core.models.embedders import HashingEmbedder
+from skr_core.questions import Question
 from skr_core.self_knowledge.records import SelfKnowledge
 from skr_core.settings import Settings
 from skr_core.store.chroma_store import ChromaStore
@@ -57,6 +58,13 @@ def records(settings: Settings) -> list[SelfKnowledge]:
     return known + unknown
 
 
+QUESTIONS = [
+    Question("1", TWO_HOPS, ("Cincinnati",)),
+    Question("2", "Which film has a shark?", ("Jaws",)),
+    Question("3", "Who is the keeper of Lorn?", ("Ada",)),
+]
+
+
 class Preferring:
     """An arbiter of somebody's own, which trusts the answer from references."""
 
@@ -85,7 +93,7 @@ def pages(folder: Path) -> Iterator[MakePage]:
             prices = {settings.model.name: Price(1.0, 2.0)}
             system = ServedSystem(settings, store, runs, prices)
             known = records(settings) if collected else []
-            calibrating = Calibrating(system, folder / "router", HashingEmbedder(), known)
+            calibrating = Calibrating(system, folder, HashingEmbedder(), known, QUESTIONS)
             facts = facts_of("extractive", "the store", demo=False)
             return Page(system, calibrating, Uploads(folder / "uploads", store), facts)
 

@@ -195,6 +195,33 @@ async def test_votes_that_cannot_be_compared_are_left_out_and_counted(make_page:
     assert (len(used), left_out) == (40, 1)
 
 
+async def test_records_are_collected_with_progress_and_not_twice(
+    make_page: MakePage, tmp_path: Path
+):
+    page = make_page()
+    async with client(page) as asking:
+        for _ in range(2):
+            told = read((await asking.post("/api/collect", json={})).text)
+            assert told[-2] == ("progress", {"done": 3, "total": 3})
+            name, result = told[-1]
+            assert (name, result["records"], result["failed"]) == ("result", 3, 0)
+            assert result["right"]["direct"] == 0
+            assert result["right"]["loop"] == pytest.approx(2 / 3)
+        router = (await asking.get("/api/router")).json()
+        assert (router["records"], router["questions"]) == (3, 3)
+    assert (tmp_path / "page" / "self-knowledge.jsonl").read_bytes().count(b"\n") == 3
+
+
+async def test_a_collection_that_failed_says_why(make_page: MakePage):
+    page = make_page()
+    page.system.serve(page.system.settings.but(retriever=Down(RetrieverError("it is gone"))))
+    async with client(page) as asking:
+        name, line = read((await asking.post("/api/collect", json={})).text)[-1]
+        assert name == "error"
+        assert "every question failed" in line
+        assert "it is gone" in line
+
+
 async def test_calibrating_without_records_says_what_is_missing(make_page: MakePage):
     async with client(make_page()) as asking:
         told = read((await asking.post("/api/calibrate", json={})).text)
