@@ -21,6 +21,7 @@ from skr_app.commands import (
     serve,
     store,
 )
+from skr_app.flags import name_flags
 from skr_app.output import escape, messages
 from skr_core.errors import BudgetError, EngineError, ModelError, RetrieverError, SKRError
 
@@ -47,6 +48,7 @@ app.command("report")(report.report)
 app.add_typer(experiments.app, name="experiment")
 app.add_typer(key_facts.app, name="key-facts")
 app.add_typer(store.app, name="store")
+name_flags(app)
 
 INTERRUPTED = 130
 """The shell's exit code for a command that Ctrl-C ended."""

@@ -60,8 +60,8 @@ class CompletionScorer:
         key = server_key(api_key, server)
         if key is None:
             raise InputError(
-                f"cannot ask {model!r}: set OPENAI_API_KEY, or give the base_url of a server of "
-                "yours"
+                f"cannot ask {model!r}: set OPENAI_API_KEY, or give the base_url= of a server "
+                "of yours"
             )
         self.model, self.name = model, f"openai:{model}"
         given: dict[str, Any] = {"base_url": server, "api_key": key, "timeout": timeout}

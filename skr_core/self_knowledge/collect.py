@@ -189,7 +189,7 @@ class _Collection:
             held[key] = record_of(row, file.path or "records", number)
         if held:
             stamps = [self.stamp, *(record.stamp for record in held.values())]
-            check_same_stamp(stamps, file.path or "the records")
+            check_same_stamp(stamps, file.path or "the records", "give another out=")
         return held
 
     def _kept(

@@ -79,7 +79,7 @@ def read_self_knowledge(
     if not records:
         raise DataError(path, None, "there is no record of self-knowledge in this file")
     if not mixed_stamps:
-        check_same_stamp([record.stamp for record in records], path)
+        check_same_stamp([each.stamp for each in records], path, "read them with mixed_stamps=True")
     return records
 
 

@@ -212,8 +212,13 @@ def question_key(question: str) -> str:
     return " ".join(encodable(question).casefold().split())
 
 
-def check_same_stamp(stamps: Sequence[Stamp], source: str | Path) -> None:
+def check_same_stamp(stamps: Sequence[Stamp], source: str | Path, instead: str = "") -> None:
     """Refuse records that were made with different things.
+
+    Args:
+        stamps: Of the records.
+        source: Where they are.
+        instead: What else can be done than to keep those of one.
 
     Raises:
         StampMismatch: Two stamps differ; the message names the field and its values.
@@ -227,5 +232,5 @@ def check_same_stamp(stamps: Sequence[Stamp], source: str | Path) -> None:
             raise StampMismatch(
                 f"{source}: the records differ in their {each.name} "
                 f"({', '.join(repr(value) for value in values)}), so their scores do not "
-                "compare: keep those of one, or allow mixed stamps"
+                f"compare: keep those of one{instead and f', or {instead}'}"
             )

@@ -10,6 +10,9 @@ from typing import Any
 
 import psutil
 import pytest
+from langchain_openai import ChatOpenAI
+from llama_index.llms.openai_like import OpenAILike
+from openai import OpenAIError
 
 from langchain_skr import create_skr_chain
 from langchain_skr import load_model as load_for_langchain
@@ -19,6 +22,8 @@ from skr_core.bounds import Bounds, bounded
 from skr_core.budget import Budget
 from skr_core.errors import ModelError
 from skr_core.flow import arun, call, run
+from skr_core.models.adapting import as_language_model
+from skr_core.models.clients import awaiting_client
 from skr_core.ports import LanguageModel
 from skr_core.testing import MappingRetriever
 from skr_core.types import Prompt
@@ -58,6 +63,31 @@ def test_one_request_a_call_in_each_event_loop(load: Load, on_token: Any) -> Non
         model = load("openai:test", base_url=server.url)
         for loop in range(1, LOOPS + 1):
             asyncio.run(model.agenerate(PROMPT, on_token=on_token))
+            assert server.calls == loop
+
+
+def chat_openai(url: str) -> Any:
+    client = awaiting_client(OpenAIError)
+    return ChatOpenAI(model="test", base_url=url, api_key="none", http_async_client=client)  # type: ignore[arg-type]
+
+
+def openai_like(url: str) -> Any:
+    client = awaiting_client(OpenAIError)
+    return OpenAILike(
+        model="test", api_base=url, api_key="none", is_chat_model=True, async_http_client=client
+    )
+
+
+@pytest.mark.usefixtures("connections")
+@pytest.mark.parametrize("make", [chat_openai, openai_like])
+def test_a_client_of_ones_own_sends_one_request_with_our_connections(
+    make: Callable[[str], Any],
+) -> None:
+    """With its own it sends the first one of each further event loop twice."""
+    with OpenAIServer() as server:
+        model = as_language_model(make(server.url))
+        for loop in range(1, LOOPS + 1):
+            asyncio.run(model.agenerate(PROMPT))
             assert server.calls == loop
 
 

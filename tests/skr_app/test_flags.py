@@ -1,0 +1,76 @@
+"""Errors of a command name its flags, and no keyword of Python's."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import orjson
+import pytest
+import typer
+
+from skr_app.main import app
+from skr_core.routers import KNNRouter
+from skr_core.self_knowledge import SelfKnowledge, write_self_knowledge
+from skr_core.self_knowledge.records import row_of
+from skr_core.types import Stamp
+from tests.skr_app.conftest import Skr
+
+
+def recorded(model: str) -> list[SelfKnowledge]:
+    return [
+        SelfKnowledge.of(
+            f"What is {n} of {model}?",
+            ["x"],
+            direct=("", n % 2),
+            single=("", 1),
+            stamp=Stamp(model),
+        )
+        for n in range(30)
+    ]
+
+
+def line_of(skr: Skr, *command: object) -> str:
+    refused = skr(*command)
+    assert refused.code == 2, refused
+    return " ".join(refused.err.split())
+
+
+def test_a_router_of_another_model(skr: Skr, tmp_path: Path):
+    KNNRouter.fit(recorded("other")).save(tmp_path / "router")
+    said = line_of(skr, "route", "Who?", "--router", tmp_path / "router")
+    assert said.endswith("make it anew, or load it with --force")
+
+
+def test_records_of_two_models(skr: Skr, tmp_path: Path):
+    mixed = tmp_path / "mixed.jsonl"
+    write_self_knowledge(mixed, [*recorded("one"), *recorded("two")])
+    said = line_of(skr, "calibrate", mixed, "--out", tmp_path / "router")
+    assert said.endswith("keep those of one")
+    said = line_of(skr, "experiment", "training-size", mixed)
+    assert said.endswith("keep those of one, or read them with --mixed-stamps")
+
+
+def test_records_of_another_model_in_the_file(skr: Skr, questions: Path, tmp_path: Path):
+    out = tmp_path / "records.jsonl"
+    rows = [{"key": each.question, **row_of(each)} for each in recorded("other")]
+    out.write_bytes(b"".join(orjson.dumps(row) + b"\n" for row in rows))
+    corpus = tmp_path / "c.jsonl"
+    corpus.write_text('{"title": "A", "text": "It is."}\n')
+    said = line_of(skr, "collect", questions, "--corpus", corpus, "--out", out)
+    assert said.endswith("keep those of one, or give another --out")
+
+
+def test_a_key_that_is_missing(skr: Skr, questions: Path, tmp_path: Path, monkeypatch):
+    monkeypatch.setattr("skr_app.opening.make_model", lambda name, url: None)
+    monkeypatch.setattr("skr_app.commands.collect.make_model", lambda name, url: None)
+    corpus = tmp_path / "c.jsonl"
+    corpus.write_text('{"title": "A", "text": "It is."}\n')
+    asked = ("collect", questions, "--corpus", corpus, "--out", tmp_path / "r.jsonl")
+    said = line_of(skr, *asked, "--model", "openai:x", "--likelihoods")
+    assert said.endswith("set OPENAI_API_KEY, or give the --base-url of a server of yours")
+
+
+@pytest.mark.parametrize("name", ["store", "experiment", "key-facts"])
+def test_commands_of_groups_do_so_too(name: str):
+    group = typer.main.get_command(app).commands[name]  # type: ignore[attr-defined]
+    assert {type(each).__name__ for each in group.commands.values()} == {"Command"}
