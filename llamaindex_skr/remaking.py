@@ -16,7 +16,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from skr_graphs.self_completion import SelfCompletionGraph
+    from skr_graphs.compiled import SelfCompletionGraph
 
 
 class RemadeGraph:

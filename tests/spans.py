@@ -32,3 +32,8 @@ def named(exporter: InMemorySpanExporter) -> dict[str, list[ReadableSpan]]:
     for span in exporter.get_finished_spans():
         found.setdefault(span.name, []).append(span)
     return found
+
+
+def parent_of(span: ReadableSpan) -> int | None:
+    """The id of the span it lies in."""
+    return span.parent.span_id if span.parent else None

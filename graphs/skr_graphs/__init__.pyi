@@ -1,9 +1,9 @@
-from .answerer import CompiledGraph as CompiledGraph
 from .answerer import GraphAnswerer as GraphAnswerer
 from .building_blocks import StateKeys as StateKeys
 from .building_blocks import create_follow_up_node as create_follow_up_node
 from .building_blocks import create_reflect_node as create_reflect_node
 from .building_blocks import create_route_node as create_route_node
+from .compiled import CompiledGraph as CompiledGraph
 from .context import SKRContext as SKRContext
 from .self_completion import create_self_completion_graph as create_self_completion_graph
 from .state import SKRInput as SKRInput

@@ -6,20 +6,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from langgraph.graph.state import CompiledStateGraph
-
 from skr_core.errors import retrieved
 from skr_core.flow import Flow, arun, call, run
 from skr_core.plain import from_plain
 from skr_core.routers.constant import AlwaysRetrieve, FixedDecision
 from skr_core.settings import Settings
 from skr_core.types import NO_USAGE, Action, Answer, Decision, Round
+from skr_graphs.compiled import CompiledGraph
 from skr_graphs.context import SKRContext
 from skr_graphs.finish import conclude
 from skr_graphs.self_completion import create_self_completion_graph
-from skr_graphs.state import OUTPUT_KEYS, Plain, SKRInput, SKROutput, SKRState, answer_of
-
-CompiledGraph = CompiledStateGraph[SKRState, SKRContext, SKRInput, SKROutput]
+from skr_graphs.state import OUTPUT_KEYS, Plain, answer_of
 
 DECISIONS: Mapping[Action, Decision] = {
     "direct": Decision(False, reason="no question is retrieved for"),

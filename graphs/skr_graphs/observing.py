@@ -1,8 +1,9 @@
 """observed: each step as a span of OpenTelemetry and a line of the log.
 
 Spans are made where something in the process has set a provider of OpenTelemetry's, for nobody
-else can have said where they go; it is imported by nothing here. A step's span lies within the one
-that is open where the graph is called, and around those that its model and its retriever open.
+else can have said where they go; it is imported by nothing here. A step's span lies within its
+question's (`question_span`), or in a graph of one's own within the one that is open where it is
+called, and around those that its model and its retriever open.
 
 The log ``skr_graphs.observing`` tells each question at INFO and each step at DEBUG. Records and
 spans hold numbers and names alone, never what was asked, found, answered or raised: see `Told`.
@@ -11,7 +12,6 @@ spans hold numbers and names alone, never what was asked, found, answered or rai
 from __future__ import annotations
 
 import logging
-import sys
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -21,9 +21,11 @@ from typing import TYPE_CHECKING, Any, cast
 from langgraph.errors import GraphBubbleUp
 from typing_extensions import TypedDict
 
+from skr_core.errors import RetrieverError
 from skr_core.flow import Flow
 from skr_core.metrics.cost import Price, cost
 from skr_core.types import NO_USAGE, Usage
+from skr_graphs.question_span import mark_as_failed, opentelemetry, tell_question
 from skr_graphs.state import Plain
 
 if TYPE_CHECKING:
@@ -34,6 +36,9 @@ _NOT_RECORDED = nullcontext[None]()
 
 OBSERVED = ("asked", "usage", "rounds", "stop_reason", "grounded", "started_at")
 """What of the state a step's update is compared with."""
+
+OF_A_STEP = ("node", "references", "error", "seconds")
+"""What is told of a step and not of its question."""
 
 
 class Told(TypedDict, total=False):
@@ -53,7 +58,7 @@ class Told(TypedDict, total=False):
         references: How many a search found.
         stop_reason: Why the loop ended, from the step on that ended it.
         grounded: Whether a question's answer rests on references.
-        error: The class of what the step raised.
+        error: The class of what the step raised, or of a search that failed.
         seconds: That the step took; of a question, since it was asked.
     """
 
@@ -118,18 +123,15 @@ def observed(flow: Flow[Plain], node: str, before: Before | None = None) -> Flow
             _describe(span, told)
             told["seconds"] = time.perf_counter() - began
             _LOG.debug("%s", node, extra=told)
-            if before and before.state and "messages" in update:  # the answer stands
-                _log_question(told, update, before)
+            if before:
+                _tell_question(told, update, before)
     return update
 
 
 def _span(node: str) -> AbstractContextManager[Span | None]:
     """The step's span, where one is recorded."""
-    trace = sys.modules.get("opentelemetry.trace")
-    # The proxy stands for a provider that nobody has set.
-    if trace is None or isinstance(trace.get_tracer_provider(), trace.ProxyTracerProvider):
-        return _NOT_RECORDED
-    return _recorded(node, trace.get_tracer("skr_graphs"))
+    trace = opentelemetry()
+    return _NOT_RECORDED if trace is None else _recorded(node, trace.get_tracer("skr_graphs"))
 
 
 @contextmanager
@@ -146,9 +148,7 @@ def _describe(span: Span | None, told: Told) -> None:
         return
     span.set_attributes({f"skr.{name}": cast(Any, each) for name, each in told.items()})
     if "error" in told:
-        from opentelemetry.trace import StatusCode
-
-        span.set_status(StatusCode.ERROR, told["error"])
+        mark_as_failed(span, told["error"])
 
 
 def _told(node: str, update: Mapping[str, Any], before: Before) -> Told:
@@ -165,17 +165,24 @@ def _told(node: str, update: Mapping[str, Any], before: Before) -> Told:
         **_spent(update.get("usage"), state.get("usage"), before.price),
         "retrieve": decision and decision["retrieve"],
         "references": found and len(found["references"]),
+        "error": RetrieverError.__name__ if found and found["error"] else None,
         "stop_reason": update.get("stop_reason") or state.get("stop_reason") or None,
     }
     return cast(Told, {name: each for name, each in known.items() if each is not None})
 
 
-def _log_question(told: Told, update: Mapping[str, Any], before: Before) -> None:
+def _tell_question(told: Told, update: Mapping[str, Any], before: Before) -> None:
+    """Tell what the question has spent so far, and once its answer stands the log of it."""
     state = before.state
-    told = cast(Told, {**told, **_spent(update.get("usage", state.get("usage")), {}, before.price)})
-    told["grounded"] = bool(update.get("grounded", state.get("grounded")))
-    told["seconds"] = time.time() - state["started_at"]
-    _LOG.info("answered: %s", told.get("stop_reason"), extra=told)
+    spent = _spent(update.get("usage", state.get("usage")), {}, before.price)
+    total = {name: each for name, each in {**told, **spent}.items() if each is not None}
+    answered = bool(state) and "messages" in update
+    if answered:
+        total["grounded"] = bool(update.get("grounded", state.get("grounded")))
+    tell_question({name: each for name, each in total.items() if name not in OF_A_STEP})
+    if answered:
+        total["seconds"] = time.time() - state["started_at"]
+        _LOG.info("answered: %s", total.get("stop_reason"), extra=total)
 
 
 def _spent(

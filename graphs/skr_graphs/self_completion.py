@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from langgraph.graph import END, START, StateGraph
+from langgraph.graph import END, START
 from langgraph.types import Send
 from typing_extensions import Unpack
 
@@ -27,6 +27,7 @@ from skr_core.ports import LanguageModel, Retriever
 from skr_core.settings import SettingsOptions
 from skr_graphs import querying, searching, steps
 from skr_graphs.arbitration import arbitrate
+from skr_graphs.compiled import SelfCompletionGraph
 from skr_graphs.context import SettingsOfRuns, SKRContext
 from skr_graphs.conversation import condense
 from skr_graphs.finish import finish
@@ -47,8 +48,6 @@ STEPS: Mapping[str, Step] = {
     "arbitrate": arbitrate,
 }
 """What each node does, but for the searches, which are sent out one by one."""
-
-SelfCompletionGraph = StateGraph[SKRState, SKRContext, SKRInput, SKROutput]
 
 
 def create_self_completion_graph(
@@ -84,7 +83,7 @@ def create_self_completion_graph(
         'sufficient'
     """
     settings = SettingsOfRuns({"model": model, "retriever": retriever, **options})
-    graph = StateGraph(
+    graph = SelfCompletionGraph(
         SKRState, context_schema=SKRContext, input_schema=SKRInput, output_schema=SKROutput
     )
     graph.add_node("retrieve", as_node(searching.retrieve, settings), input_schema=SentQuery)

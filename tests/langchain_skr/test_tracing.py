@@ -14,7 +14,7 @@ from opentelemetry import trace
 
 from langchain_skr import create_skr_chain
 from tests.langchain_skr.fakes import ANSWER, QUESTION, Library, stating_model
-from tests.spans import named, recorded
+from tests.spans import named, parent_of, recorded
 
 
 class Tracer(BaseTracer):
@@ -74,10 +74,8 @@ def test_spans_lie_within_the_callers(ask: Ask) -> None:
         assert ask(chain, {}) == ANSWER
     found = named(exporter)
     assert len(found["skr.answer"]) == len(found["skr.retrieve"]) == 2
-    parents = {
-        span.parent.span_id if span.parent else None
-        for name, spans in found.items()
-        if name != "request"
-        for span in spans
-    }
-    assert parents == {user.get_span_context().span_id}
+    [question] = found.pop("skr.question")
+    assert parent_of(question) == user.get_span_context().span_id
+    assert (question.attributes or {})["skr.stop_reason"] == "sufficient"
+    steps = [span for name, spans in found.items() if name != "request" for span in spans]
+    assert {parent_of(span) for span in steps} == {question.context.span_id}

@@ -18,7 +18,7 @@ from pydantic import PrivateAttr
 
 from llamaindex_skr import SKRQueryEngine
 from tests.llamaindex_skr.fakes import ANSWER, QUESTION, Search, Speaker
-from tests.spans import named, recorded
+from tests.spans import named, parent_of, recorded
 
 
 class Events(BaseEventHandler):
@@ -98,10 +98,8 @@ def test_spans_lie_within_the_callers(way: Way) -> None:
         assert ask(engine) == ANSWER
     found = named(exporter)
     assert len(found["skr.answer"]) == len(found["skr.retrieve"]) == 2
-    parents = {
-        span.parent.span_id if span.parent else None
-        for name, spans in found.items()
-        if name != "request"
-        for span in spans
-    }
-    assert parents == {user.get_span_context().span_id}
+    [question] = found.pop("skr.question")
+    assert parent_of(question) == user.get_span_context().span_id
+    assert (question.attributes or {})["skr.stop_reason"] == "sufficient"
+    steps = [span for name, spans in found.items() if name != "request" for span in spans]
+    assert {parent_of(span) for span in steps} == {question.context.span_id}

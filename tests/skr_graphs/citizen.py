@@ -8,7 +8,7 @@ from typing import Any
 from skr_core.prompts.templates import QUERY_LEAD, REFUSAL
 from skr_core.testing import MappingRetriever, ScriptedModel
 from skr_graphs import create_self_completion_graph
-from skr_graphs.self_completion import SelfCompletionGraph
+from skr_graphs.compiled import SelfCompletionGraph
 
 QUESTION = "Where was the engineer born?"
 FURTHER = "Where was Ada Quill born?"

@@ -24,12 +24,12 @@ from skr_core.metrics.cost import Price, cost
 from skr_core.ports import OnToken
 from skr_core.routers import NeverRetrieve
 from skr_core.testing import MappingRetriever, ScriptedModel
-from skr_core.types import Action, Generation, Prompt, Usage, Verdict
+from skr_core.types import Action, Generation, Prompt, Reference, Usage, Verdict
 from skr_graphs import create_self_completion_graph
 from skr_graphs.building_blocks import create_follow_up_node, create_route_node
 from skr_graphs.observing import Told
 from tests.skr_graphs.doubles import FailingModel, Invoke, both
-from tests.spans import named, recorded
+from tests.spans import named, parent_of, recorded
 
 QUESTION, FURTHER = "Where was its engineer born?", "Ada Quill's birthplace"
 TEXTS = {QUESTION: ["Ada Quill engineered it."], FURTHER: ["Ada Quill was born in Port Elm."]}
@@ -81,15 +81,16 @@ def test_each_step_is_a_span_within_the_callers(
     with trace.get_tracer("user").start_as_current_span("request") as request:
         output = invoke(graph_of(model, arbiter=ServesTheLoop()), QUESTION)
     found = named(spans)
+    [question] = found.pop("skr.question")
+    assert parent_of(question) == request.get_span_context().span_id
     steps = {name: each for name, each in found.items() if name.startswith("skr.")}
     assert {name.removeprefix("skr."): len(each) for name, each in steps.items()} == {
         **{"condense": 1, "route": 1, "retrieve": 2, "merge": 2, "answer": 2, "reflect": 2},
         **{"follow_up": 1, "finish": 1, "arbitrate": 1},
     }
     ids = {span.context.span_id for each in steps.values() for span in each}
-    for span in [each for several in steps.values() for each in several]:
-        assert span.parent is not None
-        assert span.parent.span_id == request.get_span_context().span_id
+    parents = {parent_of(each) for several in steps.values() for each in several}
+    assert parents == {question.context.span_id}
     calls = [span.parent.span_id for span in found["chat"] if span.parent]
     assert len(calls) == output_calls(output) == 3
     assert set(calls) <= ids
@@ -114,6 +115,17 @@ def test_each_step_is_a_span_within_the_callers(
     reasons = [attributes(each).get("skr.stop_reason") for each in steps["skr.reflect"]]
     assert reasons == [None, "sufficient"]
     assert attributes(steps["skr.arbitrate"][0])["skr.stop_reason"] == "sufficient"
+    assert attributes(question) == {
+        "skr.question_id": output["messages"][0].id,
+        "skr.calls": total.calls,
+        "skr.prompt_tokens": total.prompt_tokens,
+        "skr.completion_tokens": total.completion_tokens,
+        "skr.cost": pytest.approx(cost(total, PRICE)),
+        "skr.round": 2,
+        "skr.retrieve": True,
+        "skr.stop_reason": "sufficient",
+        "skr.grounded": True,
+    }
     assert nothing_said_in([repr(each) for each in told])
 
 
@@ -138,12 +150,61 @@ def test_a_failure_is_told_by_its_class(
     model = FailingModel({"answer_with_references": SAID}, fails="answer_with_references")
     with pytest.raises(ModelError):
         invoke(graph_of(model), QUESTION)
-    (failed,) = named(spans)["skr.answer"]
-    assert failed.status.status_code is StatusCode.ERROR
-    assert failed.status.description == attributes(failed)["skr.error"] == "ModelError"
-    assert not failed.events
+    (failed,), (question,) = named(spans)["skr.answer"], named(spans)["skr.question"]
+    for span in (failed, question):
+        assert span.status.status_code is StatusCode.ERROR
+        assert span.status.description == attributes(span)["skr.error"] == "ModelError"
+        assert not span.events
     (record,) = caplog.records
     assert record.getMessage() == "answer failed: ModelError"
+
+
+class HalfBroken(MappingRetriever):
+    """Fails at the second search, with what was asked in its message."""
+
+    def retrieve(self, query: str) -> Sequence[Reference]:
+        if query == FURTHER:
+            raise OSError(f"nothing for {query}")
+        return super().retrieve(query)
+
+    async def aretrieve(self, query: str) -> Sequence[Reference]:
+        return self.retrieve(query)
+
+
+@both
+def test_a_search_that_failed_is_an_error_and_its_question_none(
+    invoke: Invoke, spans: InMemorySpanExporter
+) -> None:
+    model = ScriptedModel({"answer_with_references": SAID})
+    graph = create_self_completion_graph(model=model, retriever=HalfBroken(TEXTS)).compile()
+    invoke(graph, QUESTION)
+    first, second = named(spans)["skr.retrieve"]
+    assert first.status.status_code is StatusCode.UNSET
+    assert second.status.status_code is StatusCode.ERROR
+    assert second.status.description == attributes(second)["skr.error"] == "RetrieverError"
+    assert nothing_said_in([repr(attributes(second))])
+    (question,) = named(spans)["skr.question"]
+    assert question.status.status_code is StatusCode.UNSET
+    assert "skr.error" not in attributes(question)
+
+
+async def test_between_pieces_the_callers_span_is_the_current_one(
+    spans: InMemorySpanExporter,
+) -> None:
+    graph = graph_of(ScriptedModel({"answer_with_references": SAID})).with_config(tags=["mine"])
+    with trace.get_tracer("user").start_as_current_span("request") as request:
+        for _ in graph.stream({"question": QUESTION}, stream_mode="updates"):
+            assert trace.get_current_span() is request
+        async for _ in graph.astream({"question": QUESTION}, stream_mode="updates"):
+            assert trace.get_current_span() is request
+        abandoned = graph.stream({"question": QUESTION}, stream_mode="updates")
+        next(abandoned)
+        abandoned.close()
+        assert trace.get_current_span() is request
+    questions = named(spans)["skr.question"]
+    assert [parent_of(each) for each in questions] == [request.get_span_context().span_id] * 3
+    assert {each.status.status_code for each in questions} == {StatusCode.UNSET}
+    assert "skr.stop_reason" not in attributes(questions[-1])
 
 
 @both
@@ -195,6 +256,9 @@ def test_waiting_for_a_person_is_no_failure(
     graph.invoke(Command(resume=[FURTHER]), config)
     assert [each.getMessage() for each in caplog.records] == ["answered: sufficient"]
     assert {each.status.status_code for each in named(spans)["skr.review"]} == {StatusCode.UNSET}
+    stopped, answered = named(spans)["skr.question"]
+    assert {stopped.status.status_code, answered.status.status_code} == {StatusCode.UNSET}
+    assert attributes(answered)["skr.stop_reason"] == "sufficient"
 
 
 class OwnState(TypedDict, total=False):
