@@ -4,6 +4,9 @@ PYTHON ?= python3
 DEMO := .venv-demo
 DEV := .venv
 PIP := -m pip install --quiet --disable-pip-version-check -c constraints.txt
+# What builds the package is installed apart, where -c does not reach: the first of these reaches it
+# from pip 25.3 on, the second before.
+PINNED := PIP_BUILD_CONSTRAINT="$(CURDIR)/constraints.txt" PIP_CONSTRAINT="$(CURDIR)/constraints.txt"
 
 .PHONY: help demo test unit soak lint typecheck format lock bench clean
 
@@ -12,12 +15,12 @@ help: ## Show this list
 
 $(DEMO)/.installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(DEMO)
-	$(DEMO)/bin/python $(PIP) -e ".[cli]"
+	$(PINNED) $(DEMO)/bin/python $(PIP) -e ".[cli]"
 	@touch $@
 
 $(DEV)/.installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(DEV)
-	$(DEV)/bin/python $(PIP) -e ".[dev]"
+	$(PINNED) $(DEV)/bin/python $(PIP) -e ".[dev]"
 	@touch $@
 
 demo: $(DEMO)/.installed ## Ask a two-hop question over a small corpus, without key or network
