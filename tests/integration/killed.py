@@ -20,7 +20,7 @@ import orjson
 from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 
-from skr_app.commands import evaluate as evaluate_command
+from skr_app import described
 from skr_app.main import app
 from skr_core.caching import CachedModel, SqliteCache
 from skr_core.ingest.ingestion import ingest
@@ -133,7 +133,7 @@ def evaluated(folder: Path) -> str:
     ]
     questions = folder / "questions.jsonl"
     questions.write_bytes(b"".join(orjson.dumps(row) + b"\n" for row in rows))
-    evaluate_command.make_model = lambda name, url: Model(folder)  # type: ignore[attr-defined]
+    described.make_model = lambda name, url: Model(folder)  # type: ignore[attr-defined]
     options = ["--out", str(folder / "run"), "--concurrency", "1"]
     with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
         app(["evaluate", str(questions), *options], standalone_mode=False)

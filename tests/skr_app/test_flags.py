@@ -61,8 +61,7 @@ def test_records_of_another_model_in_the_file(skr: Skr, questions: Path, tmp_pat
 
 
 def test_a_key_that_is_missing(skr: Skr, questions: Path, tmp_path: Path, monkeypatch):
-    monkeypatch.setattr("skr_app.opening.make_model", lambda name, url: None)
-    monkeypatch.setattr("skr_app.commands.collect.make_model", lambda name, url: None)
+    monkeypatch.setattr("skr_app.described.make_model", lambda name, url: None)
     corpus = tmp_path / "c.jsonl"
     corpus.write_text('{"title": "A", "text": "It is."}\n')
     asked = ("collect", questions, "--corpus", corpus, "--out", tmp_path / "r.jsonl")
