@@ -21,6 +21,7 @@ BROUGHT_BY = {
     "scipy": "learning",
     "sklearn": "learning",
     "threadpoolctl": "learning",
+    "faiss": "nearest",
     "matplotlib": "plots",
     "jinja2": "plots",
     "fastapi": "web",
@@ -51,6 +52,11 @@ FIRST_USES = {
     "scipy": (
         "learning",
         "from skr_core import HashingEmbedder; HashingEmbedder().embed_sparse(['a'])",
+    ),
+    "faiss": (
+        "nearest",
+        "import numpy as np; from skr_core.learning.graph import NeighbourGraph\n"
+        "NeighbourGraph.of(np.eye(3), 1)",
     ),
     "pypdf": (
         "documents",

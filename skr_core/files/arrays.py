@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import math
+import struct
 import zipfile
-from collections.abc import Mapping
-from io import BytesIO
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from skr_core.errors import DataError, InputError
+from skr_core.files.changing import replace_file
 from skr_core.files.reading import regular_file
 
 if TYPE_CHECKING:
@@ -24,6 +25,19 @@ BROKEN = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
 _NUMBERS = "biufU"
 """Kinds of arrays that are saved: numbers, and short texts."""
 
+MAPPED = 2**24
+"""Bytes from which an array stays in its file, and is read where it is needed."""
+PART = 2**22
+"""Bytes that are written at a time."""
+ALIGNED = 64
+"""Bytes to whose multiples an array begins, so that it can be computed with where it is."""
+
+_DIGEST = 16
+_LOCAL_HEADER = 30
+_ZIP64 = 20
+_PADDING = 0xD935
+"""The id of an extra field that means nothing, as Android packages are aligned by it."""
+
 _HEADERS = {
     (1, 0): np.lib.format.read_array_header_1_0,
     (2, 0): np.lib.format.read_array_header_2_0,
@@ -33,33 +47,105 @@ _HEADERS = {
 def read_arrays(path: Path, digest: str) -> dict[str, NDArray[Any]]:
     """Read a file of arrays, if it is the one that was meant.
 
+    Large arrays are mapped: they take no memory until they are read, which several processes share.
+
     Args:
         path: The file.
-        digest: What `digest_of` said of its content.
+        digest: What `write_arrays` said of its content.
 
     Raises:
         DataError: It is another file, or holds anything else than numbers and short texts.
     """
     try:
-        packed = regular_file(path).read_bytes()
-        if digest_of(packed) != digest:
+        packed = np.asarray(np.memmap(regular_file(path), dtype=np.uint8, mode="r"))
+        if hashlib.blake2b(packed.data, digest_size=_DIGEST).hexdigest() != digest:
             raise DataError(path, None, "this file does not belong to the JSON file beside it")
-        _check(packed)
-        with np.load(BytesIO(packed), allow_pickle=False) as arrays:
-            return {name: arrays[name] for name in arrays.files}
+        return dict(_unpacked(path, packed))
     except DataError:
         raise
     except (*BROKEN, EOFError, MemoryError, OSError, RuntimeError, zipfile.BadZipFile) as error:
         raise DataError(path, None, f"these are not arrays that were saved ({error})") from error
 
 
-def _check(packed: bytes) -> None:
-    """Read what each array says of itself before any memory is taken for it.
+def write_arrays(path: Path, arrays: Mapping[str, NDArray[Any]]) -> str:
+    """Write a file of arrays all at once, and return what tells its content from another's.
+
+    Raises:
+        InputError: One holds objects.
+
+    Example:
+        >>> import tempfile
+        >>> path = Path(tempfile.mkdtemp(), "arrays.npz")
+        >>> read_arrays(path, write_arrays(path, {"a": np.eye(2)}))["a"].tolist()
+        [[1.0, 0.0], [0.0, 1.0]]
+    """
+    for name, array in arrays.items():
+        if array.dtype.hasobject:
+            raise InputError(f"the array {name!r} holds objects, which only a pickle could store")
+    # A crash between the two files leaves the arrays of one save beside the text of another.
+    digest = hashlib.blake2b(digest_size=_DIGEST)
+
+    def parts() -> Iterator[bytes]:
+        for part in _packed(arrays):
+            digest.update(part)
+            yield part
+
+    replace_file(path, parts())
+    return digest.hexdigest()
+
+
+class _Written:
+    """A file that only goes forward, whose content is taken as it grows."""
+
+    def __init__(self) -> None:
+        self._parts: list[bytes] = []
+
+    def write(self, part: bytes) -> int:
+        self._parts.append(bytes(part))
+        return len(part)
+
+    def flush(self) -> None:
+        """Nothing waits."""
+
+    def taken(self) -> bytes:
+        """What was written since."""
+        parts, self._parts = self._parts, []
+        return b"".join(parts)
+
+
+def _packed(arrays: Mapping[str, NDArray[Any]]) -> Iterator[bytes]:
+    """The content of a file of arrays, as `numpy.savez` writes it, but aligned."""
+    written, place = _Written(), 0
+    with zipfile.ZipFile(written, "w") as archive:  # type: ignore[call-overload]  # needs no seek
+        for name, array in arrays.items():
+            info = zipfile.ZipInfo(f"{name}.npy")
+            before = place + _LOCAL_HEADER + len(info.filename.encode()) + _ZIP64
+            padding = 4 + -(before + 4) % ALIGNED
+            info.extra = struct.pack("<HH", _PADDING, padding - 4) + bytes(padding - 4)
+            with archive.open(info, "w", force_zip64=True) as entry:
+                np.lib.format.write_array_header_1_0(
+                    entry, np.lib.format.header_data_from_array_1_0(array)
+                )
+                flat = array.reshape(-1, order="F" if array.flags.fnc else "C")
+                step = max(1, PART // max(1, array.itemsize))
+                for start in range(0, flat.size, step):
+                    entry.write(flat[start : start + step].tobytes())
+                    part = written.taken()
+                    place += len(part)
+                    yield part
+            part = written.taken()
+            place += len(part)
+            yield part
+    yield written.taken()
+
+
+def _unpacked(path: Path, packed: NDArray[np.uint8]) -> Iterator[tuple[str, NDArray[Any]]]:
+    """Each array with its name, by what it says of itself; memory is taken for none that is large.
 
     Raises:
         ValueError: They are compressed, or say that they are of another size than they are.
     """
-    with zipfile.ZipFile(BytesIO(packed)) as archive:
+    with zipfile.ZipFile(path) as archive:
         entries = archive.infolist()
         if sum(entry.file_size for entry in entries) > len(packed):
             raise ValueError("they are larger than the file that holds them")
@@ -70,33 +156,21 @@ def _check(packed: bytes) -> None:
                 version = np.lib.format.read_magic(file)
                 if version not in _HEADERS:
                     raise ValueError(f"{entry.filename} is of another version")
-                shape, _, dtype = _HEADERS[version](file)
-                end = file.tell() + math.prod(shape) * dtype.itemsize
+                shape, by_columns, dtype = _HEADERS[version](file)
+                size = math.prod(shape) * dtype.itemsize
                 if dtype.kind not in _NUMBERS or min(shape, default=0) < 0:
                     raise ValueError(f"{entry.filename} holds no numbers")
-                if end != entry.file_size:
+                if file.tell() + size != entry.file_size:
                     raise ValueError(f"{entry.filename} is not of the shape that it says")
+                begin = _begin_of(packed, entry) + file.tell()
+            found = packed[begin : begin + size].view(dtype)
+            found = found.reshape(shape, order="F" if by_columns else "C")
+            is_mapped = size >= MAPPED and found.flags.aligned
+            yield entry.filename.removesuffix(".npy"), found if is_mapped else found.copy("K")
 
 
-def pack_arrays(arrays: Mapping[str, NDArray[Any]]) -> bytes:
-    """The content of a file of arrays.
-
-    Raises:
-        InputError: One holds objects.
-
-    Example:
-        >>> pack_arrays({"a": np.eye(2)})[:2]
-        b'PK'
-    """
-    for name, array in arrays.items():
-        if array.dtype.hasobject:
-            raise InputError(f"the array {name!r} holds objects, which only a pickle could store")
-    packed = BytesIO()
-    np.savez(packed, **dict(arrays))  # type: ignore[arg-type]  # the stub takes flags for arrays
-    return packed.getvalue()
-
-
-def digest_of(packed: bytes) -> str:
-    """What tells the content of one file from that of another."""
-    # A crash between the two files leaves the arrays of one save beside the text of another.
-    return hashlib.blake2b(packed, digest_size=16).hexdigest()
+def _begin_of(packed: NDArray[np.uint8], entry: zipfile.ZipInfo) -> int:
+    """Where the content of an entry begins."""
+    header = packed[entry.header_offset : entry.header_offset + _LOCAL_HEADER].tobytes()
+    name, extra = struct.unpack("<HH", header[-4:])
+    return entry.header_offset + _LOCAL_HEADER + int(name) + int(extra)

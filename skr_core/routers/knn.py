@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from skr_core.errors import InputError
 from skr_core.learning.nearest import ASKED, nearest
 from skr_core.learning.rows import Floats, Rows
+from skr_core.learning.searched import SearchedRows
 from skr_core.learning.signals import Signals, Training
 from skr_core.models.embedders import HashingEmbedder
 from skr_core.ports import Embedder
@@ -61,7 +62,7 @@ class KNNRouter(FittedRouter):
 
     def __init__(
         self,
-        rows: Rows,
+        rows: SearchedRows,
         benefit: Floats,
         questions: NDArray[np.object_],
         *,
@@ -83,6 +84,7 @@ class KNNRouter(FittedRouter):
         rule: Rule = "paper",
         k: int | None = None,
         threshold: float = 0.0,
+        approximate: bool | None = None,
     ) -> Self:
         """Remember the records.
 
@@ -93,9 +95,14 @@ class KNNRouter(FittedRouter):
             k: Neighbours that are asked, fewer where there are not as many. Chosen by leave-one-out
                 from 3 to 10 for the paper's rule, by the number of records for the other.
             threshold: Retrieval happens where the score is above it.
+            approximate: Search along a graph, which finds about 99 of 100 neighbours, in place of
+                comparing with every record. By default from 100,000 records, where the embedder
+                is dense and ``skr-rag[nearest]`` installed.
 
         Raises:
-            InputError: There is no such rule, `k` is not positive, or no record can be used.
+            InputError: There is no such rule, `k` is not positive, or no record can be used; or a
+                graph is asked for with an embedder that has a sparse form.
+            MissingDependency: It is asked for, and the extra is not installed.
         """
         if rule not in get_args(Rule):
             raise InputError(f"no rule {rule!r}: give one of {', '.join(get_args(Rule))}")
@@ -103,7 +110,9 @@ class KNNRouter(FittedRouter):
             raise InputError(f"k must be at least 1, not {k}")
         embedder = embedder or HashingEmbedder()
         training = Training.of(records, embedder, drafts=False)
-        return cls.of_training(training, embedder, rule=rule, k=k, threshold=threshold)
+        return cls.of_training(
+            training, embedder, rule=rule, k=k, threshold=threshold, approximate=approximate
+        )
 
     @classmethod
     def of_training(
@@ -114,6 +123,7 @@ class KNNRouter(FittedRouter):
         rule: Rule = "paper",
         k: int | None = None,
         threshold: float = 0.0,
+        approximate: bool | None = None,
     ) -> Self:
         """The same as `fit`, when the records have been embedded already."""
         if rule == "paper":
@@ -124,7 +134,7 @@ class KNNRouter(FittedRouter):
         else:
             chosen = k or min(max(len(training) // 4, BENEFIT_K.start), BENEFIT_K.stop - 1)
         return cls(
-            training.signals.question,
+            SearchedRows.of(training.signals.question, chosen, approximate),
             training.benefit,
             training.questions,
             rule=rule,
@@ -172,7 +182,7 @@ class KNNRouter(FittedRouter):
         asked, last = signals.question, self._last
         if last is not None and last[0] is asked:
             return last[1]
-        found = nearest(self._rows, asked, self.k)
+        found = self._rows.search(asked, self.k)
         # A decision needs them for its score, for its reason and as its evidence.
         self._last = (asked, found) if len(asked) == 1 else None
         return found
@@ -181,7 +191,7 @@ class KNNRouter(FittedRouter):
         training = training[np.flatnonzero(np.isfinite(training.benefit))]
         if self.rule == "paper":
             training = training.informative
-        self._rows, self._last = self._rows.concatenated(training.signals.question), None
+        self._rows, self._last = self._rows.grown(training.signals.question, self.k), None
         self._benefit = np.concatenate([self._benefit, training.benefit])
         self._questions = np.concatenate([self._questions, training.questions])
 
@@ -190,14 +200,15 @@ class KNNRouter(FittedRouter):
             "benefit": self._benefit,
             "questions": pack_texts(self._questions),
         }
-        return {"rule": self.rule, "k": self.k}, arrays | self._rows.arrays("question")
+        parameters = {"rule": self.rule, "k": self.k, "approximate": self._rows.approximate}
+        return parameters, arrays | self._rows.arrays()
 
     @classmethod
     def _restored(
         cls, parameters: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], **parts: Any
     ) -> Self:
         return cls(
-            Rows.from_arrays("question", arrays),
+            SearchedRows.from_arrays(arrays, parameters.get("approximate")),
             arrays["benefit"],
             unpack_texts(arrays["questions"]),
             rule=parameters["rule"],

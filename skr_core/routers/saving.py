@@ -16,7 +16,7 @@ import orjson
 
 from skr_core.errors import DataError, InputError, SKRError, StampMismatch
 from skr_core.files import read_whole, replace_file
-from skr_core.files.arrays import BROKEN, digest_of, pack_arrays, read_arrays
+from skr_core.files.arrays import BROKEN, read_arrays, write_arrays
 from skr_core.models.adapting import AnyModel, as_language_model
 from skr_core.models.embedders import HASHING_NAME, SENTENCE_TRANSFORMERS, make_embedder
 from skr_core.routers.registry import KINDS
@@ -66,15 +66,13 @@ class SavedRouter:
         folder = Path(path)
         folder.mkdir(parents=True, exist_ok=True)
         file, arrays = _files_of(self.kind)
-        packed = pack_arrays(self.arrays) if self.arrays else b""
-        if packed:
-            replace_file(folder / arrays, packed)
+        digest = write_arrays(folder / arrays, self.arrays) if self.arrays else ""
         row = {
             "kind": self.kind,
             "version": FORMAT,
             "stamp": dict(self.stamp),
             "parameters": dict(self.parameters),
-            "arrays": digest_of(packed) if packed else "",
+            "arrays": digest,
         }
         replace_file(
             folder / file,
