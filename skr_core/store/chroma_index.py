@@ -82,6 +82,7 @@ class ChromaIndex:
         connect: Callable[[], Awaitable[Any]] | None = None,
     ) -> None:
         self._client, self._place, self._connect = client, place, connect
+        self._has_vectors = embedder != NoEmbedder.name
         self._awaitable: WeakKeyDictionary[asyncio.AbstractEventLoop, Any] = WeakKeyDictionary()
         try:
             with explained(self._place):
@@ -141,9 +142,14 @@ class ChromaIndex:
     def probe(self) -> Flow[None]:
         """Search once, because a broken index opens well and fails when it is searched.
 
+        Without an embedder nothing searches it, and that it can be read is enough.
+
         Raises:
             StoreError: The index cannot be searched.
         """
+        if not self._has_vectors:
+            yield from self._call("get", limit=1, include=[])
+            return
         rows = yield from self._call("get", limit=1, include=["embeddings"])
         if rows["ids"]:
             yield from self.nearest(rows["embeddings"], 1)
@@ -168,7 +174,7 @@ class ChromaIndex:
                 collection,
                 embedding_function=None,
                 metadata={EMBEDDER_KEY: embedder},
-                configuration=WITHOUT_VECTORS if embedder == NoEmbedder.name else CONFIGURATION,
+                configuration=CONFIGURATION if self._has_vectors else WITHOUT_VECTORS,
                 get_or_create=True,
             )
 

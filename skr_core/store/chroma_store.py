@@ -6,7 +6,6 @@ import asyncio
 import shutil
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from pathlib import Path
 from tempfile import mkdtemp
 from typing import TYPE_CHECKING
@@ -22,7 +21,6 @@ from skr_core.store.connection import close_client, connect_server
 from skr_core.store.embedded import open_index
 from skr_core.store.folder import StoreFolder
 from skr_core.store.hybrid_search import HybridSearch, SearchMode, check_options
-from skr_core.texts import encodable
 from skr_core.types import Reference
 
 if TYPE_CHECKING:
@@ -308,12 +306,7 @@ class ChromaStore:
 
     def _retrieve(self, query: str, search: HybridSearch | None = None) -> Flow[list[Reference]]:
         self._check_is_open()
-        query = encodable(query)
-        if not query.strip():
-            return []
-        best = yield from (search or self._search).rank(query)
-        found = yield from self._index.fetch([identity for identity, _ in best])
-        return [replace(found[i], score=score) for i, score in best if i in found]
+        return (yield from (search or self._search).find(query))
 
     def _check_is_open(self) -> None:
         if self._closed:

@@ -26,23 +26,9 @@ from weakref import WeakSet
 from skr_core.errors import InputError, StoreError, extra
 from skr_core.flow import run
 from skr_core.models.embedders import default_embedder, probe
-from skr_core.store.chroma_index import BATCH_SIZE, COLLECTION, ChromaIndex, mismatch
-from skr_core.store.embedded import (
-    INDEX_NAME,
-    attach_index,
-    fill,
-    is_oversized,
-    make_again,
-    open_index,
-    remove_index,
-)
-from skr_core.store.health import (
-    break_seal,
-    can_be_searched,
-    is_sealed,
-    seal,
-    sealed_references,
-)
+from skr_core.store.chroma_index import BATCH_SIZE, ChromaIndex, mismatch
+from skr_core.store.embedded import INDEX_NAME, fill, make_again
+from skr_core.store.index_folder import IndexFolder
 from skr_core.store.journal import Journal, begin_journal, check_beginning, read_journal
 from skr_core.store.keyword_files import KeywordFiles
 from skr_core.store.locking import lock_store
@@ -91,7 +77,7 @@ class StoreFolder:
         self.path = self._path = path
         self.process = os.getpid()
         self._copy: Path | None = None
-        self._closed = self._sealed = self._failed = False
+        self._closed = self._failed = False
         try:
             if not can_be_written(path, (JOURNAL_NAME, INDEX_NAME, WORDS_NAME)):
                 if afresh:
@@ -145,7 +131,8 @@ class StoreFolder:
             words = self.path / WORDS_NAME
             self.keywords = KeywordFiles(words, journal, read_only=self.read_only)
             self.journal = Journal(journal, embedder.name, self.keywords.index.ids)
-            self.index = self._open_index(embedder.name)
+            self._kept = IndexFolder(path, self.path)
+            self.index = self._kept.open(embedder.name, self.references, self._record)
             self._reconcile(embedder)
         except BaseException:
             self._failed = True
@@ -164,19 +151,10 @@ class StoreFolder:
                 self.journal.close()
                 self.keywords.keep()
             if not self._failed:
-                self.seal()
+                self._kept.seal(self.references)
         finally:
             self._lock.release()
             self._remove_copy()
-
-    def seal(self) -> None:
-        """Say that the index is whole; it must be closed."""
-        if self._sealed and sealed_references(self._path) == self.references:
-            return
-        try:
-            seal(self._path, self._path / INDEX_NAME, self.references)
-        except OSError as error:  # the next opening looks closer, and that is all
-            _LOG.warning("%s cannot be sealed: %s", self.path, error)
 
     @contextmanager
     def writing(self) -> Iterator[None]:
@@ -189,7 +167,7 @@ class StoreFolder:
             raise StoreError(
                 f"{self.path} is read-only here, so nothing can be added: it can be searched"
             )
-        self.break_seal()
+        self._kept.break_seal()
         try:
             yield
         except BaseException:
@@ -204,11 +182,9 @@ class StoreFolder:
         """
         self.keywords.append(self.journal.append(references))
 
-    def break_seal(self) -> None:
-        """Say that the index is being written to."""
-        if self._sealed:
-            break_seal(self._path)
-            self._sealed = False
+    def check_size(self) -> None:
+        """As `IndexFolder.check_size`."""
+        self._kept.check_size(self.references)
 
     @contextmanager
     def lent(self) -> Iterator[int]:
@@ -229,83 +205,11 @@ class StoreFolder:
         if self._copy is not None:
             shutil.rmtree(self._copy, ignore_errors=True)
 
-    def check_size(self) -> None:
-        """Stop a runaway index before it fills the disk.
-
-        Raises:
-            StoreError: The index takes far more room than its references can need.
-        """
-        if is_oversized(self._path / INDEX_NAME, self.references):
-            raise StoreError(
-                f"the index in {self._path / INDEX_NAME} has grown out of proportion: close the "
-                f"store and open it again, which rebuilds the index; no reference is lost"
-            )
-
-    def _open_index(self, embedder: str) -> ChromaIndex:
-        """The index, made again where it cannot be trusted; then it is empty yet."""
-        path = self._path / INDEX_NAME
-        problem = self._problem()
-        if problem is None:
-            try:
-                return open_index(path, embedder)
-            except StoreError as error:
-                # Unreadable, or left by a rebuild that was killed half way. The journal has it all.
-                if not self.references:
-                    raise
-                problem = str(error)
-        self._rescue(embedder)
-        _LOG.warning(
-            "%s: the index is made again from the journal's %d references, because %s",
-            self.path,
-            self.references,
-            problem,
-        )
-        break_seal(self._path)
-        self._sealed = False
-        if (path / "chroma.sqlite3").exists():
-            remove_index(path)
-        return open_index(path, embedder)
-
-    def _problem(self) -> str | None:
-        """Why the index cannot be trusted; None where it can, or has to be made."""
-        index = self._path / INDEX_NAME
-        if not (index / "chroma.sqlite3").exists():
-            return "it is missing" if self.references else None
-        if is_oversized(self._path / INDEX_NAME, self.references):
-            return "it had grown out of proportion"
-        sealed = is_sealed(self._path, index)
-        self._sealed = sealed is True
-        if sealed is False:
-            return "its files changed after it was closed"
-        if sealed is None and not can_be_searched(index, COLLECTION):
-            return "it was not closed and cannot be searched"
-        return None
-
-    def _rescue(self, embedder: str) -> None:
-        """Record what only the index has, which a server was given; its database is apart.
-
-        Raises:
-            StoreError: Nothing can be read, and the journal has nothing either.
-        """
-        path = self._path / INDEX_NAME
-        if not (path / "chroma.sqlite3").exists():
-            return
-        try:
-            index = attach_index(path, embedder)
-            try:
-                self._record(index, run(index.known()))
-            finally:
-                index.close()
-        except StoreError:
-            if not self.references:
-                raise
-
     def _reconcile(self, embedder: Embedder) -> None:
         """Give the index what only the journal has, and the journal what only the index has."""
         if self._is_as_it_was_closed():
             return
-        indexed = run(self.index.known())
-        self._record(self.index, indexed)
+        indexed = self._record(self.index)
         lost = self.journal.ids.keys() - indexed
         if not lost:
             return
@@ -315,22 +219,22 @@ class StoreFolder:
                 self.path,
                 len(lost),
             )
-        self.break_seal()
+        self._kept.break_seal()
         fill(self.index, read_journal(self._path / JOURNAL_NAME), indexed, embedder)
 
     def _is_as_it_was_closed(self) -> bool:
         """Whether neither journal nor index have changed since they held the same references."""
-        if not (self._sealed and self.keywords.were_complete):
-            return False
-        held = sealed_references(self._path)
+        held = self._kept.sealed_references() if self.keywords.were_complete else None
         return held is not None and held == self.references == run(self.index.count())
 
-    def _record(self, index: ChromaIndex, indexed: set[str]) -> None:
-        """Record what only an index has: a server has added to the folder meanwhile."""
+    def _record(self, index: ChromaIndex) -> set[str]:
+        """Record what only an index has, which a server was given; return all that it has."""
+        indexed = run(index.known())
         unrecorded = sorted(indexed - self.journal.ids.keys())
         for start in range(0, len(unrecorded), BATCH_SIZE):
             found = run(index.fetch(unrecorded[start : start + BATCH_SIZE]))
             self.record(list(found.values()))
+        return indexed
 
 
 # A program that ends without closing its stores has closed them all the same.

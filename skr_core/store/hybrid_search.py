@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Literal, Protocol, get_args
 
 from skr_core.errors import InputError
@@ -10,6 +11,8 @@ from skr_core.flow import Flow, call
 from skr_core.models.embedders import NoEmbedder
 from skr_core.references.fusion import reciprocal_rank_fusion
 from skr_core.store.chroma_index import ChromaIndex
+from skr_core.texts import encodable
+from skr_core.types import Reference
 
 if TYPE_CHECKING:
     from skr_core.ports import Embedder
@@ -30,7 +33,7 @@ class Words(Protocol):
 
 
 class HybridSearch:
-    """Ranks a collection's ids for a query.
+    """Finds references of a collection.
 
     Args:
         index: The collection.
@@ -39,7 +42,7 @@ class HybridSearch:
             worth beside BM25's.
         search: ``"hybrid"`` fuses ranks of both, ``"dense"`` and ``"bm25"`` use one alone. Without
             vectors hybrid search is BM25's.
-        k: How many ids a query gets at most.
+        k: How many references a query gets at most.
 
     Attributes:
         name: Search, k and embedder.
@@ -60,8 +63,16 @@ class HybridSearch:
         self._words = words
         self._dense_weight = float(getattr(embedder, "fusion_weight", 1.0))
 
-    def rank(self, query: str) -> Flow[Ranked]:
-        """The ids that fit a query best, at most k."""
+    def find(self, query: str) -> Flow[list[Reference]]:
+        """The references that fit a query best, at most k."""
+        query = encodable(query)
+        if not query.strip():
+            return []
+        best = yield from self._rank(query)
+        found = yield from self._index.fetch([identity for identity, _ in best])
+        return [replace(found[i], score=score) for i, score in best if i in found]
+
+    def _rank(self, query: str) -> Flow[Ranked]:
         depth = max(self._k, FUSION_DEPTH) if self._search == "hybrid" else self._k
         near: list[tuple[str, float]] = []
         worded: list[tuple[str, float]] = []

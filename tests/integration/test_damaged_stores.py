@@ -17,8 +17,7 @@ import pytest
 
 from skr_core.errors import DataError, StoreError
 from skr_core.models.embedders import HashingEmbedder
-from skr_core.store import embedded
-from skr_core.store import folder as store_folder
+from skr_core.store import embedded, index_folder
 from skr_core.store.chroma_store import ChromaStore
 from skr_core.store.health import can_be_searched
 from skr_core.types import Reference
@@ -70,7 +69,7 @@ def flip(path: Path, byte: int, bit: int) -> None:
 
 
 def test_a_store_that_was_closed_well_is_opened_without_a_word(folder: Path, caplog, monkeypatch):
-    monkeypatch.setattr(store_folder, "can_be_searched", lambda *_: pytest.fail("not needed"))
+    monkeypatch.setattr(index_folder, "can_be_searched", lambda *_: pytest.fail("not needed"))
     seal = (folder / "index.seal").read_bytes()
     for _ in range(2):
         with ChromaStore.open(folder) as store:
@@ -129,7 +128,7 @@ def test_a_crash_inside_chroma_is_one_of_another_process(folder: Path, caplog):
 
 def test_an_index_of_a_kill_that_is_whole_is_kept(folder: Path, monkeypatch, caplog):
     (folder / "index.seal").unlink()
-    monkeypatch.setattr(store_folder, "remove_index", lambda _: pytest.fail("not needed"))
+    monkeypatch.setattr(index_folder, "remove_index", lambda _: pytest.fail("not needed"))
     with ChromaStore.open(folder) as store:
         assert store.count() == 600
     assert (folder / "index.seal").exists()
