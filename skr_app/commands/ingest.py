@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from skr_app.opening import open_embedder, open_store, store_folder
+from skr_app.engines import (
+    AddressOption,
+    EngineName,
+    EngineOption,
+    WorkersOption,
+    open_engine,
+)
+from skr_app.opening import HASHING, open_embedder, open_store, store_folder
 from skr_app.options import (
     DEFAULT_STORE,
     JsonOption,
@@ -16,6 +24,7 @@ from skr_app.options import (
     StoreOption,
 )
 from skr_app.output import console, escape, messages, print_json, progress
+from skr_core.engines import Engine, EngineEmbedder, LocalEngine
 from skr_core.errors import InputError
 from skr_core.texts import encodable
 
@@ -55,10 +64,16 @@ def ingest(
     store: StoreOption = DEFAULT_STORE,
     embedder: Embedding = None,
     rebuild: Rebuild = False,
+    engine: EngineOption = EngineName.local,
+    address: AddressOption = None,
+    workers: WorkersOption = None,
     skip_bad: SkipBadOption = False,
     json: JsonOption = False,
 ) -> None:
-    """Put documents into the reference store; what is there already is not added again."""
+    """Put documents into the reference store; what is there already is not added again.
+
+    With --engine ray workers read, cut and embed, and this process alone writes.
+    """
     if not files and not rebuild:
         raise InputError("name the files or folders to ingest, or give --rebuild")
     from skr_core.ingest.ingestion import ingest as ingest_files
@@ -68,10 +83,14 @@ def ingest(
     find_files(files or (), (lambda _: None) if skip_bad else stop)
     report: IngestReport | None = None
     open_it = _rebuild if rebuild else partial(open_store, must_exist=False)
-    with open_it(store, open_embedder(embedder) if embedder else None) as opened:
+    with ExitStack() as stack:
+        place = open_engine(stack, engine, address, workers)
+        opened = stack.enter_context(open_it(store, _embedder(embedder, place)))
         if files:
             with progress("Ingesting") as advance:
-                report = ingest_files(files, opened, skip_bad=skip_bad, on_progress=advance)
+                report = ingest_files(
+                    files, opened, skip_bad=skip_bad, on_progress=advance, engine=place
+                )
         count = opened.count()
     if json:
         print_json(
@@ -86,6 +105,14 @@ def ingest(
     if report:
         _print(report)
     console.print(f"{count} references in {escape(store)}")
+
+
+def _embedder(name: str | None, engine: Engine) -> Embedder | None:
+    if not name:
+        return None
+    if isinstance(engine, LocalEngine) or name == HASHING:  # sending takes longer than hashing
+        return open_embedder(name)
+    return EngineEmbedder(partial(open_embedder, name), engine)
 
 
 def _found(report: IngestReport) -> dict[str, object]:

@@ -78,6 +78,12 @@ class RayEngine:
         """Whether all workers are on this machine."""
         return self.address is None
 
+    @property
+    def size(self) -> int:
+        """How many workers there are."""
+        self.start()
+        return self._count()
+
     def start(self) -> None:
         """Connect to Ray, or start it; `map` does so too."""
         with self._starting:

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import os
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from itertools import islice
+from functools import partial
 from pathlib import Path
+from threading import Lock
 
+from skr_core.engines.engine import Engine, Recipe
+from skr_core.engines.local import LocalEngine
 from skr_core.errors import DataError, InputError
+from skr_core.flow import Flow, call, run
+from skr_core.ingest.loaders import find_files
+from skr_core.ingest.portions import Passages, Portion, portions_of, read_portion
 from skr_core.ports import OnProgress, ReferenceStore
-from skr_core.types import Reference
 
 BATCH_SIZE = 1000
 PROBLEMS_KEPT = 20
@@ -45,6 +52,7 @@ def ingest(
     *,
     skip_bad: bool = False,
     on_progress: OnProgress | None = None,
+    engine: Engine | None = None,
 ) -> IngestReport:
     """Read files and folders, cut long texts into passages, and add them to a store.
 
@@ -53,14 +61,18 @@ def ingest(
 
     Args:
         paths: Text, Markdown, HTML, PDF and JSON Lines files, or folders of them.
-        store: Where the passages go.
+        store: Where the passages go; this process alone writes to it.
         skip_bad: Pass over broken lines and files, and count them, instead of raising.
         on_progress: Called after each batch.
+        engine: Where files are read and cut: in this process, or on `skr_core.engines.RayEngine`,
+            whose workers read them by the same paths. Give the store an `EngineEmbedder` to embed
+            there too.
 
     Raises:
         InputError: A path is missing or of an unknown kind, or there is no passage at all.
         DataError: A line or file is broken, unless `skip_bad`.
         StoreError: The store failed.
+        EngineError: The engine failed.
 
     Example:
         >>> from skr_core.store.chroma_store import ChromaStore
@@ -70,39 +82,47 @@ def ingest(
         ...     ingest([folder], store).added
         1
     """
-    from skr_core.ingest.loaders import find_files, load_file
-    from skr_core.ingest.splitter import PASSAGE_LIMIT, TokenSplitter
-
+    engine = engine or LocalEngine()
     problems: list[str] = []
-    skipped = 0
+    skipped = added = done = 0
+    counting = Lock()
 
     def on_bad(error: DataError) -> None:
         nonlocal skipped
         if not skip_bad:
             raise error
-        skipped += 1
-        if len(problems) < PROBLEMS_KEPT:
-            problems.append(str(error))
+        with counting:
+            skipped += 1
+            if len(problems) < PROBLEMS_KEPT:
+                problems.append(str(error))
 
-    def passages() -> Iterator[Reference]:
-        of_documents, of_passages = TokenSplitter(), TokenSplitter(limit=PASSAGE_LIMIT)
-        for file in files:
-            for document in load_file(file, on_bad):
-                splitter = of_passages if document.is_passage else of_documents
-                for part in splitter.split(document.text):
-                    yield Reference.of(part, document.title, metadata=document.metadata)
+    def keep(portion: Portion, found: Passages) -> Flow[None]:
+        nonlocal added, done
+        for problem in found.problems:
+            on_bad(problem)
+        for start in range(0, len(found.references), BATCH_SIZE):
+            batch = found.references[start : start + BATCH_SIZE]
+            new = yield from call(store.add, store.aadd, batch)
+            with counting:
+                added, done = added + new, done + len(batch)
+                if on_progress is not None:
+                    on_progress(done, None)
 
     files = find_files(paths, on_bad)
-    stream = passages()
-    added = done = 0
-    while batch := list(islice(stream, BATCH_SIZE)):
-        added += store.add(batch)
-        done += len(batch)
-        if on_progress is not None:
-            on_progress(done, None)
+    work = partial(read_portion, skip_bad)
+    side_by_side = getattr(engine, "size", None)
+    limit = 2 * side_by_side if side_by_side else 1
+    here = Recipe(None, partial(_enter, os.getcwd()))
+    run(engine.map(here, work, portions_of(files, on_bad), keep, limit))
     if not done:
         reason = f"; {problems[0]}" if problems else ""
         raise InputError(f"no passage found in {', '.join(map(str, paths)) or 'no path'}{reason}")
     if on_progress is not None:
         on_progress(done, done)
     return IngestReport(added, done - added, skipped, len(files), tuple(problems))
+
+
+def _enter(folder: str) -> None:
+    """Go where relative paths begin, if this machine has the place."""
+    with suppress(OSError):
+        os.chdir(folder)

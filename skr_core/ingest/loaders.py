@@ -12,10 +12,10 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import orjson
 
@@ -24,6 +24,8 @@ from skr_core.files import read_lines, read_whole, regular_file
 from skr_core.files.reading import LARGEST_FILE
 from skr_core.store.locking import LOCK_NAME
 from skr_core.types import Metadata
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,8 +121,28 @@ def load_file(path: Path, on_bad: OnBad) -> Iterator[Document]:
     loader = _loader(path)
     if loader is None:
         raise InputError(f"{path} is of an unknown kind; known are {', '.join(_LOADERS)}")
+    yield from readable(path, lambda: loader(regular_file(path), on_bad), on_bad)
+
+
+def lines_of(path: Path, on_bad: OnBad) -> Iterator[tuple[int, bytes]]:
+    """The lines of a file of JSON Lines with their numbers, for `documents_of`.
+
+    Args:
+        path: Of the file.
+        on_bad: What to do with a file that is broken.
+    """
+    return readable(path, lambda: read_lines(path), on_bad)
+
+
+def has_lines(path: Path) -> bool:
+    """Whether each line of a file is a document."""
+    return _loader(path) is _load_jsonl
+
+
+def readable(path: Path, read: Callable[[], Iterator[T]], on_bad: OnBad) -> Iterator[T]:
+    """What is read of a file, up to where it is broken."""
     try:
-        yield from loader(regular_file(path), on_bad)
+        yield from read()
     except DataError as error:
         on_bad(error)
     except InputError as error:
@@ -213,7 +235,20 @@ def _load_pdf(path: Path, on_bad: OnBad) -> Iterator[Document]:
 
 
 def _load_jsonl(path: Path, on_bad: OnBad) -> Iterator[Document]:
-    for number, line in read_lines(path):
+    yield from documents_of(path, read_lines(path), on_bad)
+
+
+def documents_of(
+    path: Path, lines: Iterable[tuple[int, bytes]], on_bad: OnBad
+) -> Iterator[Document]:
+    """Read lines of a file of JSON Lines.
+
+    Args:
+        path: Of the file.
+        lines: With their numbers, counted from 1.
+        on_bad: What to do with broken ones.
+    """
+    for number, line in lines:
         try:
             document = _document_of_line(line, path, number)
         except DataError as error:

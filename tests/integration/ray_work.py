@@ -6,11 +6,14 @@ import asyncio
 import json
 import os
 import urllib.request
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from skr_core.errors import BudgetError, DataError, MissingDependency
 from skr_core.evaluation.running.asking import System
 from skr_core.flow import Flow, call
+from skr_core.models.embedders import HashingEmbedder
 from skr_core.models.limited import Spending
 from skr_core.ports import OnToken
 from skr_core.questions import Question
@@ -61,6 +64,22 @@ def end(held: Held, item: int) -> Flow[int]:
 
 def begin(spending: Spending, held: Held, item: int) -> Flow[float]:
     return (yield from call(spending.begin, spending.abegin))
+
+
+class Marking(HashingEmbedder):
+    """Tells a file which process it works in."""
+
+    def __init__(self, file: Path) -> None:
+        self.file = file
+
+    def embed(self, texts: Sequence[str]) -> Any:
+        with self.file.open("a") as file:
+            file.write(f"{os.getpid()}\n")
+        return super().embed(texts)
+
+
+def marking(file: Path) -> Marking:
+    return Marking(file)
 
 
 class Model:

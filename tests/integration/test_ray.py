@@ -15,15 +15,17 @@ from typing import Any
 import orjson
 import pytest
 
-from skr_core.engines import LocalEngine, RayEngine, Recipe
+from skr_core.engines import EngineEmbedder, LocalEngine, RayEngine, Recipe
 from skr_core.engines import ray_engine as module
 from skr_core.errors import BudgetError, DataError, EngineError, InputError, MissingDependency
 from skr_core.evaluation.running.asking import ask_all
 from skr_core.files import KeyedLog
 from skr_core.flow import Flow, arun, run
+from skr_core.ingest.ingestion import ingest
 from skr_core.models.limited import Spending
 from skr_core.routers.registry import asking_routers
 from skr_core.self_knowledge import SelfKnowledge, acollect, collect, read_self_knowledge
+from skr_core.store.chroma_store import ChromaStore
 from skr_core.store.server import serve
 from tests.integration.ray_work import (
     QUESTIONS,
@@ -34,6 +36,7 @@ from tests.integration.ray_work import (
     end,
     fail,
     judging,
+    marking,
     system,
     systems,
 )
@@ -210,6 +213,37 @@ def test_the_command_works_on_ray_as_it_does_here(
             assert each[name].pop("seconds") > 0
     assert found.json.keys() == local.json.keys()
     assert found.json["loop"]["answer_accuracy"] == local.json["loop"]["answer_accuracy"] > 0
+
+
+def test_files_are_read_and_embedded_in_workers_and_written_here(
+    engine: RayEngine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.chdir(tmp_path)
+    folder = Path("files")
+    folder.mkdir()
+    lines = [f'{{"title": "T{n}", "text": "Number {n} of many."}}' for n in range(1_200)]
+    (folder / "lines.jsonl").write_text("\n".join([*lines, "{broken"]))
+    for n in range(30):
+        (folder / f"note-{n}.md").write_text(f"# Note {n}\n\nIt is note {n}.")
+    found = []
+    for place, name in ((engine, "ray"), (None, "here")):
+        embedder = EngineEmbedder(
+            partial(marking, tmp_path / f"{name}.txt"), place or LocalEngine()
+        )
+        with ChromaStore.open(name, embedder=embedder, search="dense") as store:
+            with pytest.raises(DataError, match=r"files/lines\.jsonl, line 1201: not JSON"):
+                ingest([folder], store, engine=place)
+            report = ingest([folder], store, engine=place, skip_bad=True)
+            again = ingest([folder], store, engine=place, skip_bad=True)
+            assert (again.added, again.already_present) == (0, 1_230)
+            [nearest, *_] = store.retrieve("It is note 7.")
+        journal = (Path(name) / "references.jsonl").read_bytes().splitlines()
+        kept = sorted(orjson.dumps(orjson.loads(line)) for line in journal)
+        found.append((report.passages, report.skipped, report.problems, nearest.text, kept))
+        processes = set((tmp_path / f"{name}.txt").read_text().split())
+        assert (str(os.getpid()) in processes) == (place is None)
+    assert found[0] == found[1]
+    assert found[0][:2] == (1_230, 1)
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,52 @@
+"""Collect self-knowledge on Ray: each worker makes the system of its own; this process records.
+
+Run it again and nothing is asked twice. Needs ``pip install "skr-rag[ray,learning]"``.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from skr_core.engines import RayEngine
+from skr_core.extractive import ExtractiveModel
+from skr_core.models.limited import Spending
+from skr_core.questions import Question
+from skr_core.self_knowledge import collect
+from skr_core.settings import Settings
+from skr_core.testing import MappingRetriever
+from skr_graphs import GraphAnswerer
+
+CAPITALS = {"France": "Paris", "Italy": "Rome", "Spain": "Madrid", "Peru": "Lima"}
+QUESTIONS = [
+    Question(land, f"What is the capital of {land}?", (city,)) for land, city in CAPITALS.items()
+]
+
+
+def system(spending: Spending) -> GraphAnswerer:
+    """What each worker calls once: it is sent this function, never a client.
+
+    Put your own model here, such as ``load_model("openai:gpt-4.1-mini")``.
+    """
+    passages = {
+        each.question: [f"{each.gold[0]} is the capital of {each.id}."] for each in QUESTIONS
+    }
+    return GraphAnswerer(Settings(spending.limit(ExtractiveModel()), MappingRetriever(passages)))
+
+
+def main() -> None:
+    with RayEngine(workers=2) as engine:
+        # Counted in one place: no more than 50 requests a second, whoever makes them.
+        spending = engine.share(Spending(requests_per_second=50))
+        records = collect(
+            QUESTIONS,
+            lambda: system(spending),
+            out=Path("self-knowledge.jsonl"),
+            concurrency=4,
+            engine=engine,
+        )
+    for record in records:
+        print(f"{record.question} retrieval {record.effect}")
+
+
+if __name__ == "__main__":
+    main()
