@@ -25,6 +25,7 @@ with extra("web"):
     from pydantic import BaseModel, Field
     from starlette.datastructures import UploadFile
     from starlette.exceptions import HTTPException
+    from starlette.types import ASGIApp
 
 STATIC = str(files("skr_app") / "web" / "static")
 LONGEST_QUESTION = 8_000
@@ -67,7 +68,7 @@ class Page:
     about: Mapping[str, Any]
 
 
-def create_app(page: Page, access: Access) -> FastAPI:
+def create_app(page: Page, access: Access) -> ASGIApp:
     """The page as an application for any ASGI server.
 
     Args:
@@ -84,8 +85,7 @@ def create_app(page: Page, access: Access) -> FastAPI:
     app.add_exception_handler(Exception, _failed)
     app.add_exception_handler(RequestValidationError, _not_understood)
     app.add_exception_handler(HTTPException, _refused)
-    app.add_middleware(Guard, access=access)
-    return app
+    return Guard(app, access)
 
 
 def _files(access: Access) -> APIRouter:

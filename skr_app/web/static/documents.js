@@ -49,7 +49,7 @@ export async function showDocuments(place, about) {
 
 function report(said) {
   const skipped = said.skipped ? `, ${said.skipped} left out` : "";
-  const parts = [h("p", {}, `${count(said.added, "passage")} added, ${said.already_present} were there already${skipped}.`)];
+  const parts = [h("p", {}, `${count(said.added, "passage")} added, ${said.already_present} there already${skipped}.`)];
   if (said.problems.length) parts.push(h("ul", {}, said.problems.map((each) => h("li", {}, each))));
   return parts;
 }

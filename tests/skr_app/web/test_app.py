@@ -360,6 +360,7 @@ async def test_what_should_not_fail_tells_nothing_of_itself(
         assert answer.json() == {
             "error": "something failed that should not: what it was stands in the log of skr serve"
         }
+        assert "content-security-policy" in answer.headers
     assert "a request failed" in caplog.text
 
 
