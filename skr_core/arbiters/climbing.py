@@ -16,6 +16,7 @@ from skr_core.arbiters.views import Views, texts_seen
 from skr_core.errors import InputError
 from skr_core.flow import Flow, call
 from skr_core.learning.rows import Floats, aembed_texts, embed_texts
+from skr_core.learning.threads import one_thread
 from skr_core.types import Action, Decision, Verdict
 
 if TYPE_CHECKING:
@@ -69,7 +70,9 @@ class Climber:
         here, later = self.actions[rung], self.actions[rung + 1 :]
         if not later:
             return Decision(True, _rounds_of(here), reason=f"{NAMES[here]} is the last")
-        outlook = Outlook.of(self.rungs[rung].expected(views), self.costs[rung:], price)
+        with one_thread():
+            expected = self.rungs[rung].expected(views)
+        outlook = Outlook.of(expected, self.costs[rung:], price)
         gain, toll = float(outlook.gain[0]), float(outlook.toll[0])
         taken = later[-1] if outlook.goes_on[0] else here
         looked_at = " and ".join(NAMES[action] for action in self.actions[: rung + 1])

@@ -20,6 +20,7 @@ from skr_core.learning.observed import Observed
 from skr_core.learning.outcomes import ActionTable, CostUnit
 from skr_core.learning.rows import Floats, aembed_texts, embed_texts
 from skr_core.learning.signals import Signals, Training, texts_of
+from skr_core.learning.threads import one_thread
 from skr_core.models.adapting import AnyModel, as_language_model
 from skr_core.ports import Embedder, LanguageModel, Retriever
 from skr_core.prompts.templates import checked_question
@@ -228,6 +229,10 @@ class FittedRouter(ABC):
         return (yield from call(self._decide_one, self._adecide_one, signals))
 
     def _decide_one(self, signals: Signals) -> Decision:
+        with one_thread():
+            return self._decided(signals)
+
+    def _decided(self, signals: Signals) -> Decision:
         scores, costs = self.expected(signals)
         benefits, thresholds, best = _benefit(scores, costs, self.price)
         score = float(np.clip(benefits[0], -1.0, 1.0))

@@ -1,9 +1,17 @@
 """BLAS uses one thread inside the block, and as many as before after it."""
 
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pytest
 import scipy.linalg  # noqa: F401  # brings a BLAS of its own
 from threadpoolctl import threadpool_info
 
+from skr_core.learning.rows import Rows
 from skr_core.learning.threads import one_thread
+from skr_core.routers import CombinedRouter, KNNRouter
+from skr_core.self_knowledge import SelfKnowledge
 
 
 def threads() -> list[int]:
@@ -19,3 +27,33 @@ def test_one_thread_inside_and_as_many_as_before_after() -> None:
                 assert set(threads()) == {1}
             assert set(threads()) == {1}
         assert threads() == before
+
+
+class Drawn:
+    """An embedder of dense vectors, as those of a model are."""
+
+    name = "drawn"
+
+    def embed(self, texts: Sequence[str]) -> Any:
+        vectors = np.array([[len(text), text.count("a"), 1.0] for text in texts], np.float32)
+        return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+
+    async def aembed(self, texts: Sequence[str]) -> Any:
+        return self.embed(texts)
+
+
+@pytest.mark.parametrize("kind", [KNNRouter, CombinedRouter])
+def test_a_router_decides_with_one(kind: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    records = [
+        SelfKnowledge.of("What is " + "a" * number, direct=("", number % 2), loop=("", 1))
+        for number in range(20)
+    ]
+    options = {"drafts": False} if kind is CombinedRouter else {}
+    router = kind.fit(records, embedder=Drawn(), **options)
+    seen: list[int] = []
+    products = Rows.products
+    monkeypatch.setattr(
+        Rows, "products", lambda self, other: (seen.extend(threads()), products(self, other))[1]
+    )
+    router.decide("What is an abacus?")
+    assert set(seen) == {1}
