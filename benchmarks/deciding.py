@@ -1,7 +1,7 @@
-"""How long a router takes to decide beside embedding the question alone, with MiniLM on this machine.
+"""How long a router takes to decide beside embedding the question alone, with MiniLM.
 
-Both routers have learnt from 3,000 made-up records. `ratio` is of the 99th percentiles: torch embeds
-with threads of its own, and linear algebra of more than one thread would wait for them.
+Both routers have learnt from 3,000 made-up records. `ratio` is of the 99th percentiles: torch
+embeds with threads of its own, and linear algebra of more than one would wait for them.
 
 Usage: python -m benchmarks.deciding [--records 3000] [--questions 200]
 """
@@ -32,7 +32,7 @@ def made_up(count: int, random: Random) -> list[str]:
 
 
 class OneByOne(SentenceTransformerEmbedder):
-    """Embeds a question, and draws the vectors of many: which they are takes no time of a decision."""
+    """Embeds a question, and draws the vectors of many, which take no time of a decision."""
 
     def embed(self, texts: Sequence[str]) -> Any:
         if len(texts) == 1:

@@ -3,52 +3,72 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable
+from functools import cache
+from importlib import import_module
+from typing import Any
 
 import typer
 
-from skr_app.commands import (
-    ask,
-    calibrate,
-    collect,
-    demo,
-    evaluate,
-    experiments,
-    ingest,
-    key_facts,
-    replay,
-    report,
-    route,
-    serve,
-    store,
-)
 from skr_app.flags import name_flags
 from skr_app.output import escape, messages
 from skr_core.errors import BudgetError, EngineError, ModelError, RetrieverError, SKRError
 
-app = typer.Typer(
-    name="skr",
-    help="Know when to retrieve, and keep retrieving until the references suffice.",
-    epilog="Begin with [bold]skr demo[/bold], then [bold]skr ingest[/bold] your documents "
-    "and [bold]skr ask[/bold].",
-    no_args_is_help=True,
-    rich_markup_mode="rich",
-    add_completion=False,
-    pretty_exceptions_enable=False,
+COMMANDS = (
+    "demo",
+    "ingest",
+    "ask",
+    "serve",
+    "collect",
+    "calibrate",
+    "route",
+    "replay",
+    "evaluate",
+    "report",
+    "experiment",
+    "key-facts",
+    "store",
 )
-app.command("demo")(demo.demo)
-app.command("ingest")(ingest.ingest)
-app.command("ask")(ask.ask)
-app.command("serve")(serve.serve)
-app.command("collect")(collect.collect)
-app.command("calibrate")(calibrate.calibrate)
-app.command("route")(route.route)
-app.command("replay")(replay.replay)
-app.command("evaluate")(evaluate.evaluate)
-app.command("report")(report.report)
-app.add_typer(experiments.app, name="experiment")
-app.add_typer(key_facts.app, name="key-facts")
-app.add_typer(store.app, name="store")
-name_flags(app)
+"""In the order of the help."""
+
+MODULES = {"experiment": "experiments", "key-facts": "key_facts"}
+"""Of `skr_app.commands`, where the name is another."""
+
+
+def make_app(names: Iterable[str] = COMMANDS) -> typer.Typer:
+    """The command with these of its commands; importing all takes longer than most of them run."""
+    made = typer.Typer(
+        name="skr",
+        help="Know when to retrieve, and keep retrieving until the references suffice.",
+        epilog="Begin with [bold]skr demo[/bold], then [bold]skr ingest[/bold] your documents "
+        "and [bold]skr ask[/bold].",
+        no_args_is_help=True,
+        rich_markup_mode="rich",
+        add_completion=False,
+        pretty_exceptions_enable=False,
+    )
+    made.callback()(_begin)
+    for name in names:
+        module = import_module(f"skr_app.commands.{MODULES.get(name, name)}")
+        if hasattr(module, "app"):
+            made.add_typer(module.app, name=name)
+        else:
+            made.command(name)(getattr(module, name))
+    name_flags(made)
+    return made
+
+
+def _begin() -> None:
+    # With a callback one command alone is a command of `skr`, too.
+    pass
+
+
+@cache
+def __getattr__(name: str) -> Any:
+    if name == "app":  # with all of its commands
+        return make_app()
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
 
 INTERRUPTED = 130
 """The shell's exit code for a command that Ctrl-C ended."""
@@ -65,7 +85,8 @@ def main() -> None:
     an engine failed, or what may be spent is.
     """
     try:
-        app(prog_name="skr")
+        first = sys.argv[1] if len(sys.argv) > 1 else ""
+        make_app([first] if first in COMMANDS else COMMANDS)(prog_name="skr")
     except SKRError as error:
         _show(error)
         sys.exit(1 if isinstance(error, FAILURES) else 2)

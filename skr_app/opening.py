@@ -45,13 +45,17 @@ def make_model(model: str, base_url: str | None) -> LanguageModel:
         InputError: There is no such model, or it has no price where money is limited; or the
             temperature is no number.
     """
-    from langchain_skr.models import load_model
-
     said = os.environ.get("SKR_TEMPERATURE")
     try:
         temperature = float(said) if said else None
     except ValueError as error:
         raise InputError(f"SKR_TEMPERATURE must be a number, not {said!r}") from error
+    if model == "extractive":  # which needs no framework
+        from skr_core.extractive import ExtractiveModel
+
+        return limited(ExtractiveModel())
+    from langchain_skr.models import load_model
+
     return limited(load_model(model, base_url=base_url, temperature=temperature))
 
 

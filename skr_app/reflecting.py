@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from skr_app.measuring import make_entailment
 from skr_app.opening import make_model, through
 from skr_core.errors import InputError
 
@@ -60,6 +59,8 @@ def open_reflector(
     if kind == "judge" and name:
         return reflectors.JudgeReflector(through(cache, make_model(name, base_url)))
     if kind == "entailment" and name:
+        from skr_app.measuring import make_entailment  # with all that measures
+
         return reflectors.EntailmentReflector(make_entailment(name, base_url, cache))
     if kind == "learned" and name:
         return reflectors.LearnedReflector.load(

@@ -57,6 +57,26 @@ def test_the_llamaindex_plug_in_loads_langgraph_when_an_engine_is_made():
     )
 
 
+def test_asking_loads_what_asking_needs(tmp_path: Path):
+    (tmp_path / "paris.md").write_text("Paris is the capital of France.")
+    store = ["--store", str(tmp_path / "store")]
+    run = "from skr_app.__main__ import main as run\ntry: run()\nexcept SystemExit: pass\n"
+    code = (
+        f"import sys\nsys.argv = ['skr', 'ingest', {str(tmp_path / 'paris.md')!r}, *{store!r}]\n"
+        f"{run}sys.argv = ['skr', 'ask', 'What is the capital of France?', *{store!r}]\n{run}"
+        "print(*sys.modules)"
+    )
+    result = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=False
+    )
+    *said, loaded = result.stdout.splitlines()
+    assert "Paris is the capital of France" in " ".join(said), result.stderr
+    unasked = ("sklearn", "scipy", "torch", "langchain_skr", "llamaindex_skr", "llama_index")
+    unasked += ("skr_core.calibration", "skr_core.learning", "skr_core.arbiters")
+    unasked += ("skr_core.evaluation.running", "skr_core.evaluation.report", "skr_app.measuring")
+    assert {*unasked} & {*loaded.split()} == set()
+
+
 @pytest.mark.parametrize("name", PACKAGES + SUBPACKAGES)
 def test_all_is_true_and_sorted(name: str):
     package = importlib.import_module(name)
