@@ -24,6 +24,11 @@ def main() -> int:
     # Each with the files that it needs.
     benchmarks: dict[str, tuple[list[str], list[Path]]] = {
         "ingestion": ([str(data / CORPUS)], [data / CORPUS]),
+        "opening": ([], []),
+        "embedders": (
+            [str(data / CORPUS), str(data / QUESTIONS)],
+            [data / CORPUS, data / QUESTIONS],
+        ),
         "memory": ([str(data / QUESTIONS), str(data / CORPUS)], [data / QUESTIONS, data / CORPUS]),
         "concurrency": ([], []),
         "cost": ([], []),

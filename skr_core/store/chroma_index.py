@@ -148,7 +148,7 @@ class ChromaIndex:
             StoreError: The index cannot be searched.
         """
         if not self._has_vectors:
-            yield from self._call("get", limit=1, include=[])
+            yield from self.count()
             return
         rows = yield from self._call("get", limit=1, include=["embeddings"])
         if rows["ids"]:
