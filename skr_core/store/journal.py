@@ -47,7 +47,7 @@ class Journal:
         >>> import tempfile
         >>> path = Path(tempfile.mkdtemp()) / "references.jsonl"
         >>> with Journal(path, "hashing-1024-v1") as journal:
-        ...     journal.append([Reference.of("Paris is in France.", "Paris")])
+        ...     new = journal.append([Reference.of("Paris is in France.", "Paris")])
         >>> [reference.title for reference in read_journal(path)]
         ['Paris']
     """
