@@ -136,7 +136,7 @@ class PromptTemplates:
             >>> PromptTemplates().asks_for_citations
             True
         """
-        return bool(_MARKER.search(words_of(self.answer_with_references)))
+        return _asks_for_markers(self.answer_with_references)
 
     @property
     def version(self) -> str:
@@ -191,3 +191,8 @@ PROMPT_VERSION = DEFAULT_TEMPLATES.version
 @cache
 def _asks_for_verdict(template: Template) -> bool:
     return {*_CAPITALS.findall(words_of(template))} >= {SUFFICIENT, INSUFFICIENT}
+
+
+@cache
+def _asks_for_markers(template: Template) -> bool:
+    return bool(_MARKER.search(words_of(template)))

@@ -20,6 +20,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 from itertools import count
 
 from skr_core.cleaning import cleaned
@@ -108,7 +109,15 @@ def one_line(text: str) -> str:
         >>> one_line("It sank. [7] " + chr(10) + "  It was new.")
         'It sank. (7) It was new.'
     """
+    return _one_line_once(text) if len(text) <= LONGEST_LABEL else _one_line(text)
+
+
+def _one_line(text: str) -> str:
     return _BRACKETED_NUMBER.sub(r"(\1)", " ".join(cleaned(text).split()))
+
+
+# Titles stand in every prompt of a loop.
+_one_line_once = lru_cache(512)(_one_line)
 
 
 def _labels(reference: Reference, keys: Sequence[str]) -> Iterator[str]:

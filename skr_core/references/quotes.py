@@ -76,8 +76,10 @@ class _Sentences:
         self._text = text
         self._spans = list(_pieces(text))
         self._holding: dict[str, list[int]] = {}
+        is_clean = cleaned(text) == text  # then so is each of its sentences
         for place, (start, end) in enumerate(self._spans):
-            for word in _telling(cleaned(text[start:end])):
+            sentence = text[start:end]
+            for word in _telling(sentence if is_clean else cleaned(sentence)):
                 self._holding.setdefault(word, []).append(place)
 
     def best(self, claim: frozenset[str]) -> Quote:

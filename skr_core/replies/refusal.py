@@ -31,6 +31,8 @@ _NO_ANSWER = lazy_pattern(
     r"|specified|provided)|unbekannt|inconnu|desconocido|未知|不明|なし|无|無)\W*",
     re.IGNORECASE,
 )
+_OPENERS = tuple(languages.OPENERS)
+_LONGEST_OPENER = max(map(len, _OPENERS))
 _ENDED = lazy_pattern(r"[.!?](?:\s|$)|[。！？]")
 _SETTLING = 24  # characters behind a sentence, after which it is known to have ended
 _WRAPPING = " \t\"'`<>*_#"
@@ -137,7 +139,10 @@ def opens_like_refusal(beginning: str) -> bool:
     """
     opening = straight_quotes(beginning[:LONGEST_OPENING]).lower()
     said = _SPACES.sub(" ", opening).lstrip(_WRAPPING)
-    return any(said.startswith(each) or each.startswith(said) for each in languages.OPENERS)
+    if said.startswith(_OPENERS):
+        return True
+    is_short = len(said) < _LONGEST_OPENER
+    return is_short and any(each.startswith(said) for each in _OPENERS)
 
 
 def begins_with_refusal(beginning: str, *, is_whole: bool = False) -> bool | None:
