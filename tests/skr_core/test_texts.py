@@ -77,9 +77,9 @@ def test_a_sentence_by_itself_is_one(text: str) -> None:
     "piece", [" ", "\n", ".", '."', "Dr. ", " [1]", ". [1", "U.", "。", "。 ", "a.\n", "]", "'"]
 )
 def test_a_hostile_text_takes_no_longer_than_its_length(piece: str) -> None:
-    started = time.perf_counter()
+    started = time.process_time()
     split_sentences("." + piece * (60_000 // len(piece)) + "x")
-    assert time.perf_counter() - started < 2
+    assert time.process_time() - started < 2
 
 
 @given(st.text())
