@@ -166,8 +166,9 @@ def calibrate(
     some = training
     if len(training) > COMPARED:
         some = training[np.sort(np.random.default_rng(0).permutation(len(training))[:COMPARED])]
-    choice = choose(some, embedder, candidates, aim=aim, on_step=advance)
-    expected, taken = cross_fitted(choice, some, embedder, aim, advance)
+    with some.signals.compared_once():
+        choice = choose(some, embedder, candidates, aim=aim, on_step=advance)
+        expected, taken = cross_fitted(choice, some, embedder, aim, advance)
     router = choice.router
     recommended: Policy = choice.rule.constant or "router"
     if recommended == "router":

@@ -157,7 +157,8 @@ def inverse_and_log_determinant(matrix: Floats) -> tuple[Floats, float]:
     upper, _ = dpotrf(matrix, lower=False, overwrite_a=True)
     log_determinant = 2 * float(np.log(upper.diagonal()).sum())
     inverse, _ = dpotri(upper, lower=False, overwrite_c=True)
-    whole: Floats = np.triu(inverse) + np.triu(inverse, 1).T
+    whole: Floats = inverse + inverse.T
+    whole.flat[:: len(whole) + 1] /= 2  # the diagonal was added to itself
     return whole, log_determinant
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
     Matrix: TypeAlias = NDArray[np.float32] | csr_matrix[np.float32]
 
 Floats = NDArray[np.float64]
+
+REMEMBERED = 5_000
+"""Rows up to which all products among them are kept: 100 MB at most."""
 
 
 def embed_texts(embedder: Embedder, texts: Sequence[str]) -> Matrix:
@@ -56,16 +60,39 @@ class Rows:
 
     def __init__(self, matrix: Matrix) -> None:
         self.matrix = matrix
+        self._part_of: tuple[Rows, NDArray[np.int64]] | None = None
+        self._among: NDArray[Any] | None = None
 
     def __len__(self) -> int:
         return int(self.matrix.shape[0])
 
     def __getitem__(self, chosen: Any) -> Rows:
-        return Rows(self.matrix[chosen])
+        rows = Rows(self.matrix[chosen])
+        if isinstance(chosen, np.ndarray) and chosen.dtype.kind == "i":
+            whole, places = self._origin
+            if whole._among is not None:
+                rows._part_of = whole, places[chosen]
+        return rows
 
     def dot(self, other: Rows) -> Floats:
         """The dot products of these rows with the other ones, shape (n, m): cosines."""
+        (whole, mine), (same, theirs) = self._origin, other._origin
+        if whole is same and whole._among is not None:
+            return whole._among[np.ix_(mine, theirs)].astype(np.float64)
         return self.products(other).astype(np.float64)
+
+    @contextmanager
+    def multiplied_once(self) -> Iterator[None]:
+        """Within this block the products of parts of these rows are read off those of the whole.
+
+        Every candidate of a calibration asks for them in every fold. Of more than `REMEMBERED` rows
+        nothing is kept.
+        """
+        self._among = self.products(self) if len(self) <= REMEMBERED else None
+        try:
+            yield
+        finally:
+            self._among = None
 
     def products(self, other: Rows) -> NDArray[Any]:
         """The same in the precision of the rows themselves."""
@@ -97,7 +124,7 @@ class Rows:
         """The columns in which any row has an entry."""
         if isinstance(self.matrix, np.ndarray):
             return np.arange(self.matrix.shape[1])
-        return np.unique(self.matrix.indices).astype(np.int64)
+        return np.flatnonzero(np.bincount(self.matrix.indices, minlength=self.matrix.shape[1]))
 
     def columns(self, chosen: NDArray[np.int64]) -> Rows:
         """The rows restricted to these columns."""
@@ -144,6 +171,11 @@ class Rows:
         matrix = sparse.csr_matrix((data, *places), shape=(rows, columns))
         matrix.check_format(full_check=True)
         return cls(matrix)
+
+    @property
+    def _origin(self) -> tuple[Rows, NDArray[np.int64]]:
+        """The rows that these are some of, themselves by default, and which."""
+        return self._part_of or (self, np.arange(len(self)))
 
     @cached_property
     def _transposed(self) -> Any:

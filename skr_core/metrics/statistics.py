@@ -46,7 +46,8 @@ def bootstrap(
         >>> interval.mean, interval.low, interval.high, interval.n
         (1.0, 1.0, 1.0, 3)
     """
-    return bootstrap_ratio(values, np.ones(len(values)), seed=seed, n_failed=n_failed)
+    n = len(values)
+    return bootstrap_sums([values], lambda sums: sums / n, seed=seed, n_failed=n_failed)
 
 
 def bootstrap_ratio(

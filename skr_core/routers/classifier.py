@@ -111,9 +111,10 @@ class ClassifierRouter(FittedRouter):
         if len(training):
             rows, labels = training.signals.question, training.unknown.astype(np.float64)
             # Columns in which no question has an entry, most of 262,144, keep their prior.
-            used = np.append(rows.used, len(self._weights) - 1)
+            columns = rows.used
+            used = np.append(columns, len(self._weights) - 1)
             self._weights[used], self._precision[used] = posterior(
-                rows.columns(rows.used), labels, self._weights[used], self._precision[used]
+                rows.columns(columns), labels, self._weights[used], self._precision[used]
             )
 
     def _saved(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
