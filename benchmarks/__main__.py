@@ -1,52 +1,93 @@
-"""All benchmarks, one after the other, each in a process of its own.
+"""All benchmarks, one part after the other, each in a process of its own.
 
-Those that need recorded data find them in the folder SKR_DATA, else in ../shared/data beside the
-repository; without them they are left out, in words. Ends with 1 when one of them failed.
+What was measured goes into docs/benchmarks.json and from there into docs/benchmarks.md; a part that
+is measured again takes the place of what was there, and one that fails leaves nothing. With --quick
+sizes are small and nothing is written. Parts that need recorded data find them in the folder
+SKR_DATA, else in ../shared/data beside the repository; without them they are left out, in words.
+Ends with 1 when one of them failed.
 
-Usage: python -m benchmarks
+Usage: python -m benchmarks [--quick] [NAME ...]
 """
 
 from __future__ import annotations
 
-import os
+import argparse
+import json
 import subprocess
 import sys
-from pathlib import Path
+import time
+from datetime import UTC, datetime
+from importlib import import_module
+from typing import Any
 
-ROOT = Path(__file__).resolve().parents[1]
-CORPUS = "corpus_hotpotqa.jsonl.gz"
-QUESTIONS = "multihop_hotpotqa_contexts.jsonl.gz"
-ROUTED = "adarague_llama31_8b_dev.jsonl.gz"
+from benchmarks import machine, page
+from benchmarks.rows import ROOT, LeftOut
+
+PARTS = (
+    *("ingestion", "opening", "nearest", "deciding", "calibration"),
+    *("loop", "connections", "start", "memory"),
+)
+MEASURED = ROOT / "docs" / "benchmarks.json"
+LEFT_OUT = 3
+"""The exit code of a part that cannot be measured here."""
 
 
 def main() -> int:
-    data = Path(os.environ.get("SKR_DATA") or ROOT.parent / "shared" / "data").resolve()
-    # Each with the files that it needs.
-    benchmarks: dict[str, tuple[list[str], list[Path]]] = {
-        "ingestion": ([str(data / CORPUS)], [data / CORPUS]),
-        "opening": ([], []),
-        "embedders": (
-            [str(data / CORPUS), str(data / QUESTIONS)],
-            [data / CORPUS, data / QUESTIONS],
-        ),
-        "memory": ([str(data / QUESTIONS), str(data / CORPUS)], [data / QUESTIONS, data / CORPUS]),
-        "concurrency": ([], []),
-        "connections": ([], []),
-        "loop": ([], []),
-        "deciding": ([], []),
-        "cost": ([], []),
-        "routing": ([str(data), "--seeds", "2"], [data / ROUTED]),
-        "arbiters": ([str(data / ROUTED)], [data / ROUTED]),
-    }
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("parts", nargs="*", metavar="NAME", help=f"some of {', '.join(PARTS)}")
+    parser.add_argument("--quick", action="store_true", help="small sizes; nothing is written")
+    parser.add_argument("--in-this-process", action="store_true", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if unknown := sorted({*options.parts} - {*PARTS}):
+        parser.error(f"no part {unknown[0]!r}: known are {', '.join(PARTS)}")
+    if options.in_this_process:
+        return tell(options.parts[0], quick=options.quick)
+    known = json.loads(MEASURED.read_text()) if MEASURED.is_file() else {"parts": {}}
     failed = False
-    for name, (arguments, needed) in benchmarks.items():
-        print(f"\n## {name}\n", flush=True)
-        if missing := [str(path) for path in needed if not path.is_file()]:
-            print(f"left out: there is no {', '.join(missing)}; set SKR_DATA to the data's folder")
-            continue
-        command = [sys.executable, "-m", f"benchmarks.{name}", *arguments]
-        failed |= subprocess.run(command, cwd=ROOT).returncode != 0
+    for name in options.parts or PARTS:
+        part, code = measure(name, quick=options.quick)
+        failed |= code not in (0, LEFT_OUT)
+        known["parts"].pop(name, None)
+        if part is not None:
+            known["parts"][name] = part
+            print(page.section(name, part), flush=True)
+        if not options.quick:
+            write(known)
     return int(failed)
+
+
+def measure(name: str, *, quick: bool) -> tuple[dict[str, Any] | None, int]:
+    """A part's rows, or None; and the exit code of its process."""
+    load, begin = machine.load(), time.perf_counter()
+    command = [sys.executable, "-m", "benchmarks", "--in-this-process", name]
+    done = subprocess.run(
+        [*command, *(["--quick"] if quick else [])], cwd=ROOT, stdout=subprocess.PIPE, text=True
+    )
+    print(f"{name}: {time.perf_counter() - begin:.0f} s", file=sys.stderr, flush=True)
+    if done.returncode:
+        return None, done.returncode
+    rows = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+    now = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
+    return {"measured": now, "load": load, "rows": rows}, 0
+
+
+def tell(name: str, *, quick: bool) -> int:
+    """Measure a part here; a row is a line of JSON."""
+    try:
+        for row in import_module(f"benchmarks.{name}").rows(quick):
+            print(json.dumps(vars(row)), flush=True)
+    except LeftOut as error:
+        print(f"{name} is left out: {error}", file=sys.stderr)
+        return LEFT_OUT
+    return 0
+
+
+def write(known: dict[str, Any]) -> None:
+    """Both files, parts in their order."""
+    known["machine"] = machine.describe()
+    known["parts"] = {name: known["parts"][name] for name in PARTS if name in known["parts"]}
+    MEASURED.write_text(json.dumps(known, indent=1) + "\n", encoding="utf-8")
+    MEASURED.with_suffix(".md").write_text(page.page(known), encoding="utf-8")
 
 
 if __name__ == "__main__":

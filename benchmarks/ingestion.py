@@ -1,25 +1,23 @@
-"""How fast references enter a store, beside a plain Chroma `add` of the same vectors.
+"""Ingestion beside a plain Chroma `add`.
 
-Ours embeds, writes the journal to the disk, counts the words and adds; the plain `add` is given the
-vectors, the ids and the texts ready made, in a collection of the same configuration. Both are
-measured in turn in one run, each in a fresh folder; medians are compared: without an embedder, as a
-store is by default, and with the hashing embedder's vectors.
-
-Usage: python benchmarks/ingestion.py corpus.jsonl.gz [--passages 2000] [--repetitions 5]
+Passages of HotpotQA's corpus enter a folder, and are on the disk when the clock stops. Ours keeps a
+journal and counts the words; by vectors it embeds by hashing besides. The plain `add` is given
+vectors, ids and texts ready made, in a collection of the same configuration.
 """
 
 from __future__ import annotations
 
-import argparse
-import json
 import tempfile
 import time
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from itertools import islice
-from pathlib import Path
 from statistics import median
+from typing import Any
 
 import chromadb
 
+from benchmarks.rows import Row, needed
 from skr_core.ingest.loaders import load_file
 from skr_core.models.embedders import HashingEmbedder, NoEmbedder
 from skr_core.references.storable import searchable
@@ -27,52 +25,75 @@ from skr_core.store.chroma_index import BATCH_SIZE, CONFIGURATION, WITHOUT_VECTO
 from skr_core.store.chroma_store import ChromaStore
 from skr_core.types import Reference
 
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("corpus", type=Path, help="JSON Lines, one passage a line")
-    parser.add_argument("--passages", type=int, default=2000, help="how many of them to use")
-    parser.add_argument("--repetitions", type=int, default=5, help="of each of the two")
-    options = parser.parse_args()
-    documents = islice(load_file(options.corpus, stop), options.passages)
-    found = (Reference.of(item.text, item.title, metadata=item.metadata) for item in documents)
-    references = list({item.id: item for item in found}.values())
-    for embedder in (NoEmbedder(), HashingEmbedder()):
-        print(json.dumps(compare(references, embedder, options.repetitions)), flush=True)
+CORPUS = "corpus_hotpotqa.jsonl.gz"
+SIZES = (800, 1_600, 3_200, 6_400)
 
 
-def compare(references, embedder, repetitions):
-    configuration = WITHOUT_VECTORS if embedder.name == NoEmbedder.name else CONFIGURATION
-    vectors = embedder.embed([searchable(item) for item in references])
-    plain: list[float] = []
-    ours: list[float] = []
-    for turn in range(repetitions):
-        # Who goes first changes, so that neither always finds the disk warm or busy.
-        for seconds in (plain, ours) if turn % 2 == 0 else (ours, plain):
+def rows(quick: bool) -> Iterator[Row]:
+    """By the number of passages, without an embedder, as a store is by default, and with one."""
+    sizes = (300, 600) if quick else SIZES
+    read = list(references(max(sizes)))
+    kinds = (
+        ("words", NoEmbedder(), WITHOUT_VECTORS),
+        ("vectors", HashingEmbedder(), CONFIGURATION),
+    )
+    for name, embedder, configuration in kinds:
+        vectors = embedder.embed([searchable(item) for item in read])
+        for size in sizes:
+            some, given = read[:size], vectors[:size]
+            ways = {
+                "ours": partial(ours, some, embedder),
+                "plain": partial(plain, some, given, configuration),
+            }
+            seconds = taken(ways, turns=1 if quick else 5)
+            what = f"adding passages, searched by {name}"
+            peer = "Chroma's `add`"
+            yield Row(what, seconds["ours"], "s", peer, seconds["plain"], size, "passages")
+
+
+def references(count: int) -> Iterator[Reference]:
+    """The first of the corpus, each once."""
+    [corpus] = needed(CORPUS)
+    found = (
+        Reference.of(item.text, item.title, metadata=item.metadata)
+        for item in load_file(corpus, stop)
+    )
+    return islice({item.id: item for item in islice(found, 2 * count)}.values(), count)
+
+
+def stop(error: Exception) -> None:
+    """A corpus with a broken line is none."""
+    raise error
+
+
+def taken(ways: dict[str, Callable[[str], float]], turns: int) -> dict[str, float]:
+    """Median seconds of each way, in a fresh folder each time."""
+    seconds: dict[str, list[float]] = {name: [] for name in ways}
+    for turn in range(turns + 1):
+        for name in list(ways) if turn % 2 else list(reversed(ways)):
             with tempfile.TemporaryDirectory() as folder:
-                if seconds is plain:
-                    seconds.append(time_plain(folder, references, vectors, configuration))
-                else:
-                    seconds.append(time_ours(folder, references, embedder))
-    count = len(references)
-    return {
-        "passages": count,
-        "repetitions": repetitions,
-        "embedder": embedder.name,
-        "plain_adds_per_s": round(count / median(plain), 1),
-        "ours_adds_per_s": round(count / median(ours), 1),
-        "ratio": round(median(plain) / median(ours), 3),
-    }
+                one = ways[name](folder)
+            seconds[name] += [one] if turn else []
+    return {name: median(each) for name, each in seconds.items()}
 
 
-def time_plain(folder, references, vectors, configuration) -> float:
+def ours(some: Sequence[Reference], embedder: Any, folder: str) -> float:
+    """Seconds of an addition to an open store."""
+    with ChromaStore.open(folder, embedder=embedder) as store:
+        begin = time.perf_counter()
+        store.add(some)
+        return time.perf_counter() - begin
+
+
+def plain(some: Sequence[Reference], vectors: Any, configuration: Any, folder: str) -> float:
+    """Seconds of the same in a collection of Chroma's."""
     client = chromadb.PersistentClient(folder)
     collection = client.create_collection(
         "plain", embedding_function=None, configuration=configuration
     )
     begin = time.perf_counter()
-    for start in range(0, len(references), BATCH_SIZE):
-        part = references[start : start + BATCH_SIZE]
+    for start in range(0, len(some), BATCH_SIZE):
+        part = some[start : start + BATCH_SIZE]
         collection.add(
             ids=[item.id for item in part],
             embeddings=vectors[start : start + BATCH_SIZE],
@@ -82,18 +103,3 @@ def time_plain(folder, references, vectors, configuration) -> float:
     seconds = time.perf_counter() - begin
     client.close()
     return seconds
-
-
-def time_ours(folder, references, embedder) -> float:
-    with ChromaStore.open(folder, embedder=embedder) as store:
-        begin = time.perf_counter()
-        store.add(references)
-        return time.perf_counter() - begin
-
-
-def stop(error: Exception) -> None:
-    raise error
-
-
-if __name__ == "__main__":
-    main()

@@ -1,25 +1,24 @@
-"""The loop's own time, beside a LangGraph graph written by hand that makes the same calls.
+"""The loop's own time beside a graph written by hand.
 
-The peer has the same nodes, plain functions of a few lines each: it takes the verdict from the
-first line, and cites what stands in brackets. Model and retriever are LangChain's base classes and
-reply at once, so that what is measured is what stands around them. Both are asked in turn, in one
-process; seconds are those of the processor, and the quicker quarter of the turns counts, because
-whatever else the machine does only adds to them.
-
-Usage: python -m benchmarks.loop [--turns 200] [--rounds 1 3]
+Both peers are LangGraph graphs that make the same calls, of a model and a retriever that are
+LangChain's base classes and reply at once, so that what is measured is what stands around them. One
+has the same nodes, plain functions of a few lines each; the other just two, which retrieve, and
+answer with the verdict and the next query. All are asked in turn, in one process; seconds are those
+of the processor, and the quicker quarter of the turns counts, because whatever else the machine
+does only adds to them. With SQLite each step is saved in a file, and each question has a thread of
+its own.
 """
 
 from __future__ import annotations
 
-import argparse
 import asyncio
-import json
 import operator
 import re
-import sys
+import tempfile
 import time
-from collections.abc import Callable, Sequence
-from pathlib import Path
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AsyncExitStack, ExitStack
+from functools import partial
 from statistics import median
 from typing import Annotated, Any
 from uuid import uuid4
@@ -29,13 +28,13 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
 from langchain_core.retrievers import BaseRetriever
-from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.checkpoint.sqlite import SqliteSaver
+from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 from langgraph.graph import END, START, StateGraph
 from langgraph.types import Send
 from typing_extensions import TypedDict
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-
+from benchmarks.rows import Row
 from langchain_skr import create_skr_graph
 
 QUESTION = "What is query 1?"
@@ -98,18 +97,20 @@ PROMPT = (
 )
 
 
-def by_hand(chat: BaseChatModel, search: BaseRetriever, *, awaited: bool, saver: Any) -> Any:
-    """The peer."""
+def prompt(state: State) -> str:
+    shown = [f"[{n}] {each.page_content}" for n, each in enumerate(state["documents"], start=1)]
+    return PROMPT.format(references="\n\n".join(shown), question=state["question"])
 
-    def prompt(state: State) -> str:
-        shown = [f"[{n}] {each.page_content}" for n, each in enumerate(state["documents"], start=1)]
-        return PROMPT.format(references="\n\n".join(shown), question=state["question"])
 
-    def read(said: str) -> State:
-        verdict, _, rest = said.partition("\n")
-        draft, _, query = rest.partition("\nSearch: ")
-        sufficient = verdict == "SUFFICIENT"
-        return {"draft": draft, "sufficient": sufficient, "queries": [query] if query else []}
+def read(said: str) -> State:
+    verdict, _, rest = said.partition("\n")
+    draft, _, query = rest.partition("\nSearch: ")
+    sufficient = verdict == "SUFFICIENT"
+    return {"draft": draft, "sufficient": sufficient, "queries": [query] if query else []}
+
+
+def same_nodes(chat: BaseChatModel, search: BaseRetriever, *, awaited: bool, saver: Any) -> Any:
+    """A peer with the nodes that ours has."""
 
     def condense(state: State) -> State:
         return {"question": state["question"].strip(), "rounds": 0, "documents": []}
@@ -169,59 +170,120 @@ def by_hand(chat: BaseChatModel, search: BaseRetriever, *, awaited: bool, saver:
     return graph.compile(checkpointer=saver)
 
 
+def two_nodes(chat: BaseChatModel, search: BaseRetriever, *, awaited: bool, saver: Any) -> Any:
+    """A peer that does as little as it can."""
+
+    def query(state: State) -> str:
+        return state["queries"][0] if state.get("queries") else state["question"]
+
+    def kept(state: State, found: list[Document]) -> State:
+        return {"documents": state.get("documents", []) + found}
+
+    def retrieve(state: State) -> State:
+        return kept(state, search.invoke(query(state)))
+
+    async def aretrieve(state: State) -> State:
+        return kept(state, await search.ainvoke(query(state)))
+
+    def counted(state: State, said: str) -> State:
+        told = read(said)
+        return {**told, "answer": told["draft"], "rounds": state.get("rounds", 0) + 1}
+
+    def answer(state: State) -> State:
+        return counted(state, chat.invoke(prompt(state)).text)
+
+    async def aanswer(state: State) -> State:
+        return counted(state, (await chat.ainvoke(prompt(state))).text)
+
+    graph = StateGraph(State)
+    graph.add_node("retrieve", aretrieve if awaited else retrieve)
+    graph.add_node("answer", aanswer if awaited else answer)
+    graph.add_edge(START, "retrieve")
+    graph.add_edge("retrieve", "answer")
+    graph.add_conditional_edges(
+        "answer",
+        lambda state: END if state["sufficient"] or state["rounds"] > 2 else "retrieve",
+        ["retrieve", END],
+    )
+    return graph.compile(checkpointer=saver)
+
+
+PEERS = {"by hand, the same nodes": same_nodes, "by hand, two nodes": two_nodes}
+
+
 def config() -> Any:
     return {"configurable": {"thread_id": uuid4().hex}}
 
 
-def measured(ways: Sequence[Callable[[], Any]], turns: int) -> list[float]:
-    """Milliseconds of each way."""
-    spent: list[list[float]] = [[] for _ in ways]
-    for turn in range(turns + 10):
-        for way, seconds in zip(ways, spent, strict=True):
-            started = time.process_time()
-            way()
-            if turn >= 10:
-                seconds.append(1_000 * (time.process_time() - started))
-    return [median(sorted(each)[: max(1, turns // 4)]) for each in spent]
-
-
-def compared(rounds: int, turns: int, *, awaited: bool, saved: bool) -> dict[str, Any]:
-    chat, search = Chat(rounds=rounds), Search()
-    savers = [InMemorySaver() if saved else None for _ in range(2)]
-    peer = by_hand(chat, search, awaited=awaited, saver=savers[0])
-    ours = create_skr_graph(chat, search, checkpointer=savers[1])
-    asked = {"question": QUESTION}
-    with asyncio.Runner() as runner:
-
-        def way(graph: Any) -> Callable[[], Any]:
-            if awaited:
-                return lambda: runner.run(graph.ainvoke(asked, config()))
-            return lambda: graph.invoke(asked, config())
-
-        if way(peer)()["answer"] != way(ours)()["answer"]:
-            sys.exit("the two do not answer alike")
-        by_peer, by_us = measured([way(peer), way(ours)], turns)
-    return {
-        "rounds": rounds,
-        "colour": "async" if awaited else "sync",
-        "saver": saved,
-        "peer_ms": round(by_peer, 2),
-        "ours_ms": round(by_us, 2),
-        "ratio": round(by_us / by_peer, 2),
-    }
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--turns", type=int, default=200, help="questions to each")
-    parser.add_argument("--rounds", type=int, nargs="+", default=[1, 3], help="of retrieval")
-    options = parser.parse_args()
-    for rounds in options.rounds:
+def rows(quick: bool) -> Iterator[Row]:
+    """One round and three, both colours, without and with a saver."""
+    turns = 12 if quick else 200
+    for rounds in (1, 3):
         for awaited in (False, True):
             for saved in (False, True):
-                found = compared(rounds, options.turns, awaited=awaited, saved=saved)
-                print(json.dumps(found), flush=True)
+                compare = acompared if awaited else compared
+                with tempfile.TemporaryDirectory() as folder:
+                    spent = compare(rounds, turns, folder if saved else None)
+                told = f"{rounds} round{'s' * (rounds > 1)}{', SQLite' if saved else ''}"
+                what = f"`{'a' * awaited}invoke`, {told}"
+                for peer in PEERS:
+                    yield Row(what, spent["ours"], "ms", peer, spent[peer])
 
 
-if __name__ == "__main__":
-    main()
+def graphs(rounds: int, savers: Sequence[Any], *, awaited: bool) -> dict[str, Any]:
+    chat, search = Chat(rounds=rounds), Search()
+    made = {"ours": create_skr_graph(chat, search, checkpointer=savers[0])}
+    for (name, make), saver in zip(PEERS.items(), savers[1:], strict=True):
+        made[name] = make(chat, search, awaited=awaited, saver=saver)
+    return made
+
+
+def compared(rounds: int, turns: int, folder: str | None) -> dict[str, float]:
+    """Milliseconds of a question by each, with blocking calls."""
+    with ExitStack() as stack:
+        savers: list[Any] = [None] * 3
+        if folder is not None:
+            opened = [SqliteSaver.from_conn_string(f"{folder}/{number}") for number in range(3)]
+            savers = [stack.enter_context(each) for each in opened]
+        made = graphs(rounds, savers, awaited=False)
+        return measured(
+            {name: partial(_asked, graph) for name, graph in made.items()},
+            turns,
+        )
+
+
+def _asked(graph: Any) -> Any:
+    return graph.invoke({"question": QUESTION}, config())
+
+
+def acompared(rounds: int, turns: int, folder: str | None) -> dict[str, float]:
+    """The same with awaited calls."""
+    with asyncio.Runner() as runner:
+        stack, savers = AsyncExitStack(), [None] * 3
+        if folder is not None:
+            opened = [AsyncSqliteSaver.from_conn_string(f"{folder}/{n}") for n in range(3)]
+            savers = [runner.run(stack.enter_async_context(each)) for each in opened]
+        made = graphs(rounds, savers, awaited=True)
+        try:
+            return measured(
+                {name: partial(_awaited, runner, graph) for name, graph in made.items()}, turns
+            )
+        finally:
+            runner.run(stack.aclose())
+
+
+def _awaited(runner: asyncio.Runner, graph: Any) -> Any:
+    return runner.run(graph.ainvoke({"question": QUESTION}, config()))
+
+
+def measured(ways: dict[str, Callable[[], Any]], turns: int) -> dict[str, float]:
+    """Milliseconds of each way."""
+    if len({way()["answer"] for way in ways.values()}) > 1:
+        raise RuntimeError("they do not answer alike")
+    spent: dict[str, list[float]] = {name: [] for name in ways}
+    for turn in range(turns + 10):
+        for name, way in ways.items():
+            started = time.process_time()
+            way()
+            spent[name] += [1_000 * (time.process_time() - started)] if turn >= 10 else []
+    return {name: median(sorted(each)[: max(1, turns // 4)]) for name, each in spent.items()}

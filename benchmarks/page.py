@@ -1,0 +1,77 @@
+"""The page of the benchmarks: a section for each part, from what was measured."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from benchmarks.rows import FEWEST_SIZES, Row, growth
+
+HEAD = """\
+# Benchmarks
+
+Written by `make bench`; do not edit it. Each figure stands beside that of a peer, which did the
+same in the same run, in turn with ours, after a turn that warms up; medians are compared. Less
+is better everywhere, and a ratio is ours over the peer's. Seconds depend on the machine and on
+what else it does, ratios much less: they are what counts. `python -m benchmarks NAME` measures
+one part again, and `python -m benchmarks --quick` takes a first look at all of them, at small
+sizes.
+"""
+
+
+def page(measured: Mapping[str, Any]) -> str:
+    """Markdown.
+
+    Args:
+        measured: The machine, and the parts by name with their rows.
+    """
+    machine = "\n".join(f"- {name}: {told}" for name, told in measured["machine"].items())
+    sections = [section(name, part) for name, part in measured["parts"].items()]
+    return "\n".join([HEAD, machine, *sections])
+
+
+def section(name: str, part: Mapping[str, Any]) -> str:
+    """What a module says of itself, and its rows."""
+    source = Path(__file__).with_name(f"{name}.py").read_text(encoding="utf-8")
+    title, _, text = (ast.get_docstring(ast.parse(source)) or "").partition("\n\n")
+    title = " ".join(title.split()).rstrip(".")
+    measured = f"Measured {part['measured']}, at a load of {part['load']:.1f}."
+    lines = ["", f"## {title}", "", *filter(None, [text.strip()]), "", measured, ""]
+    return "\n".join([*lines, *table(part["rows"]), ""])
+
+
+def table(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """The rows, and how fast what has several sizes grows."""
+    each = [Row(**row) for row in rows]
+    yield "| | size | ours | peer's | peer | ratio |"
+    yield "|---|---:|---:|---:|---|---:|"
+    for row in each:
+        size = f"{row.size:,} {row.of}".strip() if row.size else ""
+        figures = f"{_figure(row.ours)} {row.unit} | {_figure(row.theirs)} {row.unit}"
+        yield f"| {row.what} | {size} | {figures} | {row.peer} | **{row.ratio:.2f}** |"
+    grown = list(_growths(each))
+    if grown:
+        yield from ["", "| grows with the size to the power of | ours | peer's | peer |"]
+        yield from ["|---|---:|---:|---|", *grown]
+
+
+def _growths(rows: Sequence[Row]) -> Iterator[str]:
+    for what, peer in dict.fromkeys((row.what, row.peer) for row in rows):
+        some = [row for row in rows if (row.what, row.peer) == (what, peer) and row.size]
+        sizes = [float(row.size or 0) for row in some]
+        if len(sizes) >= FEWEST_SIZES:
+            ours = growth(sizes, [row.ours for row in some])
+            theirs = growth(sizes, [row.theirs for row in some])
+            yield f"| {what} | {ours:.2f} | {theirs:.2f} | {peer} |"
+
+
+def _figure(value: float) -> str:
+    """Three digits that count.
+
+    Example:
+        >>> _figure(0.012345), _figure(12345.6)
+        ('0.0123', '12,346')
+    """
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"

@@ -1,0 +1,86 @@
+"""Starting beside the frameworks.
+
+The import of a plug-in stands beside that of what its user imports of the framework anyway, in
+seconds of the processor; both take turns in fresh processes, and the smallest is taken, for
+whatever else the machine does only adds. `skr ask` is timed by the clock on the wall, from its
+start to the first byte of the answer of the extractive model from a store of 100 passages; its
+peer is a script that imports LangGraph and Chroma and reads one passage of the same folder.
+"""
+
+from __future__ import annotations
+
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from benchmarks.rows import ROOT, Row
+from benchmarks.weight import FRAMEWORKS
+
+NAMES = {"langchain": "LangGraph and LangChain's bases", "llamaindex": "llama_index.core"}
+PEER = """
+import sys, chromadb
+from langgraph.graph import StateGraph
+client = chromadb.PersistentClient(sys.argv[1])
+print(client.list_collections()[0].get(limit=1)["documents"])
+"""
+
+
+def rows(quick: bool) -> Iterator[Row]:
+    """Imports, and the command."""
+    turns = 1 if quick else 10
+    for framework, (plug_in, beside) in FRAMEWORKS.items():
+        seconds: dict[str, list[float]] = {plug_in: [], beside: []}
+        for _ in range(turns + 1):
+            for code, each in seconds.items():
+                each.append(spent(code))
+        ours, theirs = (min(each[1:]) for each in seconds.values())
+        what = f"`import {plug_in.split()[1]}`"
+        yield Row(what, ours, "s", NAMES[framework], theirs)
+    yield from command(turns)
+
+
+def command(turns: int) -> Iterator[Row]:
+    """`skr ask` to its first byte."""
+    from benchmarks.opening import passages
+    from skr_core.store.chroma_store import ChromaStore
+    from skr_core.types import Reference
+
+    with tempfile.TemporaryDirectory() as folder:
+        with ChromaStore.open(folder) as store:
+            store.add([Reference.of(text) for text in passages(100)])
+        [index] = {path.parent for path in Path(folder).rglob("chroma.sqlite3")}
+        ask = ["-m", "skr_app", "ask", "What is word7?", "--store", folder]
+        ours, theirs = [], []
+        for _ in range(turns + 1):
+            ours.append(first_byte(*ask))
+            theirs.append(first_byte("-c", PEER, str(index)))
+    told = "a script with LangGraph and Chroma"
+    yield Row("`skr ask` to its first byte", min(ours[1:]), "s", told, min(theirs[1:]))
+
+
+def first_byte(*arguments: str) -> float:
+    """Seconds of the wall until a command has written."""
+    begin = time.perf_counter()
+    with subprocess.Popen(
+        [sys.executable, *arguments], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+    ) as process:
+        assert process.stdout is not None
+        if not process.stdout.read(1):
+            raise RuntimeError(f"nothing was written by {arguments}")
+        seconds = time.perf_counter() - begin
+        process.stdout.read()
+    if process.returncode:
+        raise RuntimeError(f"{arguments} ended with {process.returncode}")
+    return seconds
+
+
+def spent(code: str) -> float:
+    """Seconds of the processor that a program takes."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
