@@ -14,6 +14,7 @@ import asyncio
 import json
 import os
 import random
+import subprocess
 import sys
 import tempfile
 import time
@@ -73,37 +74,47 @@ def questions_a_second(
         }
 
 
+SEARCH = """
+import json, os, sys, time
+from pathlib import Path
+from skr_core.store.chroma_store import ChromaStore
+
+def resident():
+    return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+def seconds(work):
+    began = time.perf_counter()
+    work()
+    return time.perf_counter() - began
+
+before = resident()
+with ChromaStore.open(sys.argv[1]) as store:
+    first = seconds(lambda: store.retrieve("word1 word2 word3"))
+    each = [seconds(lambda: store.retrieve(f"word{n} word{n + 1} word{n + 2}")) for n in range(50)]
+    print(json.dumps([resident() - before, first, sorted(each)[25]]))
+"""
+
+
 def passages_a_second(engine: Engine, corpus: Path, count: int, embedder: Any) -> dict[str, float]:
     with tempfile.TemporaryDirectory() as folder:
         with ChromaStore.open(folder, embedder=embedder) as store:
             started = time.perf_counter()
             report = ingest([corpus], store, engine=engine)
             seconds = time.perf_counter() - started
-            before = _resident()
-            started = time.perf_counter()
-            store.retrieve("word1 word2 word3")
-            first = time.perf_counter() - started
-            started = time.perf_counter()
-            for number in range(20):
-                store.retrieve(f"word{number} word{number + 1} word{number + 2}")
-            each = (time.perf_counter() - started) / 20
-            grown = _resident() - before
         files = [path for path in Path(folder).rglob("*") if path.is_file()]
-        journal = sum(path.stat().st_size for path in files if path.suffix == ".jsonl")
         total = sum(path.stat().st_size for path in files)
+        journal = Path(folder, "references.jsonl").stat().st_size
+        command = [sys.executable, "-c", SEARCH, folder]
+        told = subprocess.run(command, capture_output=True, check=True, text=True).stdout
+        grown, first, each = json.loads(told.splitlines()[-1])
     return {
         "passages_a_second": round(report.passages / seconds),
         "bytes_on_disk": round(total / count),
         "bytes_of_journal": round(journal / count),
-        "bytes_in_memory_to_search": round(grown / count),
+        "megabytes_to_search": round(grown / 1e6),
         "first_search_s": round(first, 2),
         "search_s": round(each, 4),
     }
-
-
-def _resident() -> int:
-    pages = int(Path("/proc/self/statm").read_text().split()[1])
-    return pages * os.sysconf("SC_PAGE_SIZE")
 
 
 def main() -> None:
@@ -113,6 +124,8 @@ def main() -> None:
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--delay-ms", type=float, default=100, help="of each call of the model")
     parser.add_argument("--concurrency", type=int, default=32)
+    parser.add_argument("--parts", nargs="+", default=["questions", "words", "vectors"])
+    parser.add_argument("--engines", nargs="+", default=["here", "ray"])
     options = parser.parse_args()
     draw = random.Random(3)
     report: dict[str, Any] = {**vars(options)}
@@ -124,14 +137,22 @@ def main() -> None:
                 file.write(json.dumps({"title": f"T{number}", "text": text}) + "\n")
         with RayEngine(workers=options.workers) as ray:
             for name, engine in (("here", LocalEngine()), ("ray", ray)):
-                embedder = EngineEmbedder(HashingEmbedder, engine)
-                report[name] = {
-                    "questions": questions_a_second(
+                if name not in options.engines:
+                    continue
+                measured: dict[str, Any] = {}
+                if "questions" in options.parts:
+                    measured["questions"] = questions_a_second(
                         engine, options.questions, options.delay_ms / 1000, options.concurrency
-                    ),
-                    "by_words": passages_a_second(engine, corpus, options.passages, None),
-                    "by_vectors": passages_a_second(engine, corpus, options.passages, embedder),
-                }
+                    )
+                for part, embedder in (
+                    ("words", None),
+                    ("vectors", EngineEmbedder(HashingEmbedder, engine)),
+                ):
+                    if part in options.parts:
+                        measured[part] = passages_a_second(
+                            engine, corpus, options.passages, embedder
+                        )
+                report[name] = measured
     json.dump(report, sys.stdout, indent=1)
     print()
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
+import socket
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -26,6 +27,9 @@ from skr_core.models.limited import Spending
 from skr_core.redaction import redact
 
 _LOG = logging.getLogger(__name__)
+
+PATIENCE_S = 10
+"""Until a cluster takes a connection."""
 
 RETRIES = 3
 """How often what was under way when its worker ended is done again, before the run ends."""
@@ -203,6 +207,7 @@ class RayEngine:
             cpus = max(self.workers or 0, os.cpu_count() or 1)
             settings |= {"address": "local", "num_cpus": cpus, "include_dashboard": False}
         try:
+            _knock(self.address)
             ray.init(**settings)
         except Exception as error:
             where = f"no Ray answers at {self.address}" if self.address else "Ray does not start"
@@ -271,6 +276,13 @@ class _Crew:
             raise EngineError(f"{times}, as for want of memory: {_line(error)}") from error
         except failures.RayError as error:
             raise EngineError(f"Ray: {_line(error)}") from error
+
+
+def _knock(address: str | None) -> None:
+    """Raise `OSError` where nobody listens at an address: Ray itself tries for minutes."""
+    host, _, port = (address or "").removeprefix("ray://").rpartition(":")
+    if host and port.isdigit():
+        socket.create_connection((host, int(port)), timeout=PATIENCE_S).close()
 
 
 def _keep_off_standard_output() -> None:
