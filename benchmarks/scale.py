@@ -33,8 +33,10 @@ from skr_core.questions import Question
 from skr_core.self_knowledge import acollect
 from skr_core.settings import Settings
 from skr_core.store.chroma_store import ChromaStore
+from skr_core.store.server import serve
 from skr_core.testing import MappingRetriever
 from skr_graphs import GraphAnswerer
+from tests.integration.test_served_stores import free_port
 from tests.servers import OpenAIServer
 
 WORDS = [f"word{number}" for number in range(50_000)]
@@ -87,12 +89,20 @@ def seconds(work):
     work()
     return time.perf_counter() - began
 
-before = resident()
-with ChromaStore.open(sys.argv[1]) as store:
+before, place = resident(), sys.argv[1]
+with (ChromaStore.connect if "://" in place else ChromaStore.open)(place) as store:
     first = seconds(lambda: store.retrieve("word1 word2 word3"))
     each = [seconds(lambda: store.retrieve(f"word{n} word{n + 1} word{n + 2}")) for n in range(50)]
     print(json.dumps([resident() - before, first, sorted(each)[25]]))
 """
+
+
+def searched(place: str) -> tuple[float, float, float]:
+    """Bytes that a process takes to search, and seconds of the first search and of any other."""
+    command = [sys.executable, "-c", SEARCH, place]
+    told = subprocess.run(command, capture_output=True, check=True, text=True).stdout
+    grown, first, each = json.loads(told.splitlines()[-1])
+    return grown, first, each
 
 
 def passages_a_second(engine: Engine, corpus: Path, count: int, embedder: Any) -> dict[str, float]:
@@ -104,9 +114,9 @@ def passages_a_second(engine: Engine, corpus: Path, count: int, embedder: Any) -
         files = [path for path in Path(folder).rglob("*") if path.is_file()]
         total = sum(path.stat().st_size for path in files)
         journal = Path(folder, "references.jsonl").stat().st_size
-        command = [sys.executable, "-c", SEARCH, folder]
-        told = subprocess.run(command, capture_output=True, check=True, text=True).stdout
-        grown, first, each = json.loads(told.splitlines()[-1])
+        grown, first, each = searched(folder)
+        with serve(folder, port=(port := free_port())):
+            served = searched(f"http://127.0.0.1:{port}")
     return {
         "passages_a_second": round(report.passages / seconds),
         "bytes_on_disk": round(total / count),
@@ -114,6 +124,9 @@ def passages_a_second(engine: Engine, corpus: Path, count: int, embedder: Any) -
         "megabytes_to_search": round(grown / 1e6),
         "first_search_s": round(first, 2),
         "search_s": round(each, 4),
+        "served_megabytes_to_search": round(served[0] / 1e6),
+        "served_first_search_s": round(served[1], 2),
+        "served_search_s": round(served[2], 4),
     }
 
 
