@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any, Generic, Protocol, TypeVar, runtime_checkable
+from typing import Generic, Protocol, TypeVar, runtime_checkable
 
 from skr_core.flow import Flow
 
@@ -61,15 +61,3 @@ class Engine(Protocol):
             InputError: The engine has workers, and the recipe does not say how they make it.
         """
         ...
-
-
-def given(value: Any, kind: type[Made]) -> Recipe[Made]:
-    """A recipe of what a caller gave: the thing itself, or a function that makes it.
-
-    Example:
-        >>> given(3, int).make is None, given(lambda: 3, int).made
-        (True, 3)
-    """
-    if isinstance(value, kind):
-        return Recipe(value)
-    return Recipe(value(), value)
