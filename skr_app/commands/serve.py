@@ -181,7 +181,7 @@ def serve(
             questions=asked,
             curve=None if router is None else read_curve(router),
         )
-        facts = facts_of(model, "the demonstration" if demo else store, demo=demo)
+        facts = facts_of(model, store, demo=demo)
         page = Page(system, calibrating, Uploads(folder / "uploads", opened), facts)
         shown = f"[{host}]" if ":" in host else host
         address = f"http://{shown}:{port}/" + (f"?token={access.token}" if access.token else "")
@@ -215,12 +215,12 @@ def _open_store(
     )
 
 
-def facts_of(model: str, store: str, *, demo: bool) -> Mapping[str, Any]:
+def facts_of(model: str, store: str, *, demo: bool = False) -> Mapping[str, Any]:
     """What the page is told of the system beside its questions: names, and words for its events."""
+    name = store if "://" in store else Path(store).name
     return {
-        "store": store if "://" in store else Path(store).name,
-        "demo": demo,
-        "example": QUESTION if demo else "",
+        "store": "the demonstration" if demo else name,
+        "examples": [QUESTION] if demo else [],
         "remark": BASELINE if model == "extractive" else "",
         "decided": DECIDED,
         "stop_reasons": STOP_REASONS,

@@ -37,6 +37,7 @@ class Calibrating:
         records: Collected before.
         questions: With right answers, on which records can be collected here.
         curve: Of the router that is served; None where nobody knows it.
+        sentences: What the latest calibration found; by default that of the curve.
 
     Raises:
         StampMismatch: The records are of another model or retriever.
@@ -48,6 +49,7 @@ class Calibrating:
     records: Sequence[SelfKnowledge] = ()
     questions: Sequence[Question] = ()
     curve: RoutingCurve | None = None
+    sentences: Sequence[str] = ()
     _busy: threading.Lock = field(default_factory=threading.Lock)
 
     def __post_init__(self) -> None:
@@ -141,8 +143,9 @@ class Calibrating:
             given = {**vars(self.system.settings), "router": router, "arbiter": None}
             self.system.serve(Settings.of(**with_arbiter(given)))
             self.curve = found.curve
-        sentence = found.curve.sentence
-        return {"records": len(used), "left_out": left_out, "sentence": sentence}
+            looked_at = (found.curve, found.arbitration, found.climbing)
+            self.sentences = [each.sentence for each in looked_at if each is not None]
+        return {"records": len(used), "left_out": left_out, "sentences": self.sentences}
 
     def decide_at(self, price: float) -> None:
         """Let the served router decide at another price, until this process ends.
@@ -164,6 +167,7 @@ class Calibrating:
             "records": len(self.records),
             "questions": len(self.questions),
             "price": self.price,
+            "sentences": self.sentences or ([self.curve.sentence] if self.curve else []),
             "curve": None,
         }
         if (curve := self.curve) is not None:

@@ -7,6 +7,7 @@ import { draw } from "./curve.js";
 const NAMES = {
   always: "Always retrieve",
   never: "Never retrieve",
+  ladder: "a ladder, which asks for one answer after the other",
 };
 
 /** Show the router, and let a person calibrate it. */
@@ -32,7 +33,7 @@ async function fill(shown, about) {
 
 function curve(router) {
   const { prices } = router.curve;
-  const parts = [h("p", { class: "finding" }, router.curve.sentence)];
+  const parts = router.sentences.map((each) => h("p", { class: "finding" }, each));
   const drawing = draw(router.curve);
   parts.push(drawing.element);
   if (prices.length < 2) return parts;

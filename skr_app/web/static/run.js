@@ -9,6 +9,7 @@ export class RunView {
   /** `about` is what the server tells of its system; the element grows with the events. */
   constructor(about, question) {
     this.about = about;
+    this.question = question;
     this.titles = new Map();
     this.rounds = new Map();
     this.streamed = "";
@@ -35,7 +36,7 @@ export class RunView {
   /** Show one event of the graph. */
   hear(event) {
     const show = {
-      condense: () => this.step("Understood as", h("p", { class: "query" }, event.question)),
+      condense: () => this.understood(event.question),
       route: () => this.decided(event.decision),
       start: () => this.at(DOING[event.task] ?? "Working …"),
       query: () => this.searches(event),
@@ -92,6 +93,10 @@ export class RunView {
     const item = h("li", {}, h("h3", {}, title), ...parts);
     this.steps.append(item);
     return item;
+  }
+
+  understood(question) {
+    if (question !== this.question) this.step("Understood as", h("p", { class: "query" }, question));
   }
 
   decided(made) {

@@ -94,7 +94,7 @@ def pages(folder: Path) -> Iterator[MakePage]:
             system = ServedSystem(settings, store, runs, prices)
             known = records(settings) if collected else []
             calibrating = Calibrating(system, folder, HashingEmbedder(), known, QUESTIONS)
-            facts = facts_of("extractive", "the store", demo=False)
+            facts = facts_of("extractive", "the store")
             return Page(system, calibrating, Uploads(folder / "uploads", store), facts)
 
         yield make

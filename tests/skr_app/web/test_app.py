@@ -241,8 +241,9 @@ async def test_calibrating_serves_what_it_found(make_page: MakePage, tmp_path: P
         name, result = told[-1]
         assert (name, result["records"]) == ("result", 41)
         router = (await asking.get("/api/router")).json()
-        assert router["curve"]["sentence"] == result["sentence"]
-        assert "Routing pays" in result["sentence"]
+        assert router["sentences"] == result["sentences"]
+        assert router["curve"]["sentence"] == result["sentences"][0]
+        assert "Routing pays" in result["sentences"][0]
         assert (tmp_path / "page" / "router" / "router.json").is_file()
         prices = router["curve"]["prices"]
         assert len(prices) == len(router["curve"]["costs"]) > 2
