@@ -68,6 +68,9 @@ class ChromaIndex:
         collection: Its name; made if missing.
         connect: Opens the same collection awaitably, where Chroma can.
 
+    Attributes:
+        batch_size: How many references are added in a call.
+
     Raises:
         EmbedderMismatch: The collection was made by another embedder.
         StoreError: Chroma cannot read it.
@@ -87,7 +90,7 @@ class ChromaIndex:
         try:
             with explained(self._place):
                 self._collection: Any = self._open(collection, embedder)
-                self._batch_size = min(BATCH_SIZE, client.get_max_batch_size())
+                self.batch_size = min(BATCH_SIZE, client.get_max_batch_size())
             maker = (self._collection.metadata or {}).get(EMBEDDER_KEY, UNKNOWN)
             if maker != embedder:
                 raise mismatch(place, maker, embedder)
@@ -112,17 +115,29 @@ class ChromaIndex:
         rows = yield from self._call("get", ids=ids, include=[])
         return set(rows["ids"])
 
-    def insert(self, references: Sequence[Reference], vectors: Vectors) -> Flow[None]:
-        """Add references with their vectors; ids that are there already are passed over."""
-        for start in range(0, len(references), self._batch_size):
-            part = references[start : start + self._batch_size]
+    def insert(
+        self,
+        references: Sequence[Reference],
+        vectors: Vectors,
+        after_each: Callable[[], None] = lambda: None,
+    ) -> Flow[None]:
+        """Add references with their vectors; ids that are there already are passed over.
+
+        Args:
+            references: What to add, `batch_size` in a call.
+            vectors: One for each.
+            after_each: Called after each call.
+        """
+        for start in range(0, len(references), self.batch_size):
+            part = references[start : start + self.batch_size]
             yield from self._call(
                 "add",
                 ids=[reference.id for reference in part],
-                embeddings=vectors[start : start + self._batch_size],
+                embeddings=vectors[start : start + self.batch_size],
                 documents=[reference.text for reference in part],
                 metadatas=[_pack(reference) for reference in part],
             )
+            after_each()
 
     def nearest(self, vectors: Vectors, limit: int) -> Flow[list[tuple[str, float]]]:
         """Ids and cosines of the nearest to one vector, best first, by id among equals."""

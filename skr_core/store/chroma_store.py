@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 from weakref import finalize
 
 from skr_core.errors import StoreError
-from skr_core.flow import Flow, arun, call, run
+from skr_core.flow import Flow, arun, run
 from skr_core.models.embedders import HashingEmbedder, default_embedder, probe
-from skr_core.references.storable import searchable, storable_reference
-from skr_core.store.chroma_index import BATCH_SIZE, COLLECTION, ChromaIndex, maker_of
+from skr_core.store.adding import add_new
+from skr_core.store.chroma_index import COLLECTION, ChromaIndex, maker_of
 from skr_core.store.collection_words import CollectionWords
 from skr_core.store.connection import close_client, connect_server
 from skr_core.store.embedded import open_index
@@ -284,25 +284,7 @@ class ChromaStore:
 
     def _add(self, references: Sequence[Reference]) -> Flow[int]:
         self._check_is_open()
-        added = 0
-        items = [storable_reference(item) for item in references if item.text.strip()]
-        for start in range(0, len(items), BATCH_SIZE):
-            batch = {item.id: item for item in items[start : start + BATCH_SIZE]}
-            known = yield from self._index.known(list(batch))
-            new = [item for item in batch.values() if item.id not in known]
-            if not new:
-                continue
-            texts = [searchable(item) for item in new]
-            vectors = yield from call(self._embedder.embed, self._embedder.aembed, texts)
-            if self._folder is None:
-                yield from self._index.insert(new, vectors)
-            else:
-                with self._folder.writing():
-                    self._folder.record(new)
-                    yield from self._index.insert(new, vectors)
-                    self._folder.check_size()
-            added += len(new)
-        return added
+        return (yield from add_new(references, self._index, self._embedder, self._folder))
 
     def _retrieve(self, query: str, search: HybridSearch | None = None) -> Flow[list[Reference]]:
         self._check_is_open()

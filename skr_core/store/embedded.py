@@ -16,7 +16,7 @@ from skr_core.store.health import break_seal, seal
 from skr_core.store.journal import read_journal, rewrite_journal
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from skr_core.ports import Embedder
     from skr_core.types import Reference
@@ -31,12 +31,17 @@ BYTES_SET_ASIDE = 64 * 1024 * 1024  # Chroma allocates ahead, whatever the numbe
 
 
 def fill(
-    index: ChromaIndex, recorded: Iterable[Reference], indexed: set[str], embedder: Embedder
+    index: ChromaIndex,
+    recorded: Iterable[Reference],
+    indexed: set[str],
+    embedder: Embedder,
+    after_each: Callable[[], None] = lambda: None,
 ) -> None:
     """Add what is recorded and not indexed yet; `indexed` grows by it."""
     lost = (item for item in recorded if item.id not in indexed)
     while batch := list({item.id: item for item in islice(lost, BATCH_SIZE)}.values()):
-        run(index.insert(batch, embedder.embed([searchable(item) for item in batch])))
+        vectors = embedder.embed([searchable(item) for item in batch])
+        run(index.insert(batch, vectors, after_each))
         indexed.update(item.id for item in batch)
 
 

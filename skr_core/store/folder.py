@@ -220,7 +220,8 @@ class StoreFolder:
                 len(lost),
             )
         self._kept.break_seal()
-        fill(self.index, read_journal(self._path / JOURNAL_NAME), indexed, embedder)
+        recorded = read_journal(self._path / JOURNAL_NAME)
+        fill(self.index, recorded, indexed, embedder, self.check_size)
 
     def _is_as_it_was_closed(self) -> bool:
         """Whether neither journal nor index have changed since they held the same references."""

@@ -23,6 +23,10 @@ from skr_core.store.health import (
     sealed_references,
 )
 
+BATCH_AFTER_A_KILL = 100
+"""References in a call to an index that was not closed, whose size is looked at after each call:
+once, after a kill, a file grew by more than ten megabytes a reference."""
+
 _LOG = logging.getLogger(__name__)
 
 
@@ -56,7 +60,10 @@ class IndexFolder:
         problem = self._problem(references)
         if problem is None:
             try:
-                return open_index(self._path, embedder)
+                index = open_index(self._path, embedder)
+                if references and not self._sealed:
+                    index.batch_size = min(index.batch_size, BATCH_AFTER_A_KILL)
+                return index
             except StoreError as error:
                 # Unreadable, or left by a rebuild that was killed half way. The journal has it all.
                 if not references:

@@ -383,6 +383,22 @@ def test_a_runaway_index_is_noticed_and_made_again(tmp_path, monkeypatch):
         assert not runaway.exists()
 
 
+def test_after_a_kill_a_runaway_index_is_noticed_within_a_batch(tmp_path):
+    with ChromaStore.open(tmp_path) as store:
+        store.add([PARIS])
+    (tmp_path / "index.seal").unlink()
+    with ChromaStore.open(tmp_path) as store:
+        runaway = tmp_path / "index" / "link_lists.bin"
+        with runaway.open("wb") as file:
+            file.truncate(embedded.BYTES_SET_ASIDE * 3)
+        with pytest.raises(StoreError, match="out of proportion"):
+            store.add([Reference.of(f"passage number {n}") for n in range(500)])
+        assert store.count() == 101
+    with ChromaStore.open(tmp_path) as store:
+        assert store.count() == 501
+        assert store._index.batch_size > 100
+
+
 def test_a_killed_process_loses_nothing_that_was_acknowledged(tmp_path):
     script = f"""
         import os, signal, threading
@@ -392,7 +408,7 @@ def test_a_killed_process_loses_nothing_that_was_acknowledged(tmp_path):
         for n in range(10**6):
             if n == 1:
                 threading.Timer(1, os.kill, (os.getpid(), signal.SIGKILL)).start()
-            store.add([Reference.of(f"passage {{n}} {{m}}") for m in range(20)])
+            store.add([Reference.of(f"passage n{{n}} m{{m}}") for m in range(20)])
             print(n, flush=True)
     """
     killed = python(script)
@@ -402,7 +418,7 @@ def test_a_killed_process_loses_nothing_that_was_acknowledged(tmp_path):
     with ChromaStore.open(tmp_path, k=1) as store:
         assert store.count() >= 20 * len(acknowledged)
         for n in (acknowledged[0], acknowledged[-1]):
-            passage = Reference.of(f"passage {n} 19")
+            passage = Reference.of(f"passage n{n} m19")
             assert store.add([passage]) == 0
             assert [found.id for found in store.retrieve(passage.text)] == [passage.id]
 
