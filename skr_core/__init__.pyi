@@ -13,7 +13,7 @@ from .ports import Router as Router
 from .prompts.templates import PromptTemplates as PromptTemplates
 from .questions import Question as Question
 from .questions import read_questions as read_questions
-from .routers.saving import load_router as load_router
+from .routers.loading import load_router as load_router
 from .self_knowledge.collect import acollect as acollect
 from .self_knowledge.collect import collect as collect
 from .self_knowledge.feedback import record_of_feedback as record_of_feedback

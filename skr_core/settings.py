@@ -265,7 +265,7 @@ def as_router(
     if router is None:
         return AlwaysRetrieve()
     if isinstance(router, str | Path):
-        from skr_core.routers.saving import load_router
+        from skr_core.routers.loading import load_router
 
         return load_router(router, model=model, retriever=retriever)
     if not isinstance(router, Router):

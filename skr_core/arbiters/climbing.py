@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from skr_core.arbiters.answers import Seen, SeenAnswer
-from skr_core.arbiters.arbiter import NAMES, verdict_of
 from skr_core.arbiters.rungs import Outlook, Rung
+from skr_core.arbiters.serving import NAMES, verdict_of
 from skr_core.arbiters.views import Views, texts_seen
 from skr_core.errors import InputError
 from skr_core.flow import Flow, call

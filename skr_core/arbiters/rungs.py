@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skr_core.arbiters.answers import Seen
-from skr_core.arbiters.arbiter import served_of
 from skr_core.arbiters.estimate import Estimate
+from skr_core.arbiters.serving import served_of
 from skr_core.arbiters.views import Views, texts_seen
 from skr_core.arbiters.worth import Worth
 from skr_core.learning.pricing import HALVINGS, LIMIT_PRICE, POINTS

@@ -9,13 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from skr_core.arbiters.arbiter import (
-    FEWEST,
-    NAMES,
-    Arbiter,
-    HeldOut,
-    surely_better,
-)
+from skr_core.arbiters.arbiter import Arbiter
+from skr_core.arbiters.serving import FEWEST, NAMES, HeldOut, surely_better
 from skr_core.calibration.intervals import interval
 from skr_core.learning.rows import Floats
 from skr_core.metrics.statistics import Interval

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from skr_core.arbiters.arbiter import FEWEST, surely_better
 from skr_core.arbiters.ladder import Ladder
 from skr_core.arbiters.rungs import Climb, views_of_rungs
+from skr_core.arbiters.serving import FEWEST, surely_better
 from skr_core.calibration.choice import Choice
 from skr_core.calibration.intervals import interval
 from skr_core.learning.outcomes import ActionTable, CostUnit

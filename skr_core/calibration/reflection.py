@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from skr_core.arbiters.arbiter import surely_better
+from skr_core.arbiters.serving import surely_better
 from skr_core.calibration.intervals import interval
 from skr_core.learning.rows import Floats
 from skr_core.metrics.statistics import Interval

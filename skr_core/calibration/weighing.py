@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skr_core.arbiters.answers import Seen
-from skr_core.arbiters.arbiter import served_of
 from skr_core.arbiters.estimate import Estimate
 from skr_core.arbiters.ladder import Ladder
 from skr_core.arbiters.margins import MarginArbiter
 from skr_core.arbiters.rungs import views_of_rungs
+from skr_core.arbiters.serving import served_of
 from skr_core.arbiters.views import Views
 from skr_core.learning.rows import Floats
 from skr_core.learning.signals import Training

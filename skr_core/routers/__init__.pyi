@@ -7,6 +7,6 @@ from .constant import AlwaysRetrieve as AlwaysRetrieve
 from .constant import NeverRetrieve as NeverRetrieve
 from .in_context import InContextRouter as InContextRouter
 from .knn import KNNRouter as KNNRouter
+from .loading import load_router as load_router
 from .prompt import PromptRouter as PromptRouter
-from .saving import load_router as load_router
 from .uncertainty import UncertaintyRouter as UncertaintyRouter

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from skr_core.arbiters import Arbiter, Seen, SeenAnswer
-from skr_core.arbiters.arbiter import served_of, verdict_of
+from skr_core.arbiters.serving import served_of, verdict_of
 from skr_core.errors import InputError
 from skr_core.models.embedders import HashingEmbedder
 from skr_core.prompts.templates import REFUSAL

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from skr_core.arbiters import Arbiter, SeenAnswer
-from skr_core.arbiters.arbiter import HeldOut
+from skr_core.arbiters.serving import HeldOut
 from skr_core.calibration import Calibration, calibrate, replay
 from skr_core.calibration.arbitration import Arbitration
 from skr_core.prompts.templates import REFUSAL
