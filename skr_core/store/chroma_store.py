@@ -13,14 +13,14 @@ from weakref import finalize
 
 from skr_core.errors import StoreError
 from skr_core.flow import Flow, arun, run
-from skr_core.models.embedders import HashingEmbedder, default_embedder, probe
+from skr_core.models.embedders import HashingEmbedder, default_embedder
 from skr_core.store.adding import add_new
-from skr_core.store.chroma_index import COLLECTION, ChromaIndex, maker_of
+from skr_core.store.chroma_index import COLLECTION, ChromaIndex
 from skr_core.store.collection_words import CollectionWords
-from skr_core.store.connection import close_client, connect_server
 from skr_core.store.embedded import open_index
 from skr_core.store.folder import StoreFolder
-from skr_core.store.hybrid_search import HybridSearch, SearchMode, check_options
+from skr_core.store.hybrid_search import FlowRetriever, HybridSearch, SearchMode, check_options
+from skr_core.store.on_server import open_on_server
 from skr_core.types import Reference
 
 if TYPE_CHECKING:
@@ -154,15 +154,7 @@ class ChromaStore:
             EmbedderMismatch: The collection was made by another embedder.
         """
         check_options(search, k, embedder)
-        client, open_awaitably = connect_server(url, collection)
-        try:
-            maker = maker_of(client, url, collection)
-            embedder = _given(embedder, search) or default_embedder(maker)
-            probe(embedder)  # a new collection is marked with its name for good
-        except BaseException:
-            close_client(client)
-            raise
-        index = ChromaIndex(client, url, embedder.name, collection, open_awaitably)
+        index, embedder = open_on_server(url, collection, _given(embedder, search))
         return cls(index, embedder, search, k)
 
     @classmethod
@@ -255,7 +247,8 @@ class ChromaStore:
             'Paris'
         """
         check_options(search, k, self._embedder)
-        return _OtherSearch(self, search, k)
+        other = HybridSearch(self._index, self._words, self._embedder, search, k)
+        return FlowRetriever(other.name, lambda query: self._retrieve(query, other))
 
     def close(self) -> None:
         """Let the folder or the connections go; closing twice does nothing."""
@@ -297,18 +290,3 @@ class ChromaStore:
 
 def _given(embedder: Embedder | None, search: SearchMode) -> Embedder | None:
     return HashingEmbedder() if embedder is None and search == "dense" else embedder
-
-
-class _OtherSearch:
-    """A store's references, searched in another way than the store's own."""
-
-    def __init__(self, store: ChromaStore, search: SearchMode, k: int) -> None:
-        self._store = store
-        self._search = HybridSearch(store._index, store._words, store._embedder, search, k)
-        self.name = self._search.name
-
-    def retrieve(self, query: str) -> list[Reference]:
-        return run(self._store._retrieve(query, self._search))
-
-    async def aretrieve(self, query: str) -> list[Reference]:
-        return await arun(self._store._retrieve(query, self._search))

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Literal, Protocol, get_args
 
 from skr_core.errors import InputError
-from skr_core.flow import Flow, call
+from skr_core.flow import Flow, arun, call, run
 from skr_core.models.embedders import NoEmbedder
 from skr_core.references.fusion import reciprocal_rank_fusion
 from skr_core.store.chroma_index import ChromaIndex
@@ -85,6 +85,26 @@ class HybridSearch:
             return _fuse(worded, near, self._dense_weight)[: self._k]
         alone: Ranked = [*worded, *near]
         return alone[: self._k]
+
+
+class FlowRetriever:
+    """A retriever whose both colours are one flow.
+
+    Args:
+        name: What decides which references are found.
+        find: The flow, made for each query.
+    """
+
+    def __init__(self, name: str, find: Callable[[str], Flow[list[Reference]]]) -> None:
+        self.name, self._find = name, find
+
+    def retrieve(self, query: str) -> list[Reference]:
+        """Find the references that fit a query, best first."""
+        return run(self._find(query))
+
+    async def aretrieve(self, query: str) -> list[Reference]:
+        """The awaitable twin of `retrieve`."""
+        return await arun(self._find(query))
 
 
 def check_options(search: SearchMode, k: int, embedder: Embedder | None) -> None:
