@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import orjson
+import psutil
 import pytest
 
 from skr_core.engines import EngineEmbedder, LocalEngine, RayEngine, Recipe
@@ -106,6 +107,12 @@ def test_work_is_done_in_workers_and_comes_back_in_order(
     assert os.getpid() not in workers
     again = drive(colour, engine.map(held, double, [1], keeping(kept), 4))
     assert again[0][1] in workers  # they hold what they have made
+
+
+def test_ray_s_telemetry_is_off(engine: RayEngine):
+    started = psutil.Process().children(recursive=True)
+    environments = [each.environ() for each in started if "gcs_server" in each.name()]
+    assert [each["RAY_USAGE_STATS_ENABLED"] for each in environments] == ["0"]
 
 
 def test_nothing_to_do_starts_no_worker(engine: RayEngine):
