@@ -20,7 +20,9 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 BESIDE = ["langgraph", "llama-index-core"]
-EXTRAS = "langchain openai llamaindex llamaindex-openai chroma documents learning plots cli web all"
+EXTRAS = (
+    "langchain openai llamaindex llamaindex-openai chroma documents learning plots cli web ray all"
+)
 FRAMEWORKS = {
     "langchain": (
         "from langchain_skr import create_skr_chain, create_skr_graph, SKRRetriever",
