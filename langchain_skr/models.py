@@ -12,6 +12,7 @@ from langchain_core.runnables.configurable import DynamicRunnable
 from langchain_core.runnables.retry import RunnableRetry
 
 from skr_core.errors import InputError, MissingDependency, extra
+from skr_core.extractive.loading import is_extractive, load_extractive
 from skr_core.models.openai_server import server_address, server_key
 from skr_core.ports import LanguageModel
 
@@ -34,10 +35,10 @@ def load_model(
     """Make a language model from its id.
 
     Args:
-        spec: ``extractive``, which needs no model at all, or an id of LangChain's
-            ``init_chat_model``: ``provider:model``. With `base_url`, an id without a provider
-            belongs to an OpenAI-compatible server; write ``openai:`` before an id that itself
-            holds a colon.
+        spec: ``extractive``, which needs no model at all (``extractive:FILE`` knows what stands in
+            a file), or an id of LangChain's ``init_chat_model``: ``provider:model``. With
+            `base_url`, an id without a provider belongs to an OpenAI-compatible server; write
+            ``openai:`` before an id that itself holds a colon.
         base_url: The server's address, ending in ``/v1``. The variables of each provider, such as
             ``OPENAI_BASE_URL``, work too.
         api_key: The provider's key, else from its variable. A server with an address of its own
@@ -60,12 +61,10 @@ def load_model(
 
     if not spec.strip():
         raise InputError("the model has no name: give extractive, or provider:model")
-    if spec == "extractive":
+    if is_extractive(spec):
         if logprobs:
             raise InputError(NO_LOGPROBS.format(spec))
-        from skr_core.extractive import ExtractiveModel
-
-        return ExtractiveModel()
+        return load_extractive(spec)
     # The names that `init_chat_model` has for every provider.
     options: dict[str, Any] = {
         "base_url": base_url,

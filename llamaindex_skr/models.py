@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from llama_index.core.llms import LLM
 
 from skr_core.errors import InputError, extra
+from skr_core.extractive.loading import is_extractive, load_extractive
 from skr_core.models.openai_server import server_address, server_key
 from skr_core.ports import LanguageModel
 
@@ -34,9 +35,10 @@ def load_model(
     """Make a language model from its id.
 
     Args:
-        spec: ``extractive``, which needs no model at all, or ``openai:`` and the id of a model of
-            OpenAI or of a server that speaks its language; the prefix may be left out. For other
-            providers make the LlamaIndex ``LLM`` and give that.
+        spec: ``extractive``, which needs no model at all (``extractive:FILE`` knows what stands in
+            a file), or ``openai:`` and the id of a model of OpenAI or of a server that speaks its
+            language; the prefix may be left out. For other providers make the LlamaIndex ``LLM``
+            and give that.
         base_url: The server's address, ending in ``/v1``, else from ``OPENAI_BASE_URL``.
         api_key: Else from ``OPENAI_API_KEY``. A server with an address of its own needs none.
         temperature: Sent with each request; without, none is, and the provider's own holds.
@@ -54,12 +56,10 @@ def load_model(
     """
     from llamaindex_skr.adapters import LlamaIndexModel  # that module imports this one
 
-    if spec == "extractive":
+    if is_extractive(spec):
         if logprobs:
             raise InputError("'extractive' has no log-probabilities to ask for: leave logprobs out")
-        from skr_core.extractive import ExtractiveModel
-
-        return ExtractiveModel()
+        return load_extractive(spec)
     provider, _, rest = spec.partition(":")
     if rest and provider not in OF_OPENAI and server_address(base_url) is None:
         raise InputError(

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from skr_app.limits import limited, limited_scorer, seconds_a_question
 from skr_core.budget import Budget
 from skr_core.errors import DataError, InputError, StoreError
+from skr_core.extractive.loading import is_extractive
 from skr_core.files import read_whole
 from skr_core.ports import AnswerArbiter
 from skr_core.prompts.templates import DEFAULT_TEMPLATES, PromptTemplates
@@ -65,7 +66,7 @@ def open_likelihoods(model: str, base_url: str | None) -> TextScorer:
     Raises:
         InputError: It is a model that tells no such thing, or has no price where money is limited.
     """
-    if model == "extractive":
+    if is_extractive(model):
         raise InputError(
             "--likelihoods needs a model behind a server that tells them, such as vLLM: give "
             "--model and --base-url"

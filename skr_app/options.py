@@ -57,7 +57,8 @@ ModelOption = Annotated[
     typer.Option(
         "--model",
         envvar="SKR_MODEL",
-        help="`extractive` (a baseline that needs no key), or a chat model: `openai:gpt-4.1-mini`, "
+        help="`extractive` (a baseline that needs no key; `extractive:FILE` knows what stands in a "
+        "file of passages), or a chat model: `openai:gpt-4.1-mini`, "
         "`anthropic:claude-haiku-4-5`, or any name with --base-url. SKR_TEMPERATURE is sent "
         "with each request; without, none is.",
     ),

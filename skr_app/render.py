@@ -11,6 +11,7 @@ from rich.text import Text
 
 from skr_app.output import escape
 from skr_core.cleaning import cleaned
+from skr_core.extractive.loading import is_extractive
 from skr_core.plain import from_plain
 from skr_core.types import Action, Answer, Decision, Usage
 
@@ -71,7 +72,7 @@ def answer(console: Console, answer: Answer, model: str, *, answered: bool = Fal
     console.print(
         f"[dim]Stopped: {STOP_REASONS[answer.stop_reason]} · {rounds} · {spent(usage)}[/dim]"
     )
-    if model == "extractive":
+    if is_extractive(model):
         console.print(f"[dim]{BASELINE}[/dim]")
 
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from skr_core.extractive.evidence import (
+    Known,
     Sentence,
     covered,
     is_title,
@@ -14,12 +15,21 @@ from skr_core.extractive.evidence import (
     standing,
     term_weights,
 )
-from skr_core.extractive.text import content_words, names
+from skr_core.extractive.text import (
+    content_words,
+    named_in,
+    names,
+    question_words,
+    stem,
+    stems,
+)
 from skr_core.texts import words
 from skr_core.types import Reference
 
 # A long question lends its most telling words only: more would drown the name.
 MAX_QUESTION_WORDS = 16
+# A name in a sentence that speaks much less of the question than another's is there by chance.
+LEAST_SHARE = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +66,7 @@ def follow_up_queries(
     Example:
         >>> film = Reference.of("Jaws is a film directed by Steven Spielberg.", "Jaws")
         >>> follow_up_queries("When was the director of Jaws born?", [film])
-        ['Steven Spielberg director born']
+        ['Steven Spielberg born']
     """
     sentences = read_sentences(references)
     weights = term_weights(question, sentences)
@@ -72,10 +82,10 @@ def follow_up_queries(
             or any(_overlap(lead.name, each.name) for each in chosen)
         ):
             chosen.append(lead)
-    queries = [_query(lead.name, lead.context, weights) for lead in chosen]
+    queries = [_query(lead.name, lead.context, question, weights) for lead in chosen]
     if not queries:
         held = frozenset[str]().union(*(sentence.words for sentence in sentences))
-        queries = [_query("", held, weights)]
+        queries = [_query("", held, question, weights)]
     repeated = {query.casefold() for query in asked}
     return [query for query in queries if query and query.casefold() not in repeated]
 
@@ -84,17 +94,19 @@ def _leads(
     question: str, sentences: Sequence[Sentence], weights: Mapping[str, float]
 ) -> list[Lead]:
     """Every name, by its best sentence; best first."""
-    known = frozenset(words(question))
+    known = Known.of(question)
     best = {name: Lead(name, 1.0) for name in names(question)}
     for sentence in sentences:
         score = covered(weights, sentence.words) * standing(sentence, known)
         if score <= 0:
             continue
-        for name in names(sentence.text):
-            is_news = not weights.keys() >= set(content_words(name))
+        for name in named_in(sentence.text):
+            is_news = not weights.keys() >= set(map(stem, content_words(name)))
             if is_news and (name not in best or score > best[name].score):
                 best[name] = Lead(name, score, sentence.words)
-    return sorted(best.values(), key=lambda lead: -lead.score)
+    leads = sorted(best.values(), key=lambda lead: -lead.score)
+    strongest = max((lead.score for lead in leads if lead.context), default=0.0)
+    return [lead for lead in leads if lead.score >= LEAST_SHARE * strongest]
 
 
 def _was_asked(name: str, past: Sequence[list[str]]) -> bool:
@@ -109,9 +121,13 @@ def _overlap(name: str, other: str) -> bool:
     return one <= two or two <= one
 
 
-def _query(name: str, context: frozenset[str], weights: Mapping[str, float]) -> str:
+def _query(name: str, context: frozenset[str], question: str, weights: Mapping[str, float]) -> str:
     """The name and the words of the question that its sentence leaves open."""
-    closed = context.union(words(name))
-    telling = sorted(weights, key=lambda word: -weights[word])[:MAX_QUESTION_WORDS]
-    open_words = [word for word in weights if word in telling and word not in closed]
+    closed = context | stems(name)
+    telling = sorted(weights, key=lambda each: -weights[each])[:MAX_QUESTION_WORDS]
+    open_words = [
+        word
+        for word in question_words(question)
+        if stem(word) in telling and stem(word) not in closed
+    ]
     return " ".join([name, *open_words]).strip()

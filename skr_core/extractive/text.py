@@ -6,6 +6,7 @@ Nothing here raises, whatever the text: an unknown script simply has fewer names
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from skr_core.texts import WORD, words
 
@@ -13,14 +14,18 @@ _WORD = re.compile(WORD)
 
 # Words of grammar and of asking: they say what kind of answer is wanted, not what it is about.
 _GRAMMAR = (
-    "a about after against all also an and any are as at be because been before being between both "
-    "but by can could did do does down during each few for from had has have he her him his how i "
-    "if in into is it its may me more most my no not of off on one only or other our out over own "
-    "s same she should so some such t than that the their them then there these they this those "
-    "through to under until up us very was we were what when where which while who whom whose why "
-    "will with would you your"
+    "a about after against all also an and any are as at be because been before being between "
+    "both but by can could did do does down during each few for from had has have he her him "
+    "his how i if in into is it its may me more most my no not of off on one only or "
+    "other our out over own s same she should so some such t than that the their them then "
+    "there these they this those through to under until up us very was we were what when where "
+    "which while who whom whose why will with would you your"
 )
 STOP_WORDS = frozenset(_GRAMMAR.split())
+# Words in which questions are put, whatever they are about: "what does X mean", "how do I use Y".
+_ASKING = frozenset(
+    "get happen happens many mean means much need needs please tell use used".split()
+)
 # Lower-case words that stand inside names: "Duke of York", "Ludwig van Beethoven".
 _PARTICLES = frozenset(
     ("of", "the", "de", "von", "van", "der", "den", "da", "di", "du", "la", "le", "al")
@@ -30,6 +35,13 @@ _MONTHS_AND_DAYS = (
     "monday tuesday wednesday thursday friday saturday sunday"
 )
 _CALENDAR = frozenset(_MONTHS_AND_DAYS.split())
+_SHORTEST_INFLECTED = 4
+_SHORTEST_STEM = 3
+_ENDINGS = ("ing", "ed", "er", "or", "e")
+_VOWEL = re.compile("[aeiouy]")
+_IDENTIFIER = re.compile(r"\b(?:[A-Za-z]+_\w+|[A-Z][a-z]+[A-Z]\w*)\b")
+_HUMP = re.compile(r"(?<=[a-z])(?=[A-Z])")
+CODE_SPAN = re.compile(r"`[^`]{1,200}`")
 _MAX_NAME_WORDS = 12  # longer runs are headlines in capitals
 
 
@@ -41,6 +53,62 @@ def content_words(text: str) -> list[str]:
         ['director', 'film', 'jaws']
     """
     return list(dict.fromkeys(word for word in words(text) if word not in STOP_WORDS))
+
+
+def question_words(question: str) -> list[str]:
+    """The words of a question that an answer may speak of, in order, none twice.
+
+    All of them where nothing else is left.
+
+    Example:
+        >>> question_words("What happens to a draft?"), question_words("What happens?")
+        (['draft'], ['happens'])
+    """
+    found = content_words(question)
+    return [word for word in found if word not in _ASKING] or found
+
+
+@lru_cache(maxsize=20_000)
+def stem(word: str) -> str:
+    """The part of a word that its forms share, roughly: "designed" and "designer" are "design".
+
+    Two words with one stem may still mean different things; a word that has none stays as it is.
+
+    Args:
+        word: In lower case.
+
+    Example:
+        >>> [stem(word) for word in ("composer", "composed", "cities", "class", "sing", "москва")]
+        ['compos', 'compos', 'city', 'class', 'sing', 'москва']
+    """
+    if len(word) < _SHORTEST_INFLECTED or not word.isascii():
+        return word
+    if word.endswith("ies"):
+        return f"{word[:-3]}y"
+    if word.endswith("s") and not word.endswith(("ss", "us", "is")):
+        word = word[:-1]
+    ending = next((each for each in _ENDINGS if word.endswith(each)), "")
+    stemmed = word[: len(word) - len(ending)]
+    if len(stemmed) < _SHORTEST_STEM or not _VOWEL.search(stemmed):
+        return word
+    # "planned" is of "plan"; but "called" is of "call".
+    if ending and stemmed[-1] == stemmed[-2] and stemmed[-1] not in "lsz":
+        return stemmed[:-1]
+    return stemmed
+
+
+def stems(text: str) -> frozenset[str]:
+    """The stems of all words of a text, and of the words that its identifiers are made of.
+
+    Example:
+        >>> sorted(stems("She designed max_rounds."))
+        ['design', 'max', 'max_round', 'round', 'she']
+        >>> sorted(stems("CachedModel"))
+        ['cach', 'cachedmodel', 'model']
+    """
+    found = frozenset(map(stem, words(text)))
+    parts = " ".join(_HUMP.sub(" ", each).replace("_", " ") for each in _IDENTIFIER.findall(text))
+    return found | frozenset(map(stem, words(parts))) if parts else found
 
 
 def names(sentence: str) -> list[str]:
@@ -65,6 +133,26 @@ def names(sentence: str) -> list[str]:
             found.append(sentence[tokens[place].start() : tokens[last].end()])
         place = last + 1
     return found
+
+
+def named_in(sentence: str) -> list[str]:
+    """The names that a sentence surely holds: none in code, and no single word that begins it.
+
+    Example:
+        >>> named_in("Nobody but Ada Moor calls `RetryPolicy`, said Ben.")
+        ['Ada Moor', 'Ben']
+    """
+    text = CODE_SPAN.sub(" , ", sentence)
+    opening = _WORD.search(text)
+    found = names(text)
+    if opening and found and found[0] == opening.group():
+        found = found[1:]
+    return [name for name in found if not all(map(_is_technical, _WORD.findall(name)))]
+
+
+def _is_technical(word: str) -> bool:
+    """Whether a word is an abbreviation, a number or an identifier rather than a name."""
+    return not word.isalpha() or (len(word) > 1 and not word[1:].islower())
 
 
 def _opens_name(word: str) -> bool:

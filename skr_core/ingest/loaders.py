@@ -2,7 +2,8 @@
 
 | suffix | what becomes a document |
 |---|---|
-| .txt .text .md .markdown .py | the file; Markdown is titled by its first heading, others by name |
+| .txt .text .py | the file, by its name |
+| .md .markdown | the file, or where it is long each section, by the headings above it |
 | .html .htm | the visible text, with <pre> as it is and a row of a table a line; by <title> |
 | .pdf | a page |
 | .jsonl .jsonl.gz | a line ``{"id": ..., "title": ..., "text": ...}``; only text is required |
@@ -11,7 +12,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,6 +22,7 @@ import orjson
 from skr_core.errors import DataError, InputError, extra
 from skr_core.files import read_lines, read_whole, regular_file
 from skr_core.files.reading import LARGEST_FILE
+from skr_core.ingest.markdown import sections
 from skr_core.store.locking import LOCK_NAME
 from skr_core.types import Metadata
 
@@ -176,25 +177,10 @@ def _load_text(path: Path, on_bad: OnBad) -> Iterator[Document]:
         problem = f"not UTF-8 at byte {error.start}: convert the file, for example with iconv"
         raise DataError(path, None, problem) from None
     suffix = path.suffix.lower()
-    heading = _heading(text) if suffix in _MARKDOWN else None
-    if heading:  # the title goes with every passage, so the text need not say it again
-        text = (text[: heading.start()] + text[heading.end() :]).lstrip("\r\n")
     name = path.name if suffix in _CODE else path.stem
-    yield Document(text, heading[1] if heading else name, {"source": str(path)})
-
-
-def _heading(text: str) -> re.Match[str] | None:
-    """The first heading of a Markdown text; a comment in a block of code is none."""
-    fence = ""
-    for line in _LINE.finditer(text):
-        if fence:
-            if line[0].strip().startswith(fence) and not line[0].strip().strip(fence[0]):
-                fence = ""
-        elif opened := _FENCE.match(line[0]):
-            fence = opened[1]
-        elif heading := _HEADING.match(text, line.start(), line.end()):
-            return heading
-    return None
+    parts = sections(text, name) if suffix in _MARKDOWN else [(name, text)]
+    for title, part in parts:
+        yield Document(part, title, {"source": str(path)})
 
 
 def _load_html(path: Path, on_bad: OnBad) -> Iterator[Document]:
@@ -276,9 +262,6 @@ def _document_of_line(line: bytes, path: Path, number: int) -> Document:
 _MARKDOWN = (".md", ".markdown")
 _CODE = (".py",)
 _TAGS = ((b"<!--", b"-->"), (b"<![", b"]>"), (b"<", b">"))
-_LINE = re.compile(r"[^\n]+")
-_FENCE = re.compile(r"\s*(`{3,}|~{3,})")
-_HEADING = re.compile(r"# +(\S.*?)[ #\r]*$")
 _LOADERS: dict[str, Callable[[Path, OnBad], Iterator[Document]]] = {
     ".txt": _load_text,
     ".text": _load_text,

@@ -1,0 +1,46 @@
+"""Making the extractive model by its name: ``extractive``, or ``extractive:FILE`` with a memory."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from skr_core.errors import InputError
+from skr_core.extractive.model import NAME, ExtractiveModel
+from skr_core.files import read_jsonl
+from skr_core.types import Reference
+
+
+def is_extractive(spec: str) -> bool:
+    """Whether a model's name is that of the extractive model.
+
+    Example:
+        >>> is_extractive("extractive:memory.jsonl"), is_extractive("openai:gpt-4.1-mini")
+        (True, False)
+    """
+    return spec.partition(":")[0] == NAME
+
+
+def load_extractive(spec: str) -> ExtractiveModel:
+    """Make the extractive model.
+
+    Args:
+        spec: ``extractive``, or ``extractive:`` and a JSONL file of what it knows, a line with
+            ``text`` and perhaps ``title`` for each passage.
+
+    Raises:
+        InputError: There is no such file, or nothing in it.
+        DataError: A line is broken.
+
+    Example:
+        >>> load_extractive("extractive").name
+        'extractive'
+    """
+    file = spec.partition(":")[2]
+    if not file:
+        return ExtractiveModel()
+    rows = [row for _, row in read_jsonl(Path(file)) if str(row.get("text") or "").strip()]
+    if not rows:
+        raise InputError(f"there is nothing to know in {file}: give a line with text a passage")
+    return ExtractiveModel(
+        [Reference.of(str(row["text"]), str(row.get("title") or "")) for row in rows]
+    )
