@@ -23,7 +23,7 @@ $(DEV)/.installed: pyproject.toml constraints.txt
 	$(PINNED) $(DEV)/bin/python $(PIP) -e ".[dev]"
 	@touch $@
 
-demo: $(DEMO)/.installed ## Ask a two-hop question over a small corpus, without key or network
+demo: $(DEMO)/.installed ## The loop and the routing over an invented country, without key or network
 	$(DEMO)/bin/skr demo
 
 test: lint typecheck ## All checks: format, lint, types and every test
@@ -55,4 +55,4 @@ bench: $(DEV)/.installed ## Everything beside a peer, into docs/; an hour, with 
 	$(DEV)/bin/python -m benchmarks
 
 clean: ## Remove the environments and caches
-	rm -rf $(DEMO) $(DEV) .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(DEMO) $(DEV) skr-demo .mypy_cache .ruff_cache .pytest_cache .hypothesis

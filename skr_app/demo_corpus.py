@@ -1,25 +1,29 @@
-"""The demonstration's corpus, which ships with the package, and a question that needs two of it."""
+"""The demonstration's corpus, which ships with the package, and what is asked of it."""
 
 from __future__ import annotations
 
-from importlib.resources import as_file, files
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from skr_core.ports import OnProgress
     from skr_core.store.chroma_store import ChromaStore
 
-QUESTION = "In which town was the engineer who designed the Marrow Bay lighthouse born?"
+QUESTION = "Where was the engineer who designed the Marrow Bay lighthouse born?"
+"""It takes two passages: one about the lighthouse, and one about its engineer."""
+ROUTED = ("What is the flower of Varnland?", "What does a ferry ticket to Harrow Isle cost today?")
+"""One that the sample's model knows by itself, and one that it knows no longer."""
 REFERENCES_A_QUERY = 4
 """So few that the small corpus does not come back whole."""
 
 
 def demo_store(on_progress: OnProgress | None = None) -> ChromaStore:
-    """Ingest the corpus into a store in memory."""
-    from skr_core.ingest.ingestion import ingest
+    """The sample's passages in a store in memory."""
+    from skr_core.sample import load_sample
     from skr_core.store.chroma_store import ChromaStore
 
+    corpus = load_sample().corpus
     store = ChromaStore.ephemeral(k=REFERENCES_A_QUERY)
-    with as_file(files("skr_app") / "demo") as folder:
-        ingest([folder], store, on_progress=on_progress)
+    store.add(list(corpus))
+    if on_progress is not None:
+        on_progress(len(corpus), len(corpus))
     return store

@@ -1,30 +1,204 @@
-"""``skr demo``: a small corpus and a question that needs two of its documents."""
+"""``skr demo``: both halves in a minute, over an invented country, without key or network."""
 
 from __future__ import annotations
 
-from typing import Any
+import asyncio
+from importlib.util import find_spec
+from pathlib import Path
+from statistics import fmean
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
 
 from skr_app import render
-from skr_app.demo_corpus import QUESTION, demo_store
-from skr_app.opening import make_model
+from skr_app.demo_corpus import QUESTION, ROUTED, demo_store
+from skr_app.drawing import curve_in_characters
 from skr_app.options import JsonOption
-from skr_app.output import console, print_json, progress
+from skr_app.output import console, escape, print_json, print_table, progress
+from skr_core.errors import InputError
+from skr_core.files import replace_file
+
+if TYPE_CHECKING:
+    from skr_core.calibration import Calibration
+    from skr_core.sample import Sample
+    from skr_core.self_knowledge import SelfKnowledge
+    from skr_core.store.chroma_store import ChromaStore
+    from skr_core.types import Answer
+
+Out = Annotated[
+    Path,
+    typer.Option(
+        "--out",
+        help="Folder for the demonstration's files: passages, questions, router and curve. "
+        "Files of the same names are replaced.",
+    ),
+]
+NEXT = """\
+[bold]Now yours[/bold]
+  skr ingest FILES                                        your documents
+  skr ask "..." --model openai:gpt-4.1-mini               your model, or --base-url of your server
+  skr collect questions.jsonl --model ...                 some hundred questions with right answers
+  skr calibrate self-knowledge.jsonl --out router         does routing pay for you?
+  skr ask "..." --model ... --router router
+
+Any command can be tried on the files of this demonstration first:
+  skr route "Who is president of Varnland?" --router {out}/router \\
+    --model extractive:{out}/memory.jsonl
+  skr collect {out}/questions.jsonl --corpus {out}/corpus.jsonl \\
+    --model extractive:{out}/memory.jsonl --out collected.jsonl"""
 
 
-def demo(json: JsonOption = False) -> None:
-    """Ingest a small corpus that ships with the package and ask it a two-hop question."""
-    from langchain_skr import create_skr_graph
+def demo(out: Out = Path("skr-demo"), json: JsonOption = False) -> None:
+    """Show the loop and the routing in a minute, over an invented country that ships.
+
+    A question that takes two searches; what a model without weights knows of 200 questions;
+    whether routing pays; and two questions that are routed differently.
+    """
+    from skr_core.sample import load_sample
+    from skr_core.sample.reading import write_sample
     from skr_graphs import answer_of
     from skr_graphs.state import without_messages
 
+    if out.exists() and not out.is_dir():
+        raise InputError(f"{out} is a file: give --out a folder")
+    sample = load_sample()
+    write_sample(out)
     with progress("Ingesting") as advance:
         store = demo_store(advance)
     with store:
-        graph = create_skr_graph(make_model("extractive", None), store)
-        output: Any = graph.invoke({"question": QUESTION})
+        output = _two_hops(sample, store)
+        if not json:
+            _heading("A question that takes two searches")
+            console.print(f"[bold]Question[/bold]: {QUESTION}\n")
+            render.answer(console, answer_of(output), "extractive")
+            _heading("What does the model know by itself?")
+        records = _collect(sample, store, out)
+        if not json:
+            _print_records(sample, records)
+            _heading("Does it pay to retrieve only where it does not know?")
+        found = _calibrate(sample, records, out)
+        picture = _draw(found, out)
+        if not json:
+            console.print(curve_in_characters(found.curve), highlight=False)
+            console.print(f"\n{escape(found.curve.sentence)}")
+            if picture:
+                console.print(f"The curve is drawn in {escape(str(picture))}.")
+            _heading("Two questions, routed")
+        answers = _routed(sample, store, found)
     if json:
-        print_json(without_messages(output))
+        print_json(
+            {
+                "two_hops": without_messages(output),
+                "accuracy_by_kind": _by_kind(sample, records),
+                "sentence": found.curve.sentence,
+                "curve": found.curve,
+                "routed": answers,
+                "out": str(out),
+            }
+        )
         return
-    console.print(f"[bold]Question[/bold]: {QUESTION}\n")
-    render.answer(console, answer_of(output), "extractive")
-    console.print("\nNow yours:  [bold]skr ingest FILES[/bold]  and  [bold]skr ask QUESTION[/bold]")
+    for answer in answers:
+        console.print(f"[bold]Question[/bold]: {escape(answer.question)}")
+        action = render.DECIDED[answer.decision.action]
+        console.print(f"[bold]{action}[/bold]: {escape(answer.decision.reason)}")
+        console.print(f"{escape(answer.text)}\n")
+    console.print(NEXT.format(out=escape(str(out))), soft_wrap=True)
+
+
+def _two_hops(sample: Sample, store: ChromaStore) -> Any:
+    from langchain_skr import create_skr_graph
+
+    return create_skr_graph(sample.model(), store).invoke({"question": QUESTION})
+
+
+def _collect(sample: Sample, store: ChromaStore, out: Path) -> list[SelfKnowledge]:
+    """Each question by each action, of the system that is served; always anew."""
+    from skr_core import Settings
+    from skr_core.self_knowledge import acollect
+    from skr_graphs import GraphAnswerer
+
+    with TemporaryDirectory() as folder, progress("Collecting") as advance:
+        file = Path(folder) / "records.jsonl"
+        records = asyncio.run(
+            acollect(
+                sample.questions,
+                GraphAnswerer(Settings.of(sample.model(), store)),
+                out=file,
+                corpus="sample",
+                on_progress=lambda told: advance(told.done, told.total),
+            )
+        )
+        replace_file(out / "self-knowledge.jsonl", file.read_bytes())
+    return records
+
+
+def _calibrate(sample: Sample, records: list[SelfKnowledge], out: Path) -> Calibration:
+    """Choose a price for the router that looks at question and answer, and keep it."""
+    from skr_core.calibration import calibrate
+
+    with progress("Calibrating") as advance:
+        found = calibrate(
+            records,
+            model=sample.model(),
+            routers=["combined"],
+            arbiter=False,
+            on_progress=advance,
+        )
+    found.save(out / "router")
+    return found
+
+
+def _draw(found: Calibration, out: Path) -> Path | None:
+    """The curve as a picture, where there is something to draw it with."""
+    if find_spec("matplotlib") is None:
+        return None
+    path = out / "curve.png"
+    found.curve.plot(path)
+    return path
+
+
+def _routed(sample: Sample, store: ChromaStore, found: Calibration) -> list[Answer]:
+    from skr_core import Settings
+    from skr_graphs import GraphAnswerer
+
+    answerer = GraphAnswerer(Settings.of(sample.model(), store, router=found.router))
+    return [answerer.answer(question) for question in ROUTED]
+
+
+def _by_kind(sample: Sample, records: list[SelfKnowledge]) -> dict[str, dict[str, float]]:
+    """Accuracy of each action on each kind of question."""
+    from skr_core.sample.reading import KINDS
+
+    kinds = {each.question: each.types[0] for each in sample.questions}
+    return {
+        kind: {
+            action: fmean(
+                [
+                    record.outcomes[action].score
+                    for record in records
+                    if kinds[record.question] == kind
+                ]
+            )
+            for action in ("direct", "single", "loop")
+        }
+        for kind in KINDS
+    }
+
+
+def _print_records(sample: Sample, records: list[SelfKnowledge]) -> None:
+    whole = {
+        action: fmean([record.outcomes[action].score for record in records])
+        for action in ("direct", "single", "loop")
+    }
+    rows = [*_by_kind(sample, records).items(), ("all 200", whole)]
+    print_table(
+        ["questions whose answer is", "from memory", "one search", "the loop"],
+        [[kind, *(f"{each:.2f}" for each in right.values())] for kind, right in rows],
+    )
+
+
+def _heading(text: str) -> None:
+    console.print()
+    console.rule(f"[bold]{text}[/bold]", align="left")
+    console.print()

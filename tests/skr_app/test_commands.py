@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
+from statistics import fmean
 
 import orjson
 import pytest
 
+from skr_core.sample import load_sample
+from skr_core.sample.reading import KINDS
+from skr_core.self_knowledge.importers import read_self_knowledge
 from tests.skr_app.conftest import Skr
+
+RECORDS = "self-knowledge.jsonl"
 
 QUESTION = "Where was the director of the film Jaws born?"
 ANSWER_KEYS = {
@@ -48,18 +54,54 @@ def test_help_names_every_command(skr: Skr) -> None:
     assert all(name in result.out for name in ("ingest", "ask", "demo", "evaluate"))
 
 
-def test_demo_answers_a_two_hop_question(skr: Skr) -> None:
-    shown = skr("demo", "--json").json
-    assert "Hallerfeld" in shown["answer"]
-    assert len(shown["rounds"]) > 1
-    assert {each["reference_id"] for each in shown["citations"]}
+@pytest.mark.integration
+def test_demo_shows_both_halves_and_leaves_files_to_try_commands_on(
+    skr: Skr, tmp_path: Path
+) -> None:
+    out = tmp_path / "demo"
+    result = skr("demo", "--out", out)
+    assert result.code == 0, result.err
+    told = " ".join(result.out.split())
+    assert "search 2 Ottilie Brandt born" in told, "the second hop"
+    assert "was born in Hallerfeld" in told
+    assert "baseline" in told
+    assert "Routing pays on these 200 records" in told
+    assert "┤" in told, "the curve"
+    assert told.index("Known: judging by") < told.index("sea pink") < told.index("nine crowns")
+    assert "skr ingest FILES" in told
+    model = ("--model", f"extractive:{out / 'memory.jsonl'}")
+    asked = "Who is president of Varnland?"
+    assert skr("route", asked, "--router", out / "router", *model, "--json").json["retrieve"]
+    corpus = ("--corpus", out / "corpus.jsonl", "--limit", 3)
+    collecting = skr(
+        *("collect", out / "questions.jsonl", *corpus, *model, "--json"),
+        *("--out", tmp_path / "collected.jsonl"),
+    )
+    assert collecting.json["n"] == 3
+
+    records = {each.question: each.outcomes for each in read_self_knowledge(out / RECORDS)}
+    assert len(records) == 200
+    right = {
+        kind: [
+            fmean(records[each.question][action].score for each in questions)
+            for action in ("direct", "single", "loop")
+        ]
+        for kind in KINDS
+        for questions in [[one for one in load_sample().questions if one.types == (kind,)]]
+    }
+    direct, single, loop = range(3)
+    assert right["known"][direct] > 0.9 > 0.7 > right["known"][loop]
+    assert right["outdated"][direct] == 0 < 0.85 < right["outdated"][single]
+    assert right["unknown"][direct] == 0 < 0.85 < right["unknown"][single]
+    assert right["two hops"][direct] == 0 < right["two hops"][single] < right["two hops"][loop]
+    assert right["unanswerable"][direct] > right["unanswerable"][loop]
 
 
-def test_demo_for_people_says_that_the_model_is_a_baseline(skr: Skr) -> None:
-    result = skr("demo")
-    assert result.code == 0
-    assert "Hallerfeld" in result.out
-    assert "baseline" in result.out
+def test_demo_refuses_a_file_in_its_folders_place(skr: Skr, tmp_path: Path) -> None:
+    (tmp_path / "taken").write_text("mine")
+    result = skr("demo", "--out", tmp_path / "taken")
+    assert result.code == 2
+    assert "give --out a folder" in result.err
 
 
 def test_ingesting_twice_changes_nothing(skr: Skr, corpus: Path, tmp_path: Path) -> None:

@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from functools import cache
 from pathlib import Path
 
-from skr_core import Settings, calibrate, collect
 from skr_core.extractive.loading import load_extractive
 from skr_core.metrics.match import contains_gold
 from skr_core.questions import Question, read_questions
 from skr_core.sample import load_sample
 from skr_core.sample.reading import KINDS, write_sample
-from skr_core.self_knowledge import SelfKnowledge
-from skr_core.store.chroma_store import ChromaStore
 from skr_core.texts import words
-from skr_graphs import GraphAnswerer
 
 SAMPLE = load_sample()
 
@@ -56,43 +51,6 @@ def test_no_single_word_tells_what_is_known() -> None:
         among_known = sum(word in each for each in known) / len(known)
         among_other = sum(word in each for each in other) / len(other)
         assert abs(among_known - among_other) < 0.3, word
-
-
-@cache
-def records() -> list[SelfKnowledge]:
-    with ChromaStore.ephemeral(k=3) as store:
-        store.add(list(SAMPLE.corpus))
-        return collect(SAMPLE.questions, GraphAnswerer(Settings.of(SAMPLE.model(), store)))
-
-
-def test_every_action_is_right_where_another_is_wrong() -> None:
-    right = {
-        kind: {
-            action: sum(
-                record.outcomes[action].score
-                for record in records()
-                if record.question in {each.question for each in of_kind(kind)}
-            )
-            / len(of_kind(kind))
-            for action in ("direct", "single", "loop")
-        }
-        for kind in KINDS
-    }
-    assert right["known"]["direct"] > 0.9 > 0.7 > right["known"]["loop"]
-    assert right["outdated"]["direct"] == 0
-    assert right["outdated"]["single"] > 0.9
-    assert right["unknown"]["single"] > 0.9
-    assert right["two hops"]["direct"] == 0
-    assert right["two hops"]["loop"] > right["two hops"]["single"]
-    assert right["unanswerable"]["direct"] > right["unanswerable"]["loop"]
-
-
-def test_routing_pays_and_is_learnt_from_question_and_answer() -> None:
-    curve = calibrate(records(), routers=["combined"], arbiter=False).curve
-    assert curve.sentence.startswith("Routing pays on these 200 records")
-    best = max(each.mean for each in curve.constants.values())
-    assert curve.chosen.mean >= best
-    assert curve.chosen_cost < 0.7 * max(curve.constant_costs.values())
 
 
 def test_its_files_are_those_of_the_command(tmp_path: Path) -> None:

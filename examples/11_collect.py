@@ -1,0 +1,23 @@
+"""What does a model know by itself? Each question by each action, scored and recorded."""
+
+import os
+
+from langchain_skr import collect
+from langchain_skr.models import load_model
+from skr_core import ChromaStore
+from skr_core.sample import load_sample
+
+sample = load_sample()  # an invented country: put your questions and your retriever in its place
+model = load_model(os.environ["SKR_MODEL"]) if "SKR_MODEL" in os.environ else sample.model()
+
+with ChromaStore.ephemeral(k=4) as store:
+    store.add(list(sample.corpus))
+    # The same call with the same file goes on where it was interrupted.
+    records = collect(sample.questions[:20], model, store, {"out": "self-knowledge.jsonl"})
+
+for action in ("direct", "single", "loop"):
+    right = sum(record.outcomes[action].score for record in records)
+    searches = sum(record.outcomes[action].retrievals or 0 for record in records)
+    print(f"{action:6} {right:.0f} of {len(records)} right, {searches:.0f} searches")
+for record in records[:5]:
+    print(f"retrieval {record.effect}: {record.question}")

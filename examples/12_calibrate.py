@@ -1,0 +1,29 @@
+"""Does routing pay? Calibrate on records, read the curve, and keep the router."""
+
+import os
+
+from langchain_skr import collect
+from langchain_skr.models import load_model
+from skr_core import ChromaStore, calibrate, load_router
+from skr_core.sample import load_sample
+
+sample = load_sample()
+model = load_model(os.environ["SKR_MODEL"]) if "SKR_MODEL" in os.environ else sample.model()
+
+with ChromaStore.ephemeral(k=4) as store:
+    store.add(list(sample.corpus))
+    records = collect(sample.questions[:100], model, store)
+
+    # Give neither routers nor arbiter to have all of them tried; that takes longer.
+    found = calibrate(records, model=model, routers=["combined"], arbiter=False)
+    curve = found.curve
+    print(curve.sentence)
+    for action, accuracy in curve.constants.items():
+        print(f"always {action:6} {accuracy.mean:.2f} right at {curve.constant_costs[action]:.2f}")
+    for cost, accuracy in zip(curve.costs, curve.accuracy, strict=True):
+        print(f"{curve.router} {accuracy:.2f} right at {cost:.2f} {curve.unit}")
+    print(f"chosen: {curve.chosen.mean:.2f} right at {curve.chosen_cost:.2f}")
+
+    found.save("router")  # found.curve.plot("curve.png") draws it, with skr-rag[plots]
+    router = load_router("router", model=model, retriever=store)
+    print(router.decide("Who is the mayor of Hallerfeld?").reason)

@@ -1,0 +1,31 @@
+"""Punish+Explain and the four levels: what a model says of its own certainty, and routing by it."""
+
+import os
+
+from langchain_skr.models import load_model
+from skr_core import ChromaStore, Settings
+from skr_core.routers import CertaintyLevelRouter, ConfidenceRouter
+from skr_core.sample import load_sample
+from skr_graphs import GraphAnswerer
+
+sample = load_sample()
+model = load_model(os.environ["SKR_MODEL"]) if "SKR_MODEL" in os.environ else sample.model()
+
+# One way of asking: retrieve where the model is not certain though a wrong "certain" is punished.
+prudent = ConfidenceRouter(model, strategy="punish_explain")
+# Two ways of asking make four levels: 0 is certain in neither, 3 in both.
+levels = CertaintyLevelRouter(model)
+
+for question in (
+    "Who wrote the words of the national anthem of Varnland?",
+    "Which stand of the Lockside ground floats?",
+    "What did the queen of Varnland have for breakfast?",
+):
+    print(question)
+    print("  Punish+Explain:", prudent.decide(question).reason)
+    print("  levels:        ", levels.decide(question).reason)
+
+with ChromaStore.ephemeral(k=4) as store:
+    store.add(list(sample.corpus))
+    served = GraphAnswerer(Settings.of(model, store, router=levels))
+    print(served.answer("What is the tallest windmill of Eastering called?").text)

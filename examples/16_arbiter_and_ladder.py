@@ -1,0 +1,33 @@
+"""Which answer to trust: an arbiter between memory and references, and a ladder that climbs."""
+
+import os
+
+from langchain_skr import collect
+from langchain_skr.models import load_model
+from skr_core import ChromaStore, Settings
+from skr_core.arbiters import Arbiter, Ladder
+from skr_core.sample import load_sample
+from skr_graphs import GraphAnswerer
+
+sample = load_sample()
+model = load_model(os.environ["SKR_MODEL"]) if "SKR_MODEL" in os.environ else sample.model()
+QUESTION = "Who was the first climber of Mount Tarrow?"  # known by heart; the passages mislead
+
+with ChromaStore.ephemeral(k=4) as store:
+    store.add(list(sample.corpus))
+    records = collect(sample.questions[:40], model, store)
+
+    always = GraphAnswerer(Settings.of(model, store)).answer(QUESTION)
+    print("always retrieving:", always.text)
+
+    # The arbiter sees both answers at the end, and serves the likelier one.
+    arbiter = Arbiter.fit(records)
+    weighed = GraphAnswerer(Settings.of(model, store, arbiter=arbiter)).answer(QUESTION)
+    print("with the arbiter:", weighed.text)
+    print(weighed.verdict.reason if weighed.verdict else "")
+
+    # The ladder is router, reflector and arbiter in one: it asks for the next answer where that is
+    # worth its price, here 0.02 of accuracy for a thousand tokens.
+    ladder = Ladder.fit(records, price=0.02)
+    climbed = GraphAnswerer(Settings.of(model, store, router=ladder)).answer(QUESTION)
+    print("with the ladder:", climbed.text, f"({climbed.stop_reason})")

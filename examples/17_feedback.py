@@ -1,0 +1,32 @@
+"""What users say of answers becomes records, and the router learns from them."""
+
+import os
+
+from langchain_skr import collect, create_skr_graph
+from langchain_skr.models import load_model
+from skr_core import ChromaStore
+from skr_core.routers import CombinedRouter
+from skr_core.sample import load_sample
+from skr_core.self_knowledge.feedback import record_of_feedback
+from skr_graphs import answer_of
+
+sample = load_sample()
+model = load_model(os.environ["SKR_MODEL"]) if "SKR_MODEL" in os.environ else sample.model()
+QUESTION = "Whose picture does the ten-crown note bear?"
+
+with ChromaStore.ephemeral(k=4) as store:
+    store.add(list(sample.corpus))
+    records = collect(sample.questions[:40], model, store)
+    router = CombinedRouter.fit(records, drafts=False)
+
+    graph = create_skr_graph(model, store, router=router)
+    answer = answer_of(graph.invoke({"question": QUESTION}))
+    print(answer.decision.action, "->", answer.text)
+    before = router.decide(QUESTION).score
+
+    # A thumb down. What the other action would have scored is not known: its mean is expected.
+    other = "loop" if answer.decision.action == "direct" else "direct"
+    expected = sum(record.outcomes[other].score for record in records) / len(records)
+    vote = record_of_feedback(answer, right=False, expected_other=expected, stamp=records[0].stamp)
+    router.update([vote])
+    print(f"expected gain of retrieval: {before:+.2f}, then {router.decide(QUESTION).score:+.2f}")
