@@ -140,6 +140,11 @@ class Arbiter:
         asked = self.needs_likelihoods
         return self._estimate.chances(Views.of(seen, self.actions, self.embedder, margins=asked))
 
+    @property
+    def estimate(self) -> Estimate:
+        """Of how likely each answer is right."""
+        return self._estimate
+
     def arrays(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """Parameters and arrays for a file."""
         exact = is_exact(self._estimate.ridge)

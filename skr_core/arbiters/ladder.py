@@ -38,6 +38,7 @@ from skr_core.self_knowledge.records import SelfKnowledge
 from skr_core.types import Action, Decision, Generation, Stamp, Verdict
 
 if TYPE_CHECKING:
+    from skr_core.arbiters.estimate import Estimate
     from skr_core.ports import Embedder, LanguageModel, Retriever
 
 
@@ -105,6 +106,8 @@ class Ladder:
         groups: NDArray[np.int64],
         embedder: Embedder,
         stamp: Stamp = Stamp(),
+        *,
+        top: tuple[Estimate, Floats] | None = None,
     ) -> tuple[Self, Climb]:
         """Learn from records; its price is 0.
 
@@ -114,12 +117,13 @@ class Ladder:
             groups: Records of equal numbers are left out together, shape (n,).
             embedder: The one they were embedded with.
             stamp: What they were made with.
+            top: As `fit_rungs` takes it.
 
         Returns:
             The ladder, and what it would have done with each record without having seen it.
         """
         costs = table.after_draft().costs.mean(axis=0)
-        rungs, climb = fit_rungs(views, table.scores, costs, groups)
+        rungs, climb = fit_rungs(views, table.scores, costs, groups, top=top)
         return cls(rungs, table.actions, costs, embedder, stamp, unit=table.unit), climb
 
     @classmethod

@@ -187,7 +187,12 @@ def part_of(arrays: Mapping[str, NDArray[Any]], part: str) -> dict[str, NDArray[
 
 
 def fit_rungs(
-    views: Sequence[Views], scores: Floats, costs: Floats, groups: NDArray[np.int64]
+    views: Sequence[Views],
+    scores: Floats,
+    costs: Floats,
+    groups: NDArray[np.int64],
+    *,
+    top: tuple[Estimate, Floats] | None = None,
 ) -> tuple[list[Rung], Climb]:
     """Learn from records, and from what each was worth without itself.
 
@@ -196,6 +201,8 @@ def fit_rungs(
         scores: Of their answers, shape (n, rungs).
         costs: Of ending at each rung, on average, shape (rungs,).
         groups: Records of equal numbers are left out together, shape (n,).
+        top: The estimate of all answers and its held-out chances, shape (n, rungs), where an
+            arbiter has learnt them already.
 
     Returns:
         The rungs, and what they would have done with each record without having seen it.
@@ -205,9 +212,13 @@ def fit_rungs(
     served = [np.zeros(n, dtype=np.int64)]
     for seen in range(2, count + 1):
         known = scores[:, :seen]
-        estimate = Estimate.fit(views[seen - 1], known)
+        if seen == count and top is not None:
+            estimate, chances = top
+        else:
+            estimate = Estimate.fit(views[seen - 1], known)
+            chances = estimate.held_out(views[seen - 1], known, groups)
         estimates.append(estimate)
-        served.append(served_of(estimate.held_out(views[seen - 1], known, groups)))
+        served.append(served_of(chances))
     worth = np.column_stack([scores[np.arange(n), chosen] for chosen in served])
     rungs, expected = [], []
     for place, fitted in enumerate(estimates):

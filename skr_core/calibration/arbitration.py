@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from skr_core.arbiters.arbiter import Arbiter
 from skr_core.arbiters.serving import FEWEST, NAMES, HeldOut, surely_better
 from skr_core.calibration.intervals import interval
-from skr_core.learning.rows import Floats
 from skr_core.metrics.statistics import Interval
 from skr_core.types import Action
 
@@ -102,8 +101,8 @@ def arbitrate(
     embedder: Embedder,
     actions: Sequence[Action],
     taken: NDArray[np.int64],
-) -> tuple[Arbiter, Arbitration, Floats] | None:
-    """An arbiter, what it adds to the actions taken, and the scores of what it serves, shape (n,).
+) -> tuple[Arbiter, Arbitration, HeldOut] | None:
+    """An arbiter, what it adds to the actions taken, and what it would have served of the records.
 
     None where the records are too few.
     """
@@ -111,4 +110,4 @@ def arbitrate(
         return None
     arbiter, held_out = Arbiter.with_held_out(records, actions=actions, embedder=embedder)
     found = Arbitration.of(held_out, arbiter.actions, taken)
-    return arbiter, found, held_out.served_after(taken)
+    return arbiter, found, held_out

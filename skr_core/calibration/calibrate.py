@@ -182,13 +182,16 @@ def calibrate(
     routed = np.array([table.actions.index(each) for each in expected.table.actions])[taken]
     fitted = arbitration = climbing = None
     if arbiter:
-        alone = Alone.by(choice, expected, taken, some.table)
+        alone, learnt = Alone.by(choice, expected, taken, some.table), None
         if weighed := arbitrate(some.records.tolist(), embedder, table.actions, alone.taken):
-            weighing, arbitration, scores = weighed
+            weighing, arbitration, held_out = weighed
+            if not weighing.needs_likelihoods:  # a ladder sees none
+                learnt = weighing.estimate, held_out.chances
             if arbitration.pays:
+                scores = held_out.served_after(alone.taken)
                 fitted, alone = weighing, alone.with_arbiter(scores, some.table.costs[:, 0])
         advance()
-        if climbed := climb_records(some, embedder, alone, aim):
+        if climbed := climb_records(some, embedder, alone, aim, learnt):
             ladder, climbing = climbed
             if climbing.pays:
                 ladder.use_model(model)

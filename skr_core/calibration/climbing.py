@@ -24,6 +24,7 @@ from skr_core.metrics.statistics import Interval
 from skr_core.types import Action
 
 if TYPE_CHECKING:
+    from skr_core.arbiters.estimate import Estimate
     from skr_core.ports import Embedder
     from skr_core.self_knowledge.records import SelfKnowledge
 
@@ -195,18 +196,25 @@ def _cautious(change: Floats) -> float:
 
 
 def climb_records(
-    training: Training, embedder: Embedder, alone: Alone, aim: Aim
+    training: Training,
+    embedder: Embedder,
+    alone: Alone,
+    aim: Aim,
+    top: tuple[Estimate, Floats] | None = None,
 ) -> tuple[Ladder, Climbing] | None:
     """A ladder at its price and what it adds; None where the records cannot tell, or hold no loop.
 
-    A share of questions to retrieve for is no aim of a ladder, which retrieves for some twice.
+    A share of questions to retrieve for is no aim of a ladder, which retrieves for some twice. The
+    estimate and held-out chances of an arbiter on the same records, `top`, are not learnt anew.
     """
     table = training.table
     if len(training) < FEWEST or len(table.actions) < RUNGS or aim.rate is not None:
         return None
     records: Sequence[SelfKnowledge] = training.records.tolist()
     views = views_of_rungs(records, table.actions, embedder)
-    ladder, climb = Ladder.of_views(views, table, training.groups, embedder, training.stamp)
+    ladder, climb = Ladder.of_views(
+        views, table, training.groups, embedder, training.stamp, top=top
+    )
     found = Climbing.of(climb, table, alone, aim)
     ladder.price = found.price
     return ladder, found

@@ -74,6 +74,15 @@ def test_where_it_pays_it_is_the_router(paying: Calibration, tmp_path: Path):
     assert ladder.decide_after("Who led team 77?", later).max_rounds is None
 
 
+def test_it_is_what_is_learnt_without_an_arbiter_before_it(paying: Calibration):
+    apart = Ladder.fit(found_late())
+    for mine, theirs in zip(paying.router._rungs, apart._rungs, strict=True):
+        arrays = theirs.arrays()
+        assert mine.arrays().keys() == arrays.keys()
+        for name, array in mine.arrays().items():
+            np.testing.assert_array_equal(array, arrays[name], name)
+
+
 def test_one_sentence_has_its_figures(paying: Calibration):
     found = paying.climbing
     assert found is not None
