@@ -25,7 +25,7 @@ from benchmarks.rows import ROOT, LeftOut
 
 PARTS = (
     *("ingestion", "opening", "nearest", "deciding", "calibration"),
-    *("loop", "connections", "start", "memory"),
+    *("loop", "connections", "start", "memory", "multihop"),
 )
 MEASURED = ROOT / "docs" / "benchmarks.json"
 LEFT_OUT = 3

@@ -8,6 +8,7 @@ has looked whether its files are whole. What is imported is in none of the secon
 
 from __future__ import annotations
 
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -64,7 +65,9 @@ def mapped(folder: str, number: int) -> None:
     from skr_core.store.bm25 import K1, B, searched_words
 
     index = bm25s.BM25(method="lucene", k1=K1, b=B)
-    index.index([searched_words(text) for text in passages(number)], show_progress=False)
+    # Each word once in memory: a million passages are 80 million of them.
+    words = [[*map(sys.intern, searched_words(text))] for text in passages(number)]
+    index.index(words, show_progress=False)
     index.save(Path(folder, "bm25s"))
 
 

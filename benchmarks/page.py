@@ -13,12 +13,13 @@ HEAD = """\
 # Benchmarks
 
 Written by `make bench`; do not edit it. Each figure stands beside that of a peer, which did the
-same in the same run, in turn with ours, after a turn that warms up; medians are compared. Less
-is better everywhere, and a ratio is ours over the peer's. Seconds depend on the machine and on
-what else it does, ratios much less: they are what counts. `python -m benchmarks NAME` measures
-one part again, and `python -m benchmarks --quick` takes a first look at all of them, at small
-sizes.
+same in the same run, in turn with ours, after a turn that warms up; medians are compared. Of
+seconds and megabytes less is better, and a ratio is ours over the peer's. Seconds depend on the
+machine and on what else it does, ratios much less: they are what counts. `python -m benchmarks
+NAME` measures one part again, and `python -m benchmarks --quick` takes a first look at all of
+them, at small sizes.
 """
+RATIOS = ("calls_ratio", "usd_ratio")
 
 
 def page(measured: Mapping[str, Any]) -> str:
@@ -43,7 +44,10 @@ def section(name: str, part: Mapping[str, Any]) -> str:
 
 
 def table(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """The rows, and how fast what has several sizes grows."""
+    """The rows, and how fast what has several sizes grows; or what systems cost."""
+    if "system" in rows[0]:
+        yield from costs(rows)
+        return
     each = [Row(**row) for row in rows]
     yield "| | size | ours | peer's | peer | ratio |"
     yield "|---|---:|---:|---:|---|---:|"
@@ -65,6 +69,24 @@ def _growths(rows: Sequence[Row]) -> Iterator[str]:
             ours = growth(sizes, [row.ours for row in some])
             theirs = growth(sizes, [row.theirs for row in some])
             yield f"| {what} | {ours:.2f} | {theirs:.2f} | {peer} |"
+
+
+def costs(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """What systems cost, and ours beside each."""
+    yield (
+        "| set | system | right | searches | calls | tokens sent | received | USD for 1,000 | "
+        "right, ours less this | calls, ours / this | money, ours / this |"
+    )
+    yield "|---|---|---:|---:|---:|---:|---:|---:|---|---|---|"
+    for row in rows:
+        spent = f"{row['sent']:,.0f} | {row['received']:,.0f} | {row['usd']:.2f}"
+        gain = "{:+.2f} ({:+.2f} to {:+.2f})".format(*row["gain"])
+        ratios = ["{:.2f} ({:.2f} to {:.2f})".format(*row[key]) for key in RATIOS]
+        asked = f"{row['searches']:.2f} | {row['calls']:.2f}"
+        yield (
+            f"| {row['dataset']}, n {row['n']} | {row['system']} | {row['right']:.2f} | "
+            f"{asked} | {spent} | {gain} | {' | '.join(ratios)} |"
+        )
 
 
 def _figure(value: float) -> str:

@@ -87,10 +87,10 @@ def medians(
             machine does is not counted.
     """
     seconds: dict[str, list[float]] = {name: [] for name in ways}
+    gc.collect()
     for turn in range(turns + 1):
         order = list(ways) if turn % 2 else list(reversed(ways))  # nobody is always the first
         for name in order:
-            gc.collect()
             begin = clock()
             for _ in range(calls if turn else 1):
                 ways[name]()

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import ast
 import json
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
 from pathlib import Path
 
 import pytest
 
 from benchmarks import __main__ as command
-from benchmarks import page
+from benchmarks import multihop, page
 from benchmarks.rows import ROOT, LeftOut, Row, growth, medians, needed
+from benchmarks.stand_in import StandIn
+from skr_core.types import Reference
 
 SIZES = [Row("adding", 2.0 * n, "s", "plain", 1.0 * n * n, n, "passages") for n in (1, 2, 4, 8)]
 
@@ -63,3 +66,50 @@ def test_a_part_that_fails_leaves_nothing_on_the_page(
     known = json.loads(written.read_text())
     assert list(known["parts"]) == ["ingestion", "start"]
     assert written.with_suffix(".md").read_text() == page.page(known)
+
+
+def test_the_page_says_what_was_measured() -> None:
+    known = json.loads((ROOT / "docs" / "benchmarks.json").read_text(encoding="utf-8"))
+    assert (ROOT / "docs" / "benchmarks.md").read_text(encoding="utf-8") == page.page(known)
+
+
+JAWS = Reference.of("Jaws is a film directed by Steven Spielberg.", "Jaws")
+SPIELBERG = Reference.of("Spielberg was born in 1946.", "Steven Spielberg")
+DIRECTED = "Who directed the film Jaws?"
+BORN = "When was the director of Jaws born?"
+CALLS = {
+    "`RetrieverQueryEngine`": (1, 1),
+    # A plan, the question as a whole, and the answer made of its answer.
+    "`SubQuestionQueryEngine`": (3, 3),
+    # Two calls a step, the query that ends it, and the answer made of their answers.
+    "`MultiStepQueryEngine`": (4, 6),
+    # A route; a round grades its document, answers and grades that twice; three rounds, and two
+    # rewritings between them, which never name him.
+    "adaptive RAG in LangGraph": (5, 15),
+    f"{multihop.OURS}, one round": (1, 1),
+    multihop.OURS: (1, 2),
+}
+
+
+def search(query: str) -> list[Reference]:
+    return [SPIELBERG] if "Spielberg" in query else [JAWS]
+
+
+@pytest.mark.parametrize("system", CALLS)
+def test_the_stand_in_answers_the_prompts_of_each_system(system: str) -> None:
+    stand_in = StandIn(search)
+    ask = multihop.systems(stand_in)[system]
+    calls = []
+    answer = ""
+    for question in (DIRECTED, BORN):
+        stand_in.begin()
+        with ThreadPoolExecutor(1) as thread:  # where LlamaIndex closes the event loop it makes
+            answer = thread.submit(ask, question).result()
+        calls.append(stand_in.spent.calls)
+        assert "directed by Steven Spielberg" in answer or "born in 1946" in answer
+        assert stand_in.spent.sent > stand_in.spent.received > 0
+    assert tuple(calls) == CALLS[system]
+    by_steps = system in (multihop.OURS, "`MultiStepQueryEngine`")
+    assert ("born in 1946" in answer) == by_steps
+    with pytest.raises(ValueError, match="nobody knows"):
+        stand_in.reply("Sing.")
