@@ -14,7 +14,7 @@ from platformdirs import user_data_path
 
 from skr_app.commands.ask import RouterFolder
 from skr_app.demo_corpus import QUESTION, demo_store
-from skr_app.limits import DeadlineOption, MaxSpendOption, PricesOption
+from skr_app.limits import DeadlineOption, MaxSpendOption, PricesOption, limited
 from skr_app.opening import (
     make_model,
     make_settings,
@@ -45,8 +45,11 @@ from skr_app.output import escape, messages
 from skr_app.reflecting import ReflectorOption, open_reflector
 from skr_app.render import BASELINE, DECIDED, SERVED, STOP_REASONS
 from skr_core.errors import InputError
+from skr_core.extractive.loading import is_extractive
+from skr_core.extractive.model import NAME
 from skr_core.metrics.cost import price_of, read_prices
 from skr_core.questions import read_questions
+from skr_core.sample import Sample, load_sample
 from skr_core.self_knowledge import read_self_knowledge
 
 if TYPE_CHECKING:
@@ -143,14 +146,18 @@ def serve(
     known = [] if records is None else read_self_knowledge(records)
     asked = [] if questions is None else list(read_questions(questions))
     table = None if prices is None else read_prices(prices)
-    language_model = make_model(model, base_url)
+    world = load_sample() if demo else None
+    if world is None or model != NAME:
+        language_model = make_model(model, base_url)
+    else:
+        language_model, asked = limited(world.model()), list(world.questions)
     if table is not None:
         price_of(table, language_model.name)
     with ExitStack() as stack:
         listening = stack.enter_context(closing(_listen(host, port)))
         port = listening.getsockname()[1]
         access = Access.of(host, port, token)
-        if demo:
+        if world is not None:
             folder = Path(stack.enter_context(TemporaryDirectory(prefix="skr-demo-")))
             opened = stack.enter_context(demo_store())
         else:
@@ -181,7 +188,7 @@ def serve(
             questions=asked,
             curve=None if router is None else read_curve(router),
         )
-        facts = facts_of(model, store, demo=demo)
+        facts = facts_of(model, store, world)
         page = Page(system, calibrating, Uploads(folder / "uploads", opened), facts)
         shown = f"[{host}]" if ":" in host else host
         address = f"http://{shown}:{port}/" + (f"?token={access.token}" if access.token else "")
@@ -215,14 +222,22 @@ def _open_store(
     )
 
 
-def facts_of(model: str, store: str, *, demo: bool = False) -> Mapping[str, Any]:
+def facts_of(model: str, store: str, world: Sample | None = None) -> Mapping[str, Any]:
     """What the page is told of the system beside its questions: names, and words for its events."""
     name = store if "://" in store else Path(store).name
     return {
-        "store": "the demonstration" if demo else name,
-        "examples": [QUESTION] if demo else [],
-        "remark": BASELINE if model == "extractive" else "",
+        "store": name if world is None else "an invented country",
+        "examples": [] if world is None else _examples(world),
+        "remark": BASELINE if is_extractive(model) else "",
         "decided": DECIDED,
         "stop_reasons": STOP_REASONS,
         "served": SERVED,
     }
+
+
+def _examples(world: Sample) -> list[str]:
+    """A question of each kind."""
+    first: dict[str, str] = {"two hops": QUESTION}
+    for each in world.questions:
+        first.setdefault(each.types[0], each.question)
+    return list(first.values())

@@ -328,6 +328,7 @@ def test_files_are_uploaded_and_asked_about(tab: Page, tmp_path: Path):
 
 
 def test_all_of_it_works_by_keyboard_alone(tab: Page):
+    expect(tab.get_by_role("textbox", name="Question")).to_be_visible()
     tab.keyboard.press("Tab")
     expect(tab.get_by_role("link", name="To the content")).to_be_focused()
     tab.keyboard.press("Enter")
