@@ -89,7 +89,9 @@ def can_be_searched(index: Path, collection: str) -> bool:
 
 def _checksums(index: Path) -> dict[str, list[int]]:
     """Size and checksum of each file of vectors and links; Chroma's database checks itself."""
-    files = sorted(file for file in index.glob("*/*") if file.is_file())
+    # An index without vectors has no such list, and Chroma fills its files anew at each opening.
+    held = [path.parent for path in index.glob("*/index_metadata.pickle")]
+    files = sorted(file for folder in held for file in folder.iterdir() if file.is_file())
     return {str(file.relative_to(index)): [file.stat().st_size, _checksum(file)] for file in files}
 
 

@@ -99,3 +99,15 @@ async def test_a_cancelled_question_leaves_the_store_usable(folder: Path):
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
         assert len(await asyncio.wait_for(store.aretrieve(QUESTIONS[0]), 60)) == 10
+
+
+@pytest.mark.parametrize("embedder", [None, HashingEmbedder()])
+def test_a_store_that_is_only_searched_is_never_made_again(
+    embedder: HashingEmbedder | None, tmp_path: Path, caplog: pytest.LogCaptureFixture
+):
+    with ChromaStore.open(tmp_path, embedder=embedder) as store:
+        store.add(PASSAGES[:30])
+    for _ in range(4):
+        with ChromaStore.open(tmp_path, embedder=embedder) as store:
+            assert store.retrieve(QUESTIONS[0])
+    assert not caplog.records
