@@ -12,7 +12,14 @@ import typer
 
 from skr_app.flags import name_flags
 from skr_app.output import escape, messages
-from skr_core.errors import BudgetError, EngineError, ModelError, RetrieverError, SKRError
+from skr_core.errors import (
+    BudgetError,
+    EngineError,
+    ModelError,
+    RetrieverError,
+    SKRError,
+    extra,
+)
 
 COMMANDS = (
     "demo",
@@ -49,7 +56,8 @@ def make_app(names: Iterable[str] = COMMANDS) -> typer.Typer:
     )
     made.callback()(_begin)
     for name in names:
-        module = import_module(f"skr_app.commands.{MODULES.get(name, name)}")
+        with extra("cli"):
+            module = import_module(f"skr_app.commands.{MODULES.get(name, name)}")
         if hasattr(module, "app"):
             made.add_typer(module.app, name=name)
         else:

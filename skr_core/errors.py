@@ -165,6 +165,8 @@ def extra(name: str) -> Iterator[None]:
     """
     try:
         yield
+    except MissingDependency:  # of another extra, which it names
+        raise
     except ImportError as error:
         raise MissingDependency(error.name or "something", name) from error
 

@@ -138,7 +138,8 @@ def test_the_command_without_its_extra_is_one_line(missing: str) -> None:
     assert result.returncode == 2
     (line,) = result.stderr.splitlines()
     assert line.startswith(f"error: {missing}")
-    assert line.endswith(' is not installed: run  pip install "skr-rag[cli]"')
+    said = " ".join(line.split())
+    assert said.endswith(' is not installed: run pip install "skr-rag[cli]"')
 
 
 def test_the_command_tells_another_missing_extra_in_one_line(tmp_path: Path) -> None:
