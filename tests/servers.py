@@ -205,10 +205,13 @@ class OpenAIServer:
         patience = self._loop.time() + 10
         while self.peak < self.together and self._loop.time() < patience:  # noqa: ASYNC110
             await asyncio.sleep(0.005)  # an event would not notice that `together` was set anew
+        # A client that is not told would send its next request where nobody listens any more.
+        ending = "" if self.keep_alive else "Connection: close\r\n"
         if fault == "rate_limit":
-            _send(writer, _error("slow down"), 429, f"Retry-After: {self.retry_after}\r\n")
+            headers = f"Retry-After: {self.retry_after}\r\n{ending}"
+            _send(writer, _error("slow down"), 429, headers)
         elif fault == "server_error":
-            _send(writer, _error("out of order"), 500)
+            _send(writer, _error("out of order"), 500, ending)
         elif fault in ("hang", "drip", "drip_head", "endless"):
             await self._go_on_for_ever(fault, request, writer)
         elif fault == "huge":
@@ -217,29 +220,27 @@ class OpenAIServer:
             packed = gzip.compress(
                 json.dumps(_completion(request, "SUFFICIENT\nParis [1].")).encode()
             )
-            _send(writer, packed, headers="Content-Encoding: gzip\r\n")
+            _send(writer, packed, headers=f"Content-Encoding: gzip\r\n{ending}")
         elif fault == "bomb":
             _send(writer, _bomb(), headers="Content-Encoding: gzip\r\n")
         elif fault == "echo":
-            _send(writer, _error(f"no such key: {_key(head)}"), 401)
+            _send(writer, _error(f"no such key: {_key(head)}"), 401, ending)
         elif fault == "echo_json":
-            _send(writer, f'{{"Authorization": "Bearer {_key(head)}", '.encode())
+            _send(writer, f'{{"Authorization": "Bearer {_key(head)}", '.encode(), headers=ending)
         elif fault == "broken_json":
-            _send(writer, b'{"id": "chatcmpl-1", "choices": [')
+            _send(writer, b'{"id": "chatcmpl-1", "choices": [', headers=ending)
         elif fault == "no_choices":
-            _send(writer, {"id": "chatcmpl-1", "object": "chat.completion"})
+            _send(writer, {"id": "chatcmpl-1", "object": "chat.completion"}, headers=ending)
         else:
             try:
                 said = "" if fault == "empty" else self.reply(request["messages"])
             except Exception as error:
-                headers = "" if self.keep_alive else "Connection: close\r\n"
                 said = f"the test's reply function failed: {error!r}"
-                _send(writer, _error(said), 500, headers)
+                _send(writer, _error(said), 500, ending)
                 return self.keep_alive
             if request.get("stream") and isinstance(said, str):
                 return _send_stream(writer, request, said, cut=fault == "truncated")
-            headers = "" if self.keep_alive else "Connection: close\r\n"
-            _send(writer, _completion(request, said), headers=headers, cut=fault == "truncated")
+            _send(writer, _completion(request, said), headers=ending, cut=fault == "truncated")
         return self.keep_alive and fault != "truncated"
 
     async def _go_on_for_ever(
