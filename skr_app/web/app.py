@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.resources import files
+from string import Template
 from typing import Annotated, Any, Literal
 
 from skr_app.web.access import Access, Guard
@@ -20,7 +21,7 @@ from skr_core.figures import variables
 with extra("web"):
     from fastapi import APIRouter, FastAPI, Form, Request
     from fastapi.exceptions import RequestValidationError
-    from fastapi.responses import FileResponse, JSONResponse, Response
+    from fastapi.responses import FileResponse, HTMLResponse, JSONResponse, Response
     from fastapi.staticfiles import StaticFiles
     from pydantic import BaseModel, Field
     from starlette.datastructures import UploadFile
@@ -90,19 +91,20 @@ def create_app(page: Page, access: Access) -> ASGIApp:
 
 def _files(access: Access) -> APIRouter:
     routes = APIRouter()
+    gate = Template((files("skr_app") / "web" / "token.html").read_text(encoding="utf-8"))
 
     @routes.get("/")
     async def index() -> FileResponse:
         return FileResponse(f"{STATIC}/index.html")
 
     @routes.get("/token")
-    async def token() -> FileResponse:
-        return FileResponse(f"{STATIC}/token.html")
+    async def token() -> HTMLResponse:
+        return HTMLResponse(gate.substitute(heading="This page needs its token"))
 
     @routes.post("/token")
     async def enter(token: Annotated[str, Form(max_length=500)]) -> Response:
         if not access.admits(token):
-            return FileResponse(f"{STATIC}/wrong-token.html", status_code=401)
+            return HTMLResponse(gate.substitute(heading="This is not the token"), status_code=401)
         return access.welcome()
 
     @routes.get("/static/colours.css")
