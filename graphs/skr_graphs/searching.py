@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import zip_longest
+from operator import itemgetter
 
 from langgraph.errors import GraphBubbleUp
 
@@ -13,7 +13,7 @@ from skr_core.flow import Flow, call, gather
 from skr_core.plain import from_plain, to_plain
 from skr_core.ports import Retriever
 from skr_core.redaction import redact
-from skr_core.references.copies import best_copies, with_copy
+from skr_core.references.copies import best_copies, joined, with_copy
 from skr_core.references.found import checked_references, errors_of
 from skr_core.references.fusion import merge_rankings, reciprocal_rank_fusion
 from skr_core.settings import Settings
@@ -81,7 +81,8 @@ def retrieve(sent: SentQuery, step: StepContext) -> Flow[Plain]:
 def merge(state: SKRState, step: StepContext) -> Flow[Plain]:
     """Fuse what the round found with what was in hand, and remember what is new."""
     found = sorted(state["found"], key=lambda each: each["position"])
-    best = _best_copies([each["references"] for each in found])
+    # Plain values are read where two are the same, and not else.
+    best = joined([each["references"] for each in found], itemgetter("id"), _with_copy)
     before = {key: state["pool"][key] for key in best if key in state["pool"]}
     pool = {
         key: _with_copy(before[key], each) if key in before else each for key, each in best.items()
@@ -127,16 +128,6 @@ def merge(state: SKRState, step: StepContext) -> Flow[Plain]:
         "reply": None,
         "stop_reason": stop_reason or "",
     }
-
-
-def _best_copies(rankings: Sequence[Sequence[Plain]]) -> dict[str, Plain]:
-    """As `best_copies`, of plain values: they are read where two are the same, and not else."""
-    best: dict[str, Plain] = {}
-    for rank in zip_longest(*rankings):
-        for each in filter(None, rank):
-            key = each["id"]
-            best[key] = _with_copy(best[key], each) if key in best else each
-    return best
 
 
 def _with_copy(best: Plain, other: Plain) -> Plain:

@@ -12,12 +12,14 @@ Example:
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import zip_longest
-from typing import Any
+from typing import Any, TypeVar
 
 from skr_core.types import Reference
+
+T = TypeVar("T")
 
 
 def best_copies(rankings: Sequence[Iterable[Reference]]) -> dict[str, Reference]:
@@ -26,11 +28,25 @@ def best_copies(rankings: Sequence[Iterable[Reference]]) -> dict[str, Reference]
     Args:
         rankings: Each best first. Of equal ranks the first ranking's counts.
     """
-    best: dict[str, Reference] = {}
+    return joined(rankings, lambda each: each.id, with_copy)
+
+
+def joined(
+    rankings: Sequence[Iterable[T]], identity: Callable[[T], str], join: Callable[[T, T], T]
+) -> dict[str, T]:
+    """Each item by its identity, best-ranked first; equal ones are joined.
+
+    Args:
+        rankings: As above, of references in any form.
+        identity: What makes two of them equal.
+        join: Given the better-ranked of two equal ones and the other.
+    """
+    best: dict[str, T] = {}
     for rank in zip_longest(*rankings):
         for each in rank:
             if each is not None:
-                best[each.id] = with_copy(best[each.id], each) if each.id in best else each
+                key = identity(each)
+                best[key] = join(best[key], each) if key in best else each
     return best
 
 
