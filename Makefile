@@ -8,7 +8,7 @@ PIP := -m pip install --quiet --disable-pip-version-check -c constraints.txt
 # from pip 25.3 on, the second before.
 PINNED := PIP_BUILD_CONSTRAINT="$(CURDIR)/constraints.txt" PIP_CONSTRAINT="$(CURDIR)/constraints.txt"
 
-.PHONY: help demo test unit soak lint typecheck format lock bench clean
+.PHONY: help demo test unit soak lint typecheck format docs lock bench clean
 
 help: ## Show this list
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/'
@@ -46,6 +46,9 @@ format: $(DEV)/.installed ## Put the code into shape
 	$(DEV)/bin/ruff check --fix .
 	$(DEV)/bin/ruff format .
 
+docs: $(DEV)/.installed ## The documentation as a site, in site/; it needs no network to be made or read
+	NO_MKDOCS_2_WARNING=1 $(DEV)/bin/python -m mkdocs build --strict
+
 lock: ## Write down what the test environment holds: its pins and its licences
 	$(DEV)/bin/python scripts/supply.py pins > constraints.new && mv constraints.new constraints.txt
 	$(DEV)/bin/python scripts/supply.py licences > docs/licences.md
@@ -55,4 +58,4 @@ bench: $(DEV)/.installed ## Everything beside a peer, into docs/; an hour, with 
 	$(DEV)/bin/python -m benchmarks
 
 clean: ## Remove the environments and caches
-	rm -rf $(DEMO) $(DEV) skr-demo .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(DEMO) $(DEV) skr-demo site .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -1,0 +1,82 @@
+"""The documentation as a site: it builds without a warning, and nothing is fetched to read it."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGES = [page.relative_to(ROOT / "docs") for page in sorted((ROOT / "docs").rglob("*.md"))]
+FETCHED = {"audio", "embed", "iframe", "img", "link", "object", "script", "source", "video"}
+ADDRESSES = {"data", "href", "poster", "src", "srcset"}
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("site")
+    done = subprocess.run(
+        [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", folder],
+        cwd=ROOT,
+        env=os.environ | {"NO_MKDOCS_2_WARNING": "1"},
+        capture_output=True,
+        text=True,
+        timeout=150,
+        check=False,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    return folder
+
+
+class Fetching(HTMLParser):
+    """The addresses that a browser asks for to show a page."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.addresses: list[str] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag in FETCHED:
+            self.addresses += [value or "" for name, value in attrs if name in ADDRESSES]
+
+
+def fetched(site: Path) -> Iterator[tuple[str, str]]:
+    for page in sorted(site.rglob("*.html")):
+        for address in Fetching(page.read_text(encoding="utf-8")).addresses:
+            yield page.name, address
+    for sheet in sorted(site.rglob("*.css")):
+        for address in re.findall(r"(?:url\(|@import )[\"']?([^\"')]+)", sheet.read_text("utf-8")):
+            yield sheet.name, address
+
+
+def test_nothing_is_fetched_from_elsewhere(site: Path) -> None:
+    addresses = list(fetched(site))
+    assert len(addresses) > len(PAGES)
+    outside = re.compile(r"(?!data:)(?:[a-z]+:)?//|(?!data:)[a-z]+:")
+    assert [each for each in addresses if outside.match(each[1])] == []
+
+
+def test_the_parts_of_the_theme_that_ask_others_are_left_out(site: Path) -> None:
+    for page in site.rglob("*.html"):
+        text = page.read_text(encoding="utf-8")
+        assert 'class="mermaid"' not in text, f"{page.name}: its script would be fetched"
+        assert 'data-md-component="source"' not in text, f"{page.name}: GitHub would be asked"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=str)
+def test_each_page_is_built_under_its_heading(site: Path, page: Path) -> None:
+    built = site / (page.parent / "index.html" if page.name == "README.md" else page).with_suffix(
+        ".html"
+    )
+    heading = (ROOT / "docs" / page).read_text(encoding="utf-8").split("\n", 1)[0]
+    assert heading.startswith("# ")
+    text = built.read_text(encoding="utf-8")
+    assert text.count("<h1") == 1
+    assert heading.removeprefix("# ").replace("`", "") in re.sub("<[^>]+>", "", text)
