@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -35,6 +35,8 @@ class ActionTable:
         unit: What cost is counted in.
         assumed_steps: Retrievals that were assumed for loops that nobody counted; None where all
             are known or do not matter.
+        preferred: Index of the retrieving action of a choice of two, for a part of the records to
+            have that of all; None: the best on these.
     """
 
     actions: tuple[Action, ...]
@@ -42,6 +44,7 @@ class ActionTable:
     costs: Floats
     unit: CostUnit = "retrievals"
     assumed_steps: float | None = None
+    preferred: int | None = None
 
     @classmethod
     def of(
@@ -132,13 +135,13 @@ class ActionTable:
         return len(self.scores)
 
     def __getitem__(self, chosen: Any) -> ActionTable:
-        return ActionTable(
-            self.actions, self.scores[chosen], self.costs[chosen], self.unit, self.assumed_steps
-        )
+        return replace(self, scores=self.scores[chosen], costs=self.costs[chosen])
 
     @property
     def retrieving(self) -> int:
         """Index of the retrieving action of highest mean score; of equal ones the cheapest."""
+        if self.preferred is not None:
+            return self.preferred
         return 1 + int(np.argmax(self.scores[:, 1:].mean(axis=0)))
 
     @property
@@ -156,9 +159,7 @@ class ActionTable:
     def after_draft(self) -> ActionTable:
         """The same where the direct answer is asked for first, and served without another call."""
         before = self.costs[:, :1] * (np.arange(len(self.actions)) > 0)
-        return ActionTable(
-            self.actions, self.scores, self.costs + before, self.unit, self.assumed_steps
-        )
+        return replace(self, costs=self.costs + before)
 
 
 def actions_of(
