@@ -2,8 +2,9 @@
 
 What was measured goes into docs/benchmarks.json and from there into docs/benchmarks.md; a part that
 is measured again takes the place of what was there, and one that fails leaves nothing. With --quick
-sizes are small and nothing is written. Parts that need recorded data find them in the folder
-SKR_DATA, else in ../shared/data beside the repository; without them they are left out, in words.
+sizes are small and nothing is written. Parts that need recorded data find it in the folder
+SKR_DATA, else in ../shared/data beside the repository; a part that cannot be measured here is left
+out, in words.
 Ends with 1 when one of them failed.
 
 Usage: python -m benchmarks [--quick] [NAME ...]
@@ -21,15 +22,15 @@ from importlib import import_module
 from typing import Any
 
 from benchmarks import machine, page
-from benchmarks.rows import ROOT, LeftOut
+from benchmarks.progress import telling
+from benchmarks.rows import LEFT_OUT, ROOT, LeftOut
 
 PARTS = (
     *("ingestion", "opening", "nearest", "deciding", "calibration"),
-    *("loop", "connections", "start", "memory", "multihop"),
+    *("loop", "connections", "start", "memory", "weight"),
+    *("batches", "served", "cost", "multihop"),
 )
 MEASURED = ROOT / "docs" / "benchmarks.json"
-LEFT_OUT = 3
-"""The exit code of a part that cannot be measured here."""
 
 
 def main() -> int:
@@ -60,13 +61,14 @@ def measure(name: str, *, quick: bool) -> tuple[dict[str, Any] | None, int]:
     """A part's rows, or None; and the exit code of its process."""
     load, begin = machine.load(), time.perf_counter()
     command = [sys.executable, "-m", "benchmarks", "--in-this-process", name]
-    done = subprocess.run(
+    with subprocess.Popen(
         [*command, *(["--quick"] if quick else [])], cwd=ROOT, stdout=subprocess.PIPE, text=True
-    )
+    ) as part:
+        assert part.stdout is not None
+        rows = [json.loads(line) for line in telling(name, part.stdout) if line.startswith("{")]
     print(f"{name}: {time.perf_counter() - begin:.0f} s", file=sys.stderr, flush=True)
-    if done.returncode:
-        return None, done.returncode
-    rows = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+    if part.returncode:
+        return None, part.returncode
     now = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
     return {"measured": now, "load": load, "rows": rows}, 0
 

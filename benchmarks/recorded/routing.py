@@ -1,16 +1,14 @@
-"""Routers on recorded answers: the table of docs/routing.md, as Markdown.
+"""Routers on recorded answers: accuracy, retrievals and regret of each.
 
-Each source is cross-fitted over five draws of five folds. Intervals are 95 %.
-
-Usage: python benchmarks/routing.py FOLDER_OF_RECORDED_DATA [--embedder hashing|FOLDER] [--seeds 5]
+Each source is cross-fitted over draws of five folds. Intervals are 95 %.
 """
 
 from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator
-from pathlib import Path
 
+from benchmarks.rows import needed
 from skr_core.calibration import replay
 from skr_core.calibration.judging import GroupResult
 from skr_core.calibration.replay import THREE, Replay
@@ -31,26 +29,27 @@ FEWEST = 100
 """Sources with fewer questions have intervals as wide as anything they could show."""
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("folder", type=Path, help="of the recorded data")
+def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--embedder", default="hashing", help="`hashing` or a model's folder")
     parser.add_argument("--seeds", type=int, default=5, help="times the folds are drawn")
-    options = parser.parse_args()
+
+
+def run(options: argparse.Namespace) -> None:
+    pooled = read(GROUPED)
+    sources = list(separate())
     embedder = make_embedder(options.embedder)
     print(f"Embedder: `{embedder.name}`, {options.seeds} draws of five folds.\n")
     print(
         "| source | router | accuracy | retrieved | regret | gain over random | area gain | saved |"
     )
     print("|---|---|---|---|---|---|---|---|")
-    pooled = read(options.folder, GROUPED)
     found = replay(
         pooled, routers=ROUTERS, by="extra.dataset", embedder=embedder, seeds=options.seeds
     )
     show("adarague, all six", found.overall)
     for name, group in found.groups.items():
         show(f"adarague/{name}, fitted on all", group)
-    for name, records in separate(options.folder):
+    for name, records in sources:
         show(name, replay(records, routers=ROUTERS, embedder=embedder, seeds=options.seeds).overall)
     show_actions(
         replay(
@@ -64,14 +63,15 @@ def main() -> None:
     )
 
 
-def read(folder: Path, name: str) -> list[SelfKnowledge]:
-    return read_self_knowledge(folder / f"{name}.jsonl.gz", mixed_stamps=True)
+def read(name: str) -> list[SelfKnowledge]:
+    [path] = needed(f"{name}.jsonl.gz")
+    return read_self_knowledge(path, mixed_stamps=True)
 
 
-def separate(folder: Path) -> Iterator[tuple[str, list[SelfKnowledge]]]:
+def separate() -> Iterator[tuple[str, list[SelfKnowledge]]]:
     """Records of one source and one model each: what one user would have."""
     for file in OTHERS:
-        records = read(folder, file)
+        records = read(file)
         made: dict[tuple[str, str], list[SelfKnowledge]] = {}
         for record in records:
             source = str(record.extra.get("source", file))
@@ -114,7 +114,3 @@ def show_actions(replayed: Replay) -> None:
             f"| {router} | {row['accuracy']:.4f} | {low:.3f} to {high:.3f} | "
             f"{row['retrievals']:.2f} | {row['model_calls']:.2f} | {shares} |"
         )
-
-
-if __name__ == "__main__":
-    main()

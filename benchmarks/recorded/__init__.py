@@ -1,0 +1,1 @@
+"""Experiments over recorded data: what is found, not how fast."""

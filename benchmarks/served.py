@@ -1,0 +1,69 @@
+"""Searching a served store beside its folder.
+
+Passages of a hundred random words each are put into a folder that is searched by words. A fresh
+process opens the folder and searches; another asks a server that serves the same folder. The first
+search of a server's collection reads the words of all of it; what is imported and opened is in none
+of the seconds. The last rows are what a folder takes on the disk, beside its passages as JSON
+Lines.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from statistics import median
+
+from benchmarks.batches import write_corpus
+from benchmarks.rows import Row, in_a_process
+from skr_core.ingest.ingestion import ingest
+from skr_core.store.chroma_store import ChromaStore
+from skr_core.store.server import serve
+from tests.integration.test_served_stores import free_port
+
+SIZES = (1_000, 10_000, 30_000, 100_000)
+SEARCHES = 50
+
+
+def rows(quick: bool) -> Iterator[Row]:
+    """By the number of passages."""
+    on_disk = []
+    for size in (300,) if quick else SIZES:
+        with tempfile.TemporaryDirectory() as place:
+            corpus, folder = Path(place, "corpus.jsonl"), Path(place, "store")
+            write_corpus(corpus, size)
+            with ChromaStore.open(folder) as store:
+                ingest([corpus], store)
+            theirs = in_a_process("benchmarks.served:searched", folder)
+            with serve(folder, port=(port := free_port())):
+                ours = in_a_process("benchmarks.served:searched", f"http://127.0.0.1:{port}")
+            taken = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+            on_disk.append((size, taken, corpus.stat().st_size))
+        told = [("first search", "s"), ("a search", "ms"), ("memory to search", "MB")]
+        for (what, unit), one, other in zip(told, ours, theirs, strict=True):
+            yield Row(what, one, unit, "the folder", other, size, "passages")
+    for size, taken, plain in on_disk:
+        yield Row("on the disk", taken / 1e6, "MB", "JSON Lines", plain / 1e6, size, "passages")
+
+
+def searched(place: str) -> tuple[float, float, float]:
+    """Seconds of the first search, milliseconds of one after it, megabytes for all."""
+    before = resident_mb()
+    with (ChromaStore.connect if "://" in place else ChromaStore.open)(place) as store:
+        first = seconds(store, 1)
+        after = median(seconds(store, number) for number in range(2, SEARCHES))
+        return first, 1_000 * after, resident_mb() - before
+
+
+def seconds(store: ChromaStore, number: int) -> float:
+    begin = time.perf_counter()
+    store.retrieve(f"word{number} word{number + 1} word{number + 2}")
+    return time.perf_counter() - begin
+
+
+def resident_mb() -> float:
+    """What this process holds."""
+    pages = int(Path("/proc/self/statm").read_text().split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE") / 1e6
