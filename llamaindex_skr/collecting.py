@@ -2,34 +2,47 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import partial
 from typing import TYPE_CHECKING
 
 from typing_extensions import Unpack
 
 from llamaindex_skr.adapters import ModelLike, RetrieverLike, as_language_model, as_retriever
 from skr_core.settings import Settings, SettingsOptions
-from skr_graphs.collecting import CollectOptions, acollect_with, collect_with
+from skr_graphs.collecting import (
+    CollectOptions,
+    acollect_with,
+    can_be_sent,
+    collect_with,
+    made,
+)
 
 if TYPE_CHECKING:
+    from skr_core.engines import Engine
     from skr_core.questions import Question
     from skr_core.self_knowledge import SelfKnowledge
 
 
 def collect(
     questions: Iterable[Question],
-    model: ModelLike,
-    retriever: RetrieverLike,
+    model: ModelLike | Callable[[], ModelLike],
+    retriever: RetrieverLike | Callable[[], RetrieverLike],
     options: CollectOptions | None = None,
+    *,
+    engine: Engine | None = None,
     **settings: Unpack[SettingsOptions],
 ) -> list[SelfKnowledge]:
     """Answer each question by every action, and record the outcomes with their scores.
 
     Args:
         questions: With their gold answers.
-        model: As for `SKRQueryEngine.from_defaults`.
-        retriever: As for `SKRQueryEngine.from_defaults`.
+        model: As for `SKRQueryEngine.from_defaults`, or a function that makes it.
+        retriever: As for `SKRQueryEngine.from_defaults`, or a function that makes it.
         options: How it is done, see `skr_graphs.collecting.CollectOptions`.
+        engine: Where the questions are asked: in this process, or on `skr_core.engines.RayEngine`.
+            For an engine with workers the model is an id or a function, and the retriever a
+            function: each worker makes its own, and no live client leaves a process.
         **settings: The other settings, as for `SKRQueryEngine.from_defaults`: give those that are
             served.
 
@@ -39,6 +52,7 @@ def collect(
     Raises:
         InputError: The model or the retriever is not usable, or the file cannot be appended to.
         StampMismatch: The file holds records made with something else.
+        EngineError: The engine failed. What is on record stays there.
 
     Example:
         >>> from llama_index.core.llms import MockLLM
@@ -52,17 +66,37 @@ def collect(
         >>> record.effect
         'same'
     """
-    system = Settings.of(as_language_model(model), as_retriever(retriever), **settings)
-    return collect_with(questions, system, options or {})
+    system = _system(model, retriever, settings)
+    return collect_with(questions, system, options or {}, engine)
 
 
 async def acollect(
     questions: Iterable[Question],
-    model: ModelLike,
-    retriever: RetrieverLike,
+    model: ModelLike | Callable[[], ModelLike],
+    retriever: RetrieverLike | Callable[[], RetrieverLike],
     options: CollectOptions | None = None,
+    *,
+    engine: Engine | None = None,
     **settings: Unpack[SettingsOptions],
 ) -> list[SelfKnowledge]:
     """The same as `collect`, with awaited calls."""
-    system = Settings.of(as_language_model(model), as_retriever(retriever), **settings)
-    return await acollect_with(questions, system, options or {})
+    system = _system(model, retriever, settings)
+    return await acollect_with(questions, system, options or {}, engine)
+
+
+def _system(
+    model: ModelLike | Callable[[], ModelLike],
+    retriever: RetrieverLike | Callable[[], RetrieverLike],
+    settings: SettingsOptions,
+) -> Settings | Callable[[], Settings]:
+    """The settings, or what makes them where workers can make them too."""
+    make = partial(_settings, model, retriever, settings)
+    return make if can_be_sent(model, retriever) else make()
+
+
+def _settings(
+    model: ModelLike | Callable[[], ModelLike],
+    retriever: RetrieverLike | Callable[[], RetrieverLike],
+    settings: SettingsOptions,
+) -> Settings:
+    return Settings.of(as_language_model(made(model)), as_retriever(made(retriever)), **settings)

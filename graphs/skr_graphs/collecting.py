@@ -5,7 +5,9 @@ Both plug-ins call these with models and retrievers of their framework.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import inspect
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,10 +16,12 @@ from typing_extensions import TypedDict
 from skr_core.settings import Settings
 
 if TYPE_CHECKING:
+    from skr_core.engines import Engine
     from skr_core.questions import Question
     from skr_core.self_knowledge import Judge, SelfKnowledge
     from skr_core.self_knowledge.progress import OnCollected
     from skr_core.self_knowledge.scoring import Metric
+    from skr_graphs.answerer import GraphAnswerer
 
 
 class CollectOptions(TypedDict, total=False):
@@ -25,7 +29,8 @@ class CollectOptions(TypedDict, total=False):
 
     Attributes:
         out: File the records are appended to; the same call again goes on in it.
-        metric: How answers are scored; ``accuracy`` by default.
+        metric: How answers are scored; ``accuracy`` by default. For an engine with workers a judge
+            is given as a function that makes it.
         ask: Routers that ask the model itself, by the names of `skr_core.routers.registry.ROUTERS`:
             each is asked once a question.
         concurrency: Questions under way at a time, 8 by default.
@@ -34,7 +39,7 @@ class CollectOptions(TypedDict, total=False):
     """
 
     out: str | Path | None
-    metric: Metric | Judge
+    metric: Metric | Judge | Callable[[], Judge]
     ask: Sequence[str]
     concurrency: int
     corpus: str
@@ -42,9 +47,18 @@ class CollectOptions(TypedDict, total=False):
 
 
 def collect_with(
-    questions: Iterable[Question], settings: Settings, options: CollectOptions
+    questions: Iterable[Question],
+    settings: Settings | Callable[[], Settings],
+    options: CollectOptions,
+    engine: Engine | None = None,
 ) -> list[SelfKnowledge]:
     """Collect with blocking calls; see `skr_core.self_knowledge.collect`.
+
+    Args:
+        questions: With their gold answers.
+        settings: Of the system, or a function that makes them, for an engine with workers.
+        options: How it is done.
+        engine: Where the questions are asked: in this process by default.
 
     Example:
         >>> from skr_core.questions import Question
@@ -57,23 +71,66 @@ def collect_with(
     """
     # Only who collects loads what collection needs.
     from skr_core.self_knowledge.collect import collect
-    from skr_graphs.answerer import GraphAnswerer
 
-    return collect(questions, GraphAnswerer(settings), **_arguments(settings, options))
+    return collect(questions, _answerer(settings), **_arguments(options, engine))
 
 
 async def acollect_with(
-    questions: Iterable[Question], settings: Settings, options: CollectOptions
+    questions: Iterable[Question],
+    settings: Settings | Callable[[], Settings],
+    options: CollectOptions,
+    engine: Engine | None = None,
 ) -> list[SelfKnowledge]:
     """The same with awaited calls."""
     from skr_core.self_knowledge.collect import acollect
+
+    return await acollect(questions, _answerer(settings), **_arguments(options, engine))
+
+
+def makes(given: object) -> bool:
+    """Whether something is a function or a class of the caller's, to be called for what it makes.
+
+    Example:
+        >>> makes(lambda: "openai:gpt-4.1-mini"), makes("openai:gpt-4.1-mini")
+        (True, False)
+    """
+    return isinstance(given, partial) or inspect.isroutine(given) or inspect.isclass(given)
+
+
+def made(given: Any) -> Any:
+    """What a function makes; anything else as it is.
+
+    Example:
+        >>> made(lambda: "openai:gpt-4.1-mini"), made("extractive")
+        ('openai:gpt-4.1-mini', 'extractive')
+    """
+    return given() if makes(given) else given
+
+
+def can_be_sent(model: object, retriever: object) -> bool:
+    """Whether a system of these can be made in another process: of functions, and a model's id."""
+    return (makes(model) or isinstance(model, str)) and makes(retriever)
+
+
+def _answerer(
+    settings: Settings | Callable[[], Settings],
+) -> GraphAnswerer | Callable[[], GraphAnswerer]:
     from skr_graphs.answerer import GraphAnswerer
 
-    return await acollect(questions, GraphAnswerer(settings), **_arguments(settings, options))
+    if isinstance(settings, Settings):
+        return GraphAnswerer(settings)
+    return partial(_make_answerer, settings)
 
 
-def _arguments(settings: Settings, options: CollectOptions) -> dict[str, Any]:
-    """The options as collection takes them: with routers in place of their names."""
+def _make_answerer(make: Callable[[], Settings]) -> GraphAnswerer:
+    from skr_graphs.answerer import GraphAnswerer
+
+    return GraphAnswerer(make())
+
+
+def _arguments(options: CollectOptions, engine: Engine | None) -> dict[str, Any]:
+    """The options as collection takes them: with what makes routers in place of their names."""
     from skr_core.routers.registry import asking_routers
 
-    return {**options, "ask": asking_routers(options.get("ask", ()), settings.model)}
+    ask = partial(asking_routers, tuple(options.get("ask", ())))
+    return {**options, "ask": ask, "engine": engine}

@@ -106,8 +106,12 @@ QUESTIONS = [Question(f"{n}", f"Where is port {n}?", (f"Coast {n}",)) for n in r
 def system(url: str, folder: Path) -> GraphAnswerer:
     """What a worker makes: a client of its own."""
     (folder / f"made-{os.getpid()}").touch()
+    return GraphAnswerer(Settings(Model(url), searched()))
+
+
+def searched() -> MappingRetriever:
     passages = {each.question: [f"Port {each.id} is on {each.gold[0]}."] for each in QUESTIONS}
-    return GraphAnswerer(Settings(Model(url), MappingRetriever(passages)))
+    return MappingRetriever(passages)
 
 
 def judging(url: str) -> Judge:

@@ -16,6 +16,7 @@ import orjson
 import psutil
 import pytest
 
+import langchain_skr
 from skr_core.engines import EngineEmbedder, LocalEngine, RayEngine, Recipe
 from skr_core.engines import ray_engine as module
 from skr_core.errors import BudgetError, DataError, EngineError, InputError, MissingDependency
@@ -38,6 +39,7 @@ from tests.integration.ray_work import (
     fail,
     judging,
     marking,
+    searched,
     system,
     systems,
 )
@@ -311,6 +313,15 @@ async def test_awaited_collection_is_the_same(engine: RayEngine, tmp_path: Path)
         found = await acollect(QUESTIONS, make, engine=engine, metric=judge)
         local = await acollect(QUESTIONS, make, engine=LocalEngine(), metric=judge)
     assert values(found) == values(local)
+
+
+def test_a_plug_in_s_system_is_made_by_the_workers(engine: RayEngine):
+    asked = QUESTIONS[:4]
+    found = langchain_skr.collect(asked, "extractive", searched, engine=engine)
+    assert values(found) == values(langchain_skr.collect(asked, "extractive", searched()))
+    assert [record.outcomes["loop"].score for record in found] == [1] * 4
+    with pytest.raises(InputError, match="give a function that makes it"):
+        langchain_skr.collect(asked, "extractive", searched(), engine=engine)
 
 
 def test_systems_are_evaluated_by_the_same_workers(engine: RayEngine, tmp_path: Path):
