@@ -1,11 +1,13 @@
-"""The documentation's code: every ```python block runs, and every `skr` of an ```sh block is taken.
+"""The documentation: its ```python blocks run, each `skr` of its ```sh blocks is taken, links lead.
 
 Python blocks of a page run one after another. The shell itself reads the others, with a `skr` that
-only tells what it was given, and no other command to find.
+only tells what it was given, and no other command to find. Links are followed as GitHub follows
+them, to files of the repository and to headings.
 """
 
 from __future__ import annotations
 
+import asyncio
 import re
 import subprocess
 from collections.abc import Iterator
@@ -24,15 +26,22 @@ TELLING = "skr() { printf '%s\\0' \"$@\" >&3; printf '\\n\\0' >&3; }\n"
 LEFT_OUT: dict[str, str] = {
     "def self_complete(model, question": "architecture.md shows an excerpt of a module",
 }
-PAGES = sorted(
-    page for page in (ROOT / "README.md", *(ROOT / "docs").glob("*.md")) if page.is_file()
-)
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+LINKING = [*PAGES, *(ROOT / name for name in ("CHANGELOG.md", "benchmarks/README.md"))]
+LINK = re.compile(r"\]\((?!https?:)([^)#\s]*)(?:#([^)\s]+))?\)")
+FENCED = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
+HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def of_the_project(page: Path) -> str:
+    return page.relative_to(ROOT).as_posix()
+
+
+@pytest.mark.parametrize("page", PAGES, ids=of_the_project)
 def test_page(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)  # what a page writes stays out of the project
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    asyncio.set_event_loop(None)  # else LlamaIndex's memory makes one, and leaves it open
     text = page.read_text(encoding="utf-8")
     names: dict[str, object] = {"__name__": page.stem}
     for block in BLOCK.finditer(text):
@@ -53,7 +62,7 @@ def commands(block: str, folder: Path) -> Iterator[list[str]]:
         yield called.split("\0")
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", PAGES, ids=of_the_project)
 def test_commands_of_a_page(page: Path, tmp_path: Path) -> None:
     for number, block in enumerate(SHELL.finditer(page.read_text(encoding="utf-8"))):
         folder = tmp_path / str(number)
@@ -78,3 +87,18 @@ def test_a_command_that_is_not_taken_is_told(tmp_path: Path) -> None:
     assert words == ["replay", "--train", "my records.jsonl", "--seed", "1"]
     with pytest.raises(Exception, match="--seed"):
         taken(words)
+
+
+def headings(page: Path) -> set[str]:
+    """The addresses of a page's headings, as GitHub makes them."""
+    found = HEADING.findall(FENCED.sub("", page.read_text(encoding="utf-8")))
+    return {re.sub(r"[^\w\- ]", "", each.lower()).strip().replace(" ", "-") for each in found}
+
+
+@pytest.mark.parametrize("page", LINKING, ids=of_the_project)
+def test_links_of_a_page(page: Path) -> None:
+    for path, heading in LINK.findall(FENCED.sub("", page.read_text(encoding="utf-8"))):
+        target = (page.parent / path).resolve() if path else page
+        assert target.exists(), path
+        if heading:
+            assert heading in headings(target), f"{path}#{heading}"

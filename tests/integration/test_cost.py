@@ -11,7 +11,10 @@ from benchmarks.cost import Cost, measured
 
 pytestmark = pytest.mark.integration
 OURS = ("create_skr_chain", "SKRQueryEngine")
-PAGES = dict(zip(OURS, ["docs/langchain.md", "docs/llamaindex.md"], strict=True))
+PAGES = {
+    "create_skr_chain": "docs/langchain/answers.md",
+    "SKRQueryEngine": "docs/llamaindex/answers.md",
+}
 ROOT = Path(__file__).resolve().parents[2]
 ROUTED = tuple(f"{name} with a router" for name in OURS)
 
