@@ -12,8 +12,6 @@ QUESTION = "Where was the engineer who designed the Marrow Bay lighthouse born?"
 """It takes two passages: one about the lighthouse, and one about its engineer."""
 ROUTED = ("What is the flower of Varnland?", "What does a ferry ticket to Harrow Isle cost today?")
 """One that the sample's model knows by itself, and one that it knows no longer."""
-REFERENCES_A_QUERY = 4
-"""So few that the small corpus does not come back whole."""
 
 
 def demo_store(on_progress: OnProgress | None = None) -> ChromaStore:
@@ -22,7 +20,7 @@ def demo_store(on_progress: OnProgress | None = None) -> ChromaStore:
     from skr_core.store.chroma_store import ChromaStore
 
     corpus = load_sample().corpus
-    store = ChromaStore.ephemeral(k=REFERENCES_A_QUERY)
+    store = ChromaStore.ephemeral()  # named as a folder's, so that a router fits both
     store.add(list(corpus))
     if on_progress is not None:
         on_progress(len(corpus), len(corpus))

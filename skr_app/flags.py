@@ -22,11 +22,22 @@ from skr_core.errors import SKRError
 KEYWORDS = ("force", "mixed_stamps", "base_url", "out")
 """Which an error of the library offers as its last alternative."""
 
+PHRASES = {
+    "close that one; to share it, close it there too and run  skr store serve": "end that "
+    "command; to share the store, run  skr store serve",
+    "(another process, or another ChromaStore of this one)": "(another process)",
+    "use  ChromaStore.connect(url)": "give the commands  --store URL",
+    "  or  ChromaStore.rebuild(path, embedder=...)": "",
+    "give embedder=": "it can be used from Python, with the embedder it was fitted with",
+}
+"""What the library says of Python alone, and what a command says there."""
+
 _ALTERNATIVE = re.compile(rf", or ([^,:;]*)\b({'|'.join(KEYWORDS)})=(?:True\b)?([^,:;]*)")
 
 
 def in_flags(said: str, flags: Mapping[str, str]) -> str:
-    """The message with flags for keywords; an alternative that has none is left out.
+    """The message with flags for keywords and commands for calls; an alternative that has none is
+    left out.
 
     Args:
         said: The library's message.
@@ -37,6 +48,8 @@ def in_flags(said: str, flags: Mapping[str, str]) -> str:
         before, keyword, behind = found.groups()
         return f", or {before}{flags[keyword]}{behind}" if keyword in flags else ""
 
+    for of_python, of_a_command in PHRASES.items():
+        said = said.replace(of_python, of_a_command)
     return _ALTERNATIVE.sub(alternative, said)
 
 

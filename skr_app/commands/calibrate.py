@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -169,7 +170,11 @@ def calibrate(
     if worth is not None:
         console.print(escape(worth.sentence))
         console.print(f"It is in {escape(str(out))}:  skr ask QUESTION --reflector learned:{out}")
-    console.print(f"The router is in {escape(str(out))}:  skr route QUESTION --router {out}")
+    console.print(
+        f"The router is in {escape(str(out))}. With the model and store of the records:  "
+        f"skr ask QUESTION --router {escape(shlex.quote(str(out)))}",
+        soft_wrap=True,
+    )
 
 
 def split(names: str | None) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import shlex
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from enum import StrEnum
@@ -272,6 +273,9 @@ def _print(found: dict[str, Any], progress: Progress, out: Path) -> None:
         f"right on {found['all_wrong']}."
     )
     console.print(f"{found['n']} records in {escape(str(out))} ({_spent(progress)})")
+    console.print(
+        f"Does routing pay on them?  skr calibrate {escape(shlex.quote(str(out)))}", soft_wrap=True
+    )
     if progress.unscored:
         console.print(f"{progress.unscored} questions have no right answer to compare with")
     for count, what in ((progress.failed, "failed"), (progress.missed, "lack a statement")):

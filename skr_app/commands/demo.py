@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import shlex
 from importlib.util import find_spec
 from pathlib import Path
 from statistics import fmean
@@ -35,25 +36,27 @@ Out = Annotated[
     ),
 ]
 NEXT = """\
-[bold]Now yours[/bold]
-  skr ingest FILES                                        your documents
-  skr ask "..." --model openai:gpt-4.1-mini               your model, or --base-url of your server
-  skr collect questions.jsonl --model ...                 some hundred questions with right answers
-  skr calibrate self-knowledge.jsonl --out router         does routing pay for you?
-  skr ask "..." --model ... --router router
+[bold]The same, step by step[/bold], with the files that are now in {out}
+  export SKR_MODEL=extractive:{out}/memory.jsonl SKR_STORE={out}/store
+  skr ingest {out}/corpus.jsonl
+  skr collect {out}/questions.jsonl --out records.jsonl
+  skr calibrate records.jsonl --out router
+  skr ask "{question}" --router router
 
-Any command can be tried on the files of this demonstration first:
-  skr route "Who is president of Varnland?" --router {out}/router \\
-    --model extractive:{out}/memory.jsonl
-  skr collect {out}/questions.jsonl --corpus {out}/corpus.jsonl \\
-    --model extractive:{out}/memory.jsonl --out collected.jsonl"""
+[bold]Then yours[/bold], after  unset SKR_MODEL SKR_STORE
+  skr ingest FILES                                    your documents
+  skr ask "..." --model openai:gpt-4.1-mini           your model, or --base-url of your server
+  skr collect questions.jsonl --model ...             some hundred questions with right answers
+  skr calibrate self-knowledge.jsonl --out router     does routing pay for you?
+  skr ask "..." --model ... --router router"""
 
 
 def demo(out: Out = Path("skr-demo"), json: JsonOption = False) -> None:
     """Show the loop and the routing in a minute, over an invented country that ships.
 
     A question that takes two searches; what a model without weights knows of 200 questions;
-    whether routing pays; and two questions that are routed differently.
+    whether routing pays, and choosing between two answers; and two questions that are routed
+    differently.
     """
     from skr_core.sample import load_sample
     from skr_core.sample.reading import write_sample
@@ -82,8 +85,11 @@ def demo(out: Out = Path("skr-demo"), json: JsonOption = False) -> None:
         if not json:
             console.print(curve_in_characters(found.curve), highlight=False)
             console.print(f"\n{escape(found.curve.sentence)}")
+            for each in (found.arbitration, found.climbing):
+                if each is not None:
+                    console.print(f"\n{escape(each.sentence)}")
             if picture:
-                console.print(f"The curve is drawn in {escape(str(picture))}.")
+                console.print(f"\nThe curve is drawn in {escape(str(picture))}.")
             _heading("Two questions, routed")
         answers = _routed(sample, store, found)
     if json:
@@ -93,6 +99,8 @@ def demo(out: Out = Path("skr-demo"), json: JsonOption = False) -> None:
                 "accuracy_by_kind": _by_kind(sample, records),
                 "sentence": found.curve.sentence,
                 "curve": found.curve,
+                "arbiter": found.arbitration.sentence if found.arbitration else None,
+                "ladder": found.climbing.sentence if found.climbing else None,
                 "routed": answers,
                 "out": str(out),
             }
@@ -102,8 +110,12 @@ def demo(out: Out = Path("skr-demo"), json: JsonOption = False) -> None:
         console.print(f"[bold]Question[/bold]: {escape(answer.question)}")
         action = render.DECIDED[answer.decision.action]
         console.print(f"[bold]{action}[/bold]: {escape(answer.decision.reason)}")
-        console.print(f"{escape(answer.text)}\n")
-    console.print(NEXT.format(out=escape(str(out))), soft_wrap=True)
+        console.print(escape(answer.text))
+        if answer.verdict:
+            console.print(f"[dim]Served: {escape(answer.verdict.reason)}[/dim]")
+        console.print()
+    folder = escape(shlex.quote(str(out)))
+    console.print(NEXT.format(out=folder, question=QUESTION), soft_wrap=True)
 
 
 def _two_hops(sample: Sample, store: ChromaStore) -> Any:
@@ -134,7 +146,7 @@ def _collect(sample: Sample, store: ChromaStore, out: Path) -> list[SelfKnowledg
 
 
 def _calibrate(sample: Sample, records: list[SelfKnowledge], out: Path) -> Calibration:
-    """Choose a price for the router that looks at question and answer, and keep it."""
+    """The router that looks at question and answer, an arbiter where it pays; both are kept."""
     from skr_core.calibration import calibrate
 
     with progress("Calibrating") as advance:
@@ -142,7 +154,6 @@ def _calibrate(sample: Sample, records: list[SelfKnowledge], out: Path) -> Calib
             records,
             model=sample.model(),
             routers=["combined"],
-            arbiter=False,
             on_progress=advance,
         )
     found.save(out / "router")
@@ -162,7 +173,9 @@ def _routed(sample: Sample, store: ChromaStore, found: Calibration) -> list[Answ
     from skr_core import Settings
     from skr_graphs import GraphAnswerer
 
-    answerer = GraphAnswerer(Settings.of(sample.model(), store, router=found.router))
+    answerer = GraphAnswerer(
+        Settings.of(sample.model(), store, router=found.router, arbiter=found.arbiter)
+    )
     return [answerer.answer(question) for question in ROUTED]
 
 

@@ -143,14 +143,14 @@ class SavedRouter:
             Traceback (most recent call last):
             ...
             skr_core.errors.StampMismatch: this knn router was made with the embedder 'hashing', \
-not 'minilm': make it anew, or load it with force=True
+not 'minilm': use that embedder, make it anew, or load it with force=True
         """
         for name, now in current.items():
             made = self.stamp.get(name, "")
             if made and made != now and not force:
                 raise StampMismatch(
                     f"this {self.what} was made with the {name} {made!r}, not {now!r}: "
-                    "make it anew, or load it with force=True"
+                    f"use that {name.replace('_', ' ')}, make it anew, or load it with force=True"
                 )
 
 

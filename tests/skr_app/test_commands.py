@@ -68,6 +68,8 @@ def test_demo_shows_both_halves_and_leaves_files_to_try_commands_on(
     assert "Routing pays on these 200 records" in told
     assert "┤" in told, "the curve"
     assert told.index("Known: judging by") < told.index("sea pink") < told.index("nine crowns")
+    assert "An arbiter pays on these 200 records" in told
+    assert "Served: the answer" in told
     assert "skr ingest FILES" in told
     model = ("--model", f"extractive:{out / 'memory.jsonl'}")
     asked = "Who is president of Varnland?"

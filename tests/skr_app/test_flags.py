@@ -9,10 +9,12 @@ import pytest
 import typer
 
 from skr_app.main import app
+from skr_core import ChromaStore
+from skr_core.models.embedders import HashingEmbedder
 from skr_core.routers import KNNRouter
 from skr_core.self_knowledge import SelfKnowledge, write_self_knowledge
 from skr_core.self_knowledge.records import row_of
-from skr_core.types import Stamp
+from skr_core.types import Reference, Stamp
 from tests.skr_app.conftest import Skr
 
 
@@ -38,7 +40,32 @@ def line_of(skr: Skr, *command: object) -> str:
 def test_a_router_of_another_model(skr: Skr, tmp_path: Path):
     KNNRouter.fit(recorded("other")).save(tmp_path / "router")
     said = line_of(skr, "route", "Who?", "--router", tmp_path / "router")
-    assert said.endswith("make it anew, or load it with --force")
+    assert said.endswith("use that model, make it anew, or load it with --force")
+
+
+def test_a_router_of_an_embedder_that_only_its_maker_has(skr: Skr, tmp_path: Path):
+    class Mine(HashingEmbedder):
+        name = "mine"
+
+    KNNRouter.fit(recorded("extractive"), embedder=Mine()).save(tmp_path / "router")
+    said = line_of(skr, "route", "Who?", "--router", tmp_path / "router")
+    assert said.endswith("it can be used from Python, with the embedder it was fitted with")
+
+
+def test_a_store_that_is_open_elsewhere(skr: Skr, tmp_path: Path):
+    with ChromaStore.open(tmp_path / "store") as store:
+        store.add([Reference.of("It is.", "A")])
+        said = line_of(skr, "ask", "What?", "--store", tmp_path / "store")
+    assert "end that command" in said
+    assert said.endswith("and give the commands --store URL")
+    assert "ChromaStore" not in said
+
+
+def test_a_store_without_vectors_is_searched_by_them(skr: Skr, corpus: Path, tmp_path: Path):
+    store = ("--store", tmp_path / "store")
+    assert skr("ingest", corpus, *store).code == 0
+    said = line_of(skr, "ask", "What?", *store, "--search", "dense")
+    assert said.endswith("skr ingest --rebuild --store PATH --embedder NAME")
 
 
 def test_records_of_two_models(skr: Skr, tmp_path: Path):
