@@ -1,5 +1,7 @@
 """An agent that knows when to retrieve: references join its instructions only when needed."""
 
+import os
+
 from langchain.agents import create_agent
 from langchain_core.documents import Document
 from langchain_core.language_models import FakeListChatModel
@@ -21,7 +23,7 @@ class KnowsCapitals:
 
 library = RunnableLambda(lambda query: [Document("The lighthouse is 31 metres tall.")])
 agent = create_agent(
-    FakeListChatModel(responses=["Paris.", "31 metres [1]."]),
+    os.environ.get("SKR_MODEL") or FakeListChatModel(responses=["Paris.", "31 metres [1]."]),
     # Tools of yours that retrieve are withheld by their names: tools=["search"]
     middleware=[SKRMiddleware(KnowsCapitals(), retriever=library)],
 )

@@ -1,5 +1,7 @@
 """The graph inside a graph of one's own: as a node where keys are shared, or called by a node."""
 
+import os
+
 from langgraph.graph import END, START, StateGraph
 from typing_extensions import TypedDict
 
@@ -7,7 +9,7 @@ from langchain_skr import create_skr_graph
 from skr_core.testing import MappingRetriever
 
 skr = create_skr_graph(
-    "extractive",
+    os.environ.get("SKR_MODEL", "extractive"),
     MappingRetriever({"How tall is the lighthouse?": ["The lighthouse is 31 metres tall."]}),
 )
 

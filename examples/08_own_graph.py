@@ -1,8 +1,10 @@
 """A graph made by hand of this project's nodes; `langgraph dev` serves it, see langgraph.json."""
 
 import operator
+import os
 from typing import Annotated, Any
 
+from langchain.chat_models import init_chat_model
 from langchain_core.documents import Document
 from langchain_core.embeddings import DeterministicFakeEmbedding
 from langchain_core.language_models import FakeListChatModel
@@ -11,15 +13,12 @@ from langgraph.graph import END, START, StateGraph
 from typing_extensions import TypedDict  # not typing's: before Python 3.12 that has no schema
 
 from skr_core.routers import AlwaysRetrieve
-from skr_graphs import (
-    StateKeys,
-    create_follow_up_node,
-    create_reflect_node,
-    create_route_node,
-)
+from skr_graphs import StateKeys, create_follow_up_node, create_reflect_node, create_route_node
 
 # Yours: a chat model and a vector store.
-model = FakeListChatModel(responses=["I don't know.", "Ada Quill", "She was born in Port Elm [2]."])
+replies = ["I don't know.", "Ada Quill", "She was born in Port Elm [2]."]
+named = os.environ.get("SKR_MODEL")
+model = init_chat_model(named) if named else FakeListChatModel(responses=replies)
 store = InMemoryVectorStore.from_texts(
     ["Ada Quill designed the lighthouse.", "Ada Quill was born in Port Elm."],
     DeterministicFakeEmbedding(size=16),
@@ -38,14 +37,13 @@ class State(TypedDict, total=False):
 
 
 def retrieve(state: State) -> State:
-    queries = state.get("queries") or [state["question"]]
-    return {"documents": [found for query in queries for found in store.similarity_search(query)]}
+    found = map(store.similarity_search, state.get("queries") or [state["question"]])
+    return {"documents": [document for each in found for document in each]}
 
 
 def answer(state: State) -> State:
-    passages = [found.page_content for found in state.get("documents", [])]
-    numbered = "\n".join(f"[{number}] {text}" for number, text in enumerate(passages, start=1))
-    reply = model.invoke(f"{numbered}\n\nAnswer and cite as [n]: {state['question']}")
+    found = [f"[{n}] {each.page_content}" for n, each in enumerate(state.get("documents", []), 1)]
+    reply = model.invoke("\n".join([*found, f"Answer and cite as [n]: {state['question']}"]))
     return {"answer": reply.text}
 
 
@@ -53,13 +51,9 @@ def after_route(state: State) -> str:
     return "retrieve" if state["decision"]["retrieve"] else "answer"
 
 
-def after_answer(state: State) -> str:
-    return "reflect" if state["decision"]["retrieve"] else END
-
-
 def after_reflect(state: State) -> str:
-    enough = state["reflection"]["sufficient"] or len(state.get("asked", [])) > 4
-    return END if enough else "follow_up"
+    enough = state["reflection"]["sufficient"] or not state["decision"]["retrieve"]
+    return END if enough or len(state.get("asked", [])) > 4 else "follow_up"
 
 
 def after_follow_up(state: State) -> str:
@@ -75,7 +69,7 @@ builder.add_node("follow_up", create_follow_up_node(model, keys=keys))
 builder.add_edge(START, "route")
 builder.add_conditional_edges("route", after_route, ["retrieve", "answer"])
 builder.add_edge("retrieve", "answer")
-builder.add_conditional_edges("answer", after_answer, ["reflect", END])
+builder.add_edge("answer", "reflect")
 builder.add_conditional_edges("reflect", after_reflect, ["follow_up", END])
 builder.add_conditional_edges("follow_up", after_follow_up, ["retrieve", END])
 graph = builder.compile()

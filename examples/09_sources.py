@@ -1,5 +1,6 @@
 """Two retrievers by name, a reranker behind them, and the sources of a streamed answer."""
 
+import os
 from collections.abc import Sequence
 from typing import Any
 
@@ -28,7 +29,7 @@ def finds(texts: list[str]) -> RunnableLambda[str, list[Document]]:
 
 
 chain = create_skr_chain(
-    "extractive",
+    os.environ.get("SKR_MODEL", "extractive"),
     {"letters": finds(LETTERS), "archive": finds(ARCHIVE)},
     compressor=SharedWords(),
     return_sources=True,

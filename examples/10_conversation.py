@@ -1,5 +1,6 @@
 """A thread that remembers: a question that points back is searched as it is meant."""
 
+import os
 from typing import Any
 
 from langchain_core.documents import Document
@@ -9,15 +10,20 @@ from langgraph.checkpoint.memory import InMemorySaver
 
 from langchain_skr import create_skr_graph
 
+scripted = FakeListChatModel(
+    responses=[
+        "SUFFICIENT\nAda Quill designed it [1].",
+        "Where was Ada Quill born?",  # what "she" means: asked before the search
+        "SUFFICIENT\nIn Port Elm [2].",
+    ]
+)
+passages = [
+    Document("Ada Quill designed the lighthouse of Marrow Bay."),
+    Document("Ada Quill was born in Port Elm."),
+]
 graph = create_skr_graph(
-    FakeListChatModel(
-        responses=[
-            "SUFFICIENT\nAda Quill designed it [1].",
-            "Where was Ada Quill born?",  # what "she" means: asked before the search
-            "SUFFICIENT\nIn Port Elm [1].",
-        ]
-    ),
-    RunnableLambda(lambda query: [Document(f"What is known of: {query}")]),
+    os.environ.get("SKR_MODEL") or scripted,
+    RunnableLambda(lambda query: passages),
     checkpointer=InMemorySaver(),
 )
 thread: Any = {"configurable": {"thread_id": "1"}}

@@ -10,7 +10,7 @@ from skr_core.sample import load_sample
 sample = load_sample()  # an invented country: put your questions and your retriever in its place
 model = load_model(os.environ["SKR_MODEL"]) if "SKR_MODEL" in os.environ else sample.model()
 
-with ChromaStore.ephemeral(k=4) as store:
+with ChromaStore.ephemeral() as store:
     store.add(list(sample.corpus))
     # The same call with the same file goes on where it was interrupted.
     records = collect(sample.questions[:20], model, store, {"out": "self-knowledge.jsonl"})

@@ -10,7 +10,7 @@ from skr_core.sample import load_sample
 sample = load_sample()
 model = load_model(os.environ["SKR_MODEL"]) if "SKR_MODEL" in os.environ else sample.model()
 
-with ChromaStore.ephemeral(k=4) as store:
+with ChromaStore.ephemeral() as store:
     store.add(list(sample.corpus))
     records = collect(sample.questions[:100], model, store)
 

@@ -25,7 +25,7 @@ for question in (
     print("  Punish+Explain:", prudent.decide(question).reason)
     print("  levels:        ", levels.decide(question).reason)
 
-with ChromaStore.ephemeral(k=4) as store:
+with ChromaStore.ephemeral() as store:
     store.add(list(sample.corpus))
     served = GraphAnswerer(Settings.of(model, store, router=levels))
     print(served.answer("What is the tallest windmill of Eastering called?").text)

@@ -27,7 +27,7 @@ class RetrieveWhatChanges:
 sample = load_sample()
 model = load_model(os.environ["SKR_MODEL"]) if "SKR_MODEL" in os.environ else sample.model()
 
-with ChromaStore.ephemeral(k=4) as store:
+with ChromaStore.ephemeral() as store:
     store.add(list(sample.corpus))
     graph = create_skr_graph(model, store, router=RetrieveWhatChanges())
     for question in ("Who painted The Ferry at Dusk?", "Who is the governor of the Central Bank?"):

@@ -13,7 +13,7 @@ sample = load_sample()
 model = load_model(os.environ["SKR_MODEL"]) if "SKR_MODEL" in os.environ else sample.model()
 QUESTION = "Who was the first climber of Mount Tarrow?"  # known by heart; the passages mislead
 
-with ChromaStore.ephemeral(k=4) as store:
+with ChromaStore.ephemeral() as store:
     store.add(list(sample.corpus))
     records = collect(sample.questions[:40], model, store)
 

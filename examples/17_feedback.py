@@ -14,7 +14,7 @@ sample = load_sample()
 model = load_model(os.environ["SKR_MODEL"]) if "SKR_MODEL" in os.environ else sample.model()
 QUESTION = "Whose picture does the ten-crown note bear?"
 
-with ChromaStore.ephemeral(k=4) as store:
+with ChromaStore.ephemeral() as store:
     store.add(list(sample.corpus))
     records = collect(sample.questions[:40], model, store)
     router = CombinedRouter.fit(records, drafts=False)
@@ -24,9 +24,9 @@ with ChromaStore.ephemeral(k=4) as store:
     print(answer.decision.action, "->", answer.text)
     before = router.decide(QUESTION).score
 
-    # A thumb down. What the other action would have scored is not known: its mean is expected.
+    # A thumb up. What the other action would have scored is not known: its mean is expected.
     other = "loop" if answer.decision.action == "direct" else "direct"
     expected = sum(record.outcomes[other].score for record in records) / len(records)
-    vote = record_of_feedback(answer, right=False, expected_other=expected, stamp=records[0].stamp)
+    vote = record_of_feedback(answer, right=True, expected_other=expected, stamp=records[0].stamp)
     router.update([vote])
     print(f"expected gain of retrieval: {before:+.2f}, then {router.decide(QUESTION).score:+.2f}")

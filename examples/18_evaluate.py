@@ -21,7 +21,7 @@ beds = next(each for each in sample.questions if "How many beds has the hospital
 facts = ("The hospital is named after Sibyl Arne.", "The hospital has 340 beds.")
 questions = [replace(beds, key_facts=facts), *sample.questions[:19]]
 
-with ChromaStore.ephemeral(k=4) as store:
+with ChromaStore.ephemeral() as store:
     store.add(list(sample.corpus))
     answerer = GraphAnswerer(Settings.of(model, store))
     for name, action in (("never", "direct"), ("single shot", "single"), ("loop", "loop")):

@@ -1,5 +1,7 @@
 """A query engine that retrieves until the references suffice, over any LlamaIndex index."""
 
+import os
+
 from llama_index.core import Document, SimpleKeywordTableIndex
 from llama_index.core.llms import MockLLM
 
@@ -15,7 +17,7 @@ index = SimpleKeywordTableIndex.from_documents(documents, llm=MockLLM())
 # Before: engine = index.as_query_engine(llm=llm)
 # "extractive" is a model without weights; put any LlamaIndex LLM, or "openai:gpt-4.1-mini", here.
 retriever = index.as_retriever(num_chunks_per_query=1)
-engine = SKRQueryEngine.from_defaults(retriever, llm="extractive")
+engine = SKRQueryEngine.from_defaults(retriever, llm=os.environ.get("SKR_MODEL", "extractive"))
 
 response = engine.query("Where was the director of Jaws born?")
 print(response)

@@ -1,6 +1,7 @@
 """The final answer's tokens as they are made, and the sources when the stream has ended."""
 
 import asyncio
+import os
 
 from llama_index.core import Document, SimpleKeywordTableIndex
 from llama_index.core.llms import MockLLM
@@ -13,7 +14,9 @@ documents = [
     Document(text="Paris is the capital of France."),
 ]
 index = SimpleKeywordTableIndex.from_documents(documents, llm=MockLLM())
-engine = SKRQueryEngine.from_defaults(index, llm="extractive", streaming=True)
+engine = SKRQueryEngine.from_defaults(
+    index, llm=os.environ.get("SKR_MODEL", "extractive"), streaming=True
+)
 
 response = engine.query("Who directed Jaws?")
 for token in response.response_gen:

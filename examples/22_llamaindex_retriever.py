@@ -1,5 +1,7 @@
 """A retriever that stays silent when the model knows, and completes itself when it does not."""
 
+import os
+
 from llama_index.core import Document, SimpleKeywordTableIndex
 from llama_index.core.llms import MockLLM
 
@@ -16,7 +18,7 @@ retriever = index.as_retriever(num_chunks_per_query=1)
 question = "Where was the director of Jaws born?"
 
 once = SKRRetriever(retriever)
-until_it_suffices = SKRRetriever(retriever, llm="extractive", k=5)
+until_it_suffices = SKRRetriever(retriever, llm=os.environ.get("SKR_MODEL", "extractive"), k=5)
 known = SKRRetriever(retriever, router=NeverRetrieve())
 
 print("once:             ", [node.text for node in once.retrieve(question)])

@@ -1,5 +1,7 @@
 """A RouterQueryEngine whose selector asks one question only: does the model know?"""
 
+import os
+
 from llama_index.core import Document, SimpleKeywordTableIndex
 from llama_index.core.llms import MockLLM
 from llama_index.core.query_engine import RouterQueryEngine
@@ -28,7 +30,7 @@ documents = [
 ]
 index = SimpleKeywordTableIndex.from_documents(documents, llm=MockLLM())
 memory = SKRQueryEngine.from_defaults(llm=MockLLM(max_tokens=3), router=NeverRetrieve())
-lookup = SKRQueryEngine.from_defaults(index, llm="extractive")
+lookup = SKRQueryEngine.from_defaults(index, llm=os.environ.get("SKR_MODEL", "extractive"))
 
 engine = RouterQueryEngine(
     SKRSelector(KnowsCapitals(), retrieving=1),

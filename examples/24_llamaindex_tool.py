@@ -1,5 +1,7 @@
 """The engine as a tool, whose output keeps the sources and the course of the loop."""
 
+import os
+
 from llama_index.core import Document, SimpleKeywordTableIndex
 from llama_index.core.llms import MockLLM
 from llama_index.core.tools import QueryEngineTool
@@ -12,7 +14,7 @@ documents = [
     Document(text="Paris is the capital of France."),
 ]
 index = SimpleKeywordTableIndex.from_documents(documents, llm=MockLLM())
-engine = SKRQueryEngine.from_defaults(index, llm="extractive")
+engine = SKRQueryEngine.from_defaults(index, llm=os.environ.get("SKR_MODEL", "extractive"))
 tool = QueryEngineTool.from_defaults(engine, name="films", description="Answers about films.")
 
 output = tool.call("Who directed Jaws?")

@@ -1,6 +1,7 @@
 """An agent with the engine among its tools; its model is scripted, so that this runs anywhere."""
 
 import asyncio
+import os
 
 from llama_index.core import Document, SimpleKeywordTableIndex
 from llama_index.core.agent.workflow import FunctionAgent
@@ -16,7 +17,7 @@ documents = [
     Document(text="Paris is the capital of France."),
 ]
 index = SimpleKeywordTableIndex.from_documents(documents, llm=MockLLM())
-engine = SKRQueryEngine.from_defaults(index, llm="extractive")
+engine = SKRQueryEngine.from_defaults(index, llm=os.environ.get("SKR_MODEL", "extractive"))
 
 
 def scripted(messages: list[ChatMessage], **_: object) -> ChatMessage:

@@ -1,5 +1,7 @@
 """A question taken apart: each part is retrieved for until its references suffice."""
 
+import os
+
 from llama_index.core import Document, SimpleKeywordTableIndex
 from llama_index.core.llms import MockLLM
 from llama_index.core.query_engine import SubQuestionQueryEngine
@@ -32,7 +34,7 @@ documents = [
     Document(text="Paris is the capital of France."),
 ]
 index = SimpleKeywordTableIndex.from_documents(documents, llm=MockLLM())
-lookup = SKRQueryEngine.from_defaults(index, llm="extractive")
+lookup = SKRQueryEngine.from_defaults(index, llm=os.environ.get("SKR_MODEL", "extractive"))
 engine = SubQuestionQueryEngine.from_defaults(
     [QueryEngineTool.from_defaults(lookup, name="lookup", description="Looks it up.")],
     llm=MockLLM(max_tokens=5),

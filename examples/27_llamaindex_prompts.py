@@ -1,5 +1,7 @@
 """The words of the prompts: read them, replace one, or take a paper's."""
 
+import os
+
 from llama_index.core import Document, SimpleKeywordTableIndex
 from llama_index.core.llms import MockLLM
 from llama_index.core.prompts import PromptTemplate
@@ -13,7 +15,7 @@ documents = [
     Document(text="Paris is the capital of France."),
 ]
 index = SimpleKeywordTableIndex.from_documents(documents, llm=MockLLM())
-engine = SKRQueryEngine.from_defaults(index, llm="extractive")
+engine = SKRQueryEngine.from_defaults(index, llm=os.environ.get("SKR_MODEL", "extractive"))
 print("prompts:", ", ".join(engine.get_prompts()))
 
 brief = PromptTemplate(
@@ -23,5 +25,7 @@ brief = PromptTemplate(
 engine.update_prompts({"answer_with_references": brief})
 print(engine.get_prompts()["answer_with_references"].get_template())
 
-of_a_paper = SKRQueryEngine.from_defaults(index, llm="extractive", templates=W2R_TEMPLATES)
+of_a_paper = SKRQueryEngine.from_defaults(
+    index, llm=os.environ.get("SKR_MODEL", "extractive"), templates=W2R_TEMPLATES
+)
 print(of_a_paper.query("Who directed Jaws?"))

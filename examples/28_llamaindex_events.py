@@ -1,5 +1,7 @@
 """What happens inside a query, through LlamaIndex's instrumentation."""
 
+import os
+
 from llama_index.core import Document, SimpleKeywordTableIndex
 from llama_index.core.instrumentation import get_dispatcher
 from llama_index.core.instrumentation.event_handlers import BaseEventHandler
@@ -27,6 +29,6 @@ documents = [
 ]
 index = SimpleKeywordTableIndex.from_documents(documents, llm=MockLLM())
 retriever = index.as_retriever(num_chunks_per_query=1)
-SKRQueryEngine.from_defaults(retriever, llm="extractive").query(
+SKRQueryEngine.from_defaults(retriever, llm=os.environ.get("SKR_MODEL", "extractive")).query(
     "Where was the director of Jaws born?"
 )

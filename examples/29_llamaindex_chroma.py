@@ -1,6 +1,7 @@
 """Many questions side by side over a Chroma collection."""
 
 import asyncio
+import os
 
 import chromadb
 from llama_index.core import Document, StorageContext, VectorStoreIndex
@@ -22,7 +23,9 @@ index = VectorStoreIndex.from_documents(
     ),
     embed_model=MockEmbedding(embed_dim=8),  # put your embedding model here
 )
-engine = SKRQueryEngine.from_defaults(index.as_retriever(similarity_top_k=3), llm="extractive")
+engine = SKRQueryEngine.from_defaults(
+    index.as_retriever(similarity_top_k=3), llm=os.environ.get("SKR_MODEL", "extractive")
+)
 
 
 async def main() -> None:

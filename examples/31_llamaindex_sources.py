@@ -1,5 +1,7 @@
 """Two retrievers by name, a postprocessor behind them, and HyDE in front, for an engine."""
 
+import os
+
 from llama_index.core import Document, SimpleKeywordTableIndex
 from llama_index.core.indices.query.query_transform import HyDEQueryTransform
 from llama_index.core.llms import MockLLM
@@ -19,7 +21,7 @@ people = index("Steven Spielberg was born in Cincinnati, Ohio.")
 
 engine = SKRQueryEngine.from_args(
     {"films": films, "people": people},
-    llm="extractive",
+    llm=os.environ.get("SKR_MODEL", "extractive"),
     node_postprocessors=[LongContextReorder()],  # SentenceTransformerRerank, CohereRerank ...
 )
 # What HyDE makes up is embedded in place of the question, for indexes that embed; the follow-ups

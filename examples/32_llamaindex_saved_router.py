@@ -11,7 +11,7 @@ from skr_core.sample import load_sample
 sample = load_sample()
 llm = load_model(os.environ["SKR_MODEL"]) if "SKR_MODEL" in os.environ else sample.model()
 
-with ChromaStore.ephemeral(k=4) as store:  # yours: an index, or a retriever of LlamaIndex's
+with ChromaStore.ephemeral() as store:  # yours: an index, or a retriever of LlamaIndex's
     store.add(list(sample.corpus))
     records = collect(sample.questions[:80], llm, store)
     # The best accuracy where half of the questions are retrieved for.

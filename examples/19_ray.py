@@ -5,10 +5,11 @@ Run it again and nothing is asked twice. Needs ``pip install "skr-rag[ray,learni
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
+from langchain_skr.models import load_model
 from skr_core.engines import RayEngine
-from skr_core.extractive import ExtractiveModel
 from skr_core.models.limited import Spending
 from skr_core.questions import Question
 from skr_core.self_knowledge import collect
@@ -23,14 +24,12 @@ QUESTIONS = [
 
 
 def system(spending: Spending) -> GraphAnswerer:
-    """What each worker calls once: it is sent this function, never a client.
-
-    Put your own model here, such as ``load_model("openai:gpt-4.1-mini")``.
-    """
+    """What each worker calls once: it is sent this function, never a client."""
+    model = load_model(os.environ.get("SKR_MODEL", "extractive"))
     passages = {
         each.question: [f"{each.gold[0]} is the capital of {each.id}."] for each in QUESTIONS
     }
-    return GraphAnswerer(Settings(spending.limit(ExtractiveModel()), MappingRetriever(passages)))
+    return GraphAnswerer(Settings(spending.limit(model), MappingRetriever(passages)))
 
 
 def main() -> None:
@@ -40,7 +39,7 @@ def main() -> None:
         records = collect(
             QUESTIONS,
             lambda: system(spending),
-            out=Path("self-knowledge.jsonl"),
+            out=Path("collected-on-ray.jsonl"),
             concurrency=4,
             engine=engine,
         )
