@@ -25,6 +25,10 @@ TELLING = "skr() { printf '%s\\0' \"$@\" >&3; printf '\\n\\0' >&3; }\n"
 # Blocks that name what only the reader has, each with its reason in words.
 LEFT_OUT: dict[str, str] = {
     "def self_complete(model, question": "architecture.md shows an excerpt of a module",
+    **dict.fromkeys(
+        ("from langgraph_sdk", "output = client.", "thread = client."),
+        "studio.md's client asks the server of tests/integration/test_langgraph_dev.py",
+    ),
 }
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 LINKING = [*PAGES, *(ROOT / name for name in ("CHANGELOG.md", "benchmarks/README.md"))]

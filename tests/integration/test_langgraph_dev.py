@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import socket
 import subprocess
 import sys
@@ -116,6 +117,20 @@ def test_a_context_in_json_and_its_schema(server: str) -> None:
         context = {"budget": {"max_rounds": 1}, "when_insufficient": "refuse"}
         output = client.runs.wait(None, "skr", input=INPUT, context=context)
         assert len(output["rounds"]) == 1
+
+
+def test_the_documented_client(server: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """The page's own code: a streamed run, a second turn with a context, a review resumed."""
+    page = (ROOT / "docs" / "studio.md").read_text()
+    assert json.loads(re.findall(r"```json\n(.*?)```", page, re.DOTALL)[0]) == json.loads(
+        CONFIGS[1].read_text()
+    )
+    blocks = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    exec("".join(blocks).replace("http://127.0.0.1:2024", server), {})
+    told = capsys.readouterr().out
+    assert "search 2: Ottilie Brandt born" in told
+    assert "Hallerfeld" in told
+    assert "would search: ['How tall is the lighthouse?']" in told
 
 
 def test_a_graph_of_ones_own(server: str) -> None:
