@@ -31,7 +31,10 @@ LEFT_OUT: dict[str, str] = {
     ),
 }
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
-LINKING = [*PAGES, *(ROOT / name for name in ("CHANGELOG.md", "benchmarks/README.md"))]
+LINKING = [
+    *PAGES,
+    *(ROOT / name for name in ("CHANGELOG.md", "benchmarks/README.md", "examples/README.md")),
+]
 LINK = re.compile(r"\]\((?!https?:)([^)#\s]*)(?:#([^)\s]+))?\)")
 FENCED = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
 HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)

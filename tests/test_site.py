@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import ast
+import importlib
+import inspect
 import os
+import pkgutil
 import re
 import subprocess
 import sys
@@ -14,6 +18,8 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = [page.relative_to(ROOT / "docs") for page in sorted((ROOT / "docs").rglob("*.md"))]
+PACKAGES = ("skr_core", "skr_graphs", "langchain_skr", "llamaindex_skr")
+BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 FETCHED = {"audio", "embed", "iframe", "img", "link", "object", "script", "source", "video"}
 ADDRESSES = {"data", "href", "poster", "src", "srcset"}
 
@@ -54,6 +60,45 @@ def fetched(site: Path) -> Iterator[tuple[str, str]]:
     for sheet in sorted(site.rglob("*.css")):
         for address in re.findall(r"(?:url\(|@import )[\"']?([^\"')]+)", sheet.read_text("utf-8")):
             yield sheet.name, address
+
+
+def shown(site: Path) -> set[str]:
+    """The full names of what the reference shows."""
+    pages = [page.read_text(encoding="utf-8") for page in (site / "reference").glob("*.html")]
+    return {name for page in pages for name in re.findall(r'id="([\w.]+)"', page)}
+
+
+def imported() -> Iterator[tuple[str, str]]:
+    """What the documentation and the examples import of the project, by module and name."""
+    pages = [ROOT / "README.md", *(ROOT / "docs" / page for page in PAGES)]
+    code = [each for page in pages for each in BLOCK.findall(page.read_text(encoding="utf-8"))]
+    code += [example.read_text(encoding="utf-8") for example in (ROOT / "examples").glob("*.py")]
+    for node in (node for each in code for node in ast.walk(ast.parse(each))):
+        if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith(PACKAGES):
+            yield from ((node.module, each.name) for each in node.names)
+
+
+def exported() -> Iterator[tuple[str, str]]:
+    """What the packages export, by package and name."""
+    for name in PACKAGES:
+        package = importlib.import_module(name)
+        rooms = [each.name for each in pkgutil.iter_modules(package.__path__) if each.ispkg]
+        for each in [package, *(importlib.import_module(f"{name}.{room}") for room in rooms)]:
+            yield from ((each.__name__, public) for public in getattr(each, "__all__", ()))
+
+
+def test_the_reference_shows_what_is_exported_and_what_others_are_shown(site: Path) -> None:
+    there = shown(site)
+    missing = []
+    for module, name in {*exported(), *imported()}:
+        thing = getattr(importlib.import_module(module), name)
+        if inspect.isclass(thing) or inspect.isfunction(thing):
+            found = f"{thing.__module__}.{thing.__qualname__}" in there
+        else:  # an alias of a type, or a value, does not know where it was defined
+            found = any(each.endswith(f".{name}") for each in there)
+        if not found:
+            missing.append(f"{module}.{name}")
+    assert sorted(missing) == []
 
 
 def test_nothing_is_fetched_from_elsewhere(site: Path) -> None:
