@@ -89,8 +89,10 @@ def bounded(flow: Flow[T], bounds: Bounds) -> Flow[T]:
     Raises:
         DeadlineError: In the flow, at the call that was not over in time.
     """
-    if bounds == UNBOUNDED:
-        return (yield from flow)
+    return flow if bounds == UNBOUNDED else _bounded_flow(flow, bounds)
+
+
+def _bounded_flow(flow: Flow[T], bounds: Bounds) -> Flow[T]:
     try:
         request = next(flow)
         while True:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import string
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 # A run of letters and digits is a word. Chinese and Japanese put no spaces between words, so
 # there each character is one.
@@ -132,6 +132,16 @@ def straight_quotes(text: str) -> str:
     return text.translate(_STRAIGHT)
 
 
+def beginnings(words: Iterable[str]) -> frozenset[str]:
+    """Every text that one of some words begins with, the empty one among them.
+
+    Example:
+        >>> sorted(beginnings(["no", "not"]))
+        ['', 'n', 'no', 'not']
+    """
+    return frozenset(word[:end] for word in words for end in range(len(word) + 1))
+
+
 def encodable(text: str) -> str:
     """Replace what UTF-8 cannot hold: each lone surrogate becomes U+FFFD.
 
@@ -139,6 +149,8 @@ def encodable(text: str) -> str:
         >>> encodable("a" + chr(0xD800) + "b") == "a" + chr(0xFFFD) + "b"
         True
     """
+    if text.isascii():
+        return text
     try:
         text.encode()
     except UnicodeEncodeError:

@@ -125,7 +125,8 @@ class MarkerResolver:
         if self._run and token[0] == self._run[0]:
             self._run += token
             return
-        self._flush(token[0])
+        if self._closed or self._run:
+            self._flush(token[0])
         if token[0] in _RUNS:
             self._run = token
         elif token == "\n":

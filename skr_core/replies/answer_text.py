@@ -12,12 +12,14 @@ from skr_core.patterns import lazy_pattern
 from skr_core.replies.lists import is_bullet
 from skr_core.replies.queries import QUERY_LABELS, query_label
 from skr_core.replies.wording import CITATION
+from skr_core.texts import beginnings
 
 ANSWER_LABELS = (
     *("answer", "final answer", "cited answer", "short answer", "partial answer", "the answer:"),
     *("response", "antwort", "teilantwort", "réponse", "respuesta", "回答", "答案", "答え", "部分"),
     *("supported", "what the references", "what is supported", "resposta", "risposta"),
 )
+_OPENINGS, _QUERY_OPENINGS = beginnings(ANSWER_LABELS), beginnings(QUERY_LABELS)
 _LABEL = lazy_pattern(
     r"[ \t]*(?:#{1,6}[ \t]+)?[*_`]{0,3}(?:the answer"
     r"|(?:(?:final|cited|short|partial|direct) )?answer"
@@ -88,15 +90,19 @@ class AnswerText:
     def _may_be_label(self, line: str) -> bool:
         if len(line) > 4 * _LONGEST_LABEL and not self._lists:
             return line.isspace()
-        labels = QUERY_LABELS if self._begun else (*ANSWER_LABELS, *QUERY_LABELS)
-        if not self._begun and (label := _LABEL.match(line)):
-            line, labels = line[label.end() :], QUERY_LABELS
+        label = None if self._begun else _LABEL.match(line)
+        if label:
+            line = line[label.end() :]
         said = line.lstrip(_MARKS).lower()
         if not said or self._lists:
             return True
         if self._fenced:
             return False
-        return any(said.startswith(each) or each.startswith(said) for each in labels)
+        if said in _QUERY_OPENINGS or said.startswith(QUERY_LABELS):
+            return True
+        if self._begun or label:
+            return False
+        return said in _OPENINGS or said.startswith(ANSWER_LABELS)
 
     def _take(self, passed: list[str]) -> None:
         """Decide about a line that is complete, or that is no label."""

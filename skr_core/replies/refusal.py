@@ -14,7 +14,7 @@ from skr_core.patterns import lazy_pattern
 from skr_core.replies import languages, wording
 from skr_core.replies.certainty import parse_certainty
 from skr_core.replies.thoughts import strip_thoughts
-from skr_core.texts import split_sentences, straight_quotes
+from skr_core.texts import beginnings, split_sentences, straight_quotes
 
 LONGEST_OPENING = 400
 """Characters in which a first sentence is expected to end."""
@@ -32,7 +32,7 @@ _NO_ANSWER = lazy_pattern(
     re.IGNORECASE,
 )
 _OPENERS = tuple(languages.OPENERS)
-_LONGEST_OPENER = max(map(len, _OPENERS))
+_OPENINGS = beginnings(_OPENERS)
 _ENDED = lazy_pattern(r"[.!?](?:\s|$)|[。！？]")
 _SETTLING = 24  # characters behind a sentence, after which it is known to have ended
 _WRAPPING = " \t\"'`<>*_#"
@@ -68,8 +68,9 @@ def find_gaps(text: str) -> Gaps:
     said = _sentences(text)
     if not said or _NO_ANSWER.fullmatch(text.strip()[:40]):
         return Gaps((), refuses=True, opens=True)
-    lacks = [_lacks(each) for each in said]
-    cannot = [_cannot(each) for each in said]
+    may_lack = [_may_lack(each) for each in said]
+    lacks = [may and _lacks(each) for may, each in zip(may_lack, said, strict=True)]
+    cannot = [may and _cannot(each) for may, each in zip(may_lack, said, strict=True)]
     if wording.MATERIAL_ONLY.search(said[0]):
         lacks[0] = not wording.CITATION.search(said[0])
     for place, each in enumerate(said[1:], start=1):
@@ -79,10 +80,12 @@ def find_gaps(text: str) -> Gaps:
     gaps = [place for place in range(len(said)) if lacks[place] or cannot[place]]
     first = next((place for place, each in enumerate(said) if not _is_courtesy(each)), 0)
     opens = first in gaps or _sorry(said[0])
-    asks = any(map(wording.ASKS_FOR_MORE.search, said))
+    refuses = opens or any(cannot)
+    if gaps and not refuses:
+        refuses = any(map(wording.ASKS_FOR_MORE.search, said))
     return Gaps(
         tuple(said[place] for place in gaps),
-        refuses=opens or any(cannot) or (bool(gaps) and asks),
+        refuses=refuses,
         opens=opens,
         answers=any(map(_is_backed, said)),
     )
@@ -139,10 +142,7 @@ def opens_like_refusal(beginning: str) -> bool:
     """
     opening = straight_quotes(beginning[:LONGEST_OPENING]).lower()
     said = _SPACES.sub(" ", opening).lstrip(_WRAPPING)
-    if said.startswith(_OPENERS):
-        return True
-    is_short = len(said) < _LONGEST_OPENER
-    return is_short and any(each.startswith(said) for each in _OPENERS)
+    return said in _OPENINGS or said.startswith(_OPENERS)
 
 
 def begins_with_refusal(beginning: str, *, is_whole: bool = False) -> bool | None:
@@ -189,18 +189,21 @@ def _sentences(text: str) -> list[str]:
     return [_SPACES.sub(" ", each) for each in split_sentences(prose)]
 
 
+def _may_lack(sentence: str) -> bool:
+    """Whether a sentence may say that something is missing: a cited one must name the material."""
+    if wording.CITATION.search(sentence) is None:
+        return True
+    return wording.SURELY_MATERIAL.search(sentence) is not None
+
+
 def _lacks(sentence: str) -> bool:
-    """Whether a sentence says that the material lacks something; a cited one must name it so."""
-    if wording.CITATION.search(sentence) and not wording.SURELY_MATERIAL.search(sentence):
-        return False
+    """Whether a sentence says that the material lacks something."""
     patterns = (wording.MATERIAL_LACKS, *languages.LANGUAGES)
     return any(pattern.search(sentence) for pattern in patterns)
 
 
 def _cannot(sentence: str) -> bool:
-    """Whether a sentence says that its writer cannot tell; a cited one must name the material."""
-    if wording.CITATION.search(sentence) and not wording.SURELY_MATERIAL.search(sentence):
-        return False
+    """Whether a sentence says that its writer cannot tell."""
     return wording.WRITER_CANNOT.search(sentence) is not None
 
 

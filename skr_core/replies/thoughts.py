@@ -19,16 +19,16 @@ _NAMES = (
     r"(?:[a-z]{1,12}:)?(?:think|thinking|thoughts?|reason|reasoning|reflection|analysis"
     r"|inner_monologue|scratchpad)"
 )
-_TOKEN = lazy_pattern(
+_TAG = (
     rf"(?P<open><{_NAMES}>|\[THINK\]|◁think▷|<\|begin_of_thought\|>"
     r"|<\|channel\|>(?!final)\w{1,20}[^\n<>|]{0,60}<\|message\|>)"
     rf"|(?P<close></{_NAMES}>|\[/THINK\]|◁/think▷|<\|end_of_thought\|>"
     r"|<\|channel\|>final[^\n<>|]{0,60}<\|message\|>|assistantfinal(?=\S))"
     r"|(?P<mark><\|(?:start|end)\|>(?:assistant)?|<\|return\|>"
     r"|<\|(?:begin|end)_of_solution\|>)"
-    r"|(?P<fence>`{3}|~{3})|(?P<line>\n+)",
-    re.IGNORECASE,
 )
+_ANY_TAG = lazy_pattern(_TAG, re.IGNORECASE)
+_TOKEN = lazy_pattern(rf"{_TAG}|(?P<fence>`{{3}}|~{{3}})|(?P<line>\n+)", re.IGNORECASE)
 _WORD = "assistantfinal"
 # An end of a text that more text may make a tag of.
 _UNSETTLED = lazy_pattern(
@@ -69,6 +69,8 @@ def without_thoughts(text: str) -> str:
         >>> without_thoughts("<think>Is it Lyon? No.</think>    x = arr[0]")
         '    x = arr[0]'
     """
+    if _ANY_TAG.search(text) is None:
+        return text
     thoughts = ThoughtFilter()
     said = thoughts.write(text)
     behind = thoughts.finish()
