@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
+from langgraph.pregel._read import ChannelRead
 from llama_index.core.base.base_retriever import BaseRetriever as LlamaIndexRetriever
 from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
 
@@ -48,6 +49,10 @@ STEPS = {ONE: 7, TWO: 12}
 FROM_PLAIN = {ONE: 9, TWO: 23}
 """Each reference for the prompt of its round, those of the last once more for its citations, and
 each reply for its verdict and for its queries."""
+
+COPIES = {ONE: 2, TWO: 4}
+"""Of all of the state, by LangGraph: one for each conditional edge that is passed, behind the
+router, behind each reflection and behind the queries that follow it."""
 
 TO_PLAIN = {ONE: 12, TWO: 25}
 """Each reference once, where it is found, and once more where a later round finds it again; the
@@ -145,6 +150,14 @@ def test_how_often_values_are_converted(server: OpenAIServer, question: str) -> 
     written = calls_of(to_plain, lambda: graph.invoke({"question": question}))
     assert 0 < read <= FROM_PLAIN[question]
     assert 0 < written <= TO_PLAIN[question]
+
+
+@pytest.mark.parametrize("question", [ONE, TWO], ids=["one round", "two rounds"])
+def test_how_often_the_state_is_copied(server: OpenAIServer, question: str) -> None:
+    model = load_model("openai:test", base_url=server.url, api_key="none")
+    graph = create_skr_graph(model, Library())
+    copies = calls_of(ChannelRead.do_read, lambda: graph.invoke({"question": question}))
+    assert 0 < copies <= COPIES[question]
 
 
 @pytest.mark.parametrize("question", [ONE, TWO], ids=["one round", "two rounds"])

@@ -208,7 +208,7 @@ def create_follow_up_node(
     return _node("follow_up", follow_up)
 
 
-def _node(name: str, flow: Callable[[Any], Flow[Plain]]) -> FlowNode:
+def _node(name: str, flow: Callable[[Any], Flow[Plain]]) -> FlowNode[Plain]:
     return FlowNode(name, lambda state: observed(flow(state), name))
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from langchain_core.messages import AnyMessage
+from langgraph.types import Command
 
 from skr_core import answering
 from skr_core.conversation.turns import exchanges
@@ -25,7 +26,7 @@ from skr_graphs.conversation import answered
 from skr_graphs.fitting import ask_with_fitting
 from skr_graphs.limits import call_limit
 from skr_graphs.node import StepContext
-from skr_graphs.state import Plain, SKRState, usage_of, usage_with
+from skr_graphs.state import Plain, SKRState, Update, usage_of, usage_with
 from skr_graphs.streaming import TokenStream
 
 
@@ -156,7 +157,7 @@ def _missing(rounds: Sequence[Plain]) -> str:
     return next((each["missing"] for each in reflections if each["missing"]), "")
 
 
-def finish(state: SKRState, step: StepContext) -> Flow[Plain]:
+def finish(state: SKRState, step: StepContext) -> Flow[Update]:
     """Choose the answer and resolve its citations; an arbiter may yet set it aside."""
     settings = step.settings
     chosen = yield from conclude(
@@ -181,7 +182,7 @@ def finish(state: SKRState, step: StepContext) -> Flow[Plain]:
         "grounded": chosen.grounded,
     }
     if _is_undecided(state, cited.text, concluded["usage"], settings):
-        return {"answer": cited.text, "undecided": True, **concluded}
+        return Command(update={"answer": cited.text, **concluded}, goto="arbitrate")
     message = say(cited.text, citations, chosen.references, state, step)
     return {"answer": cited.text, "messages": [message], **concluded}
 

@@ -7,7 +7,7 @@ forms, and these open no run of their own in traces: LangGraph has opened one fo
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,8 +23,8 @@ from skr_graphs.context import SettingsOfRuns, SKRContext
 from skr_graphs.events import Event
 from skr_graphs.limits import bounds_of
 from skr_graphs.nostream import unstreamed
-from skr_graphs.observing import OBSERVED, Before, observed
-from skr_graphs.state import LARGE, Plain, SKRState
+from skr_graphs.observing import Before, observed
+from skr_graphs.state import LARGE, Plain, SKRState, U, Update
 from skr_graphs.streaming import messages_are_streamed
 
 _NO_CONTEXT = SKRContext()
@@ -52,11 +52,17 @@ class StepContext:
     is_closed: Callable[[], bool] = lambda: False
 
 
-Step = Callable[[Any, StepContext], Flow[Plain]]
+Step = Callable[[Any, StepContext], Flow[Update]]
 """Takes the state and what it works with; returns an update."""
 
 
-def as_node(step: Step, settings: SettingsOfRuns, *, begins: bool = False) -> Runnable[Any, Plain]:
+def as_node(
+    step: Step,
+    settings: SettingsOfRuns,
+    *,
+    reads: Sequence[str] = LARGE,
+    begins: bool = False,
+) -> Runnable[Any, Update]:
     """Wrap a step for ``add_node``: a flow becomes a blocking and an awaited form.
 
     The node is handed a `StepState`; the references are read here, so that a trace does not repeat
@@ -66,20 +72,20 @@ def as_node(step: Step, settings: SettingsOfRuns, *, begins: bool = False) -> Ru
     Args:
         step: The flow.
         settings: Of the graph.
+        reads: What of the state it is given beside what it is handed.
         begins: Whether a run begins with it: what the state holds is of the run before.
     """
 
     name = step.__name__
 
-    def flow(state: Any) -> Flow[Plain]:
+    def flow(state: Any) -> Flow[Update]:
         config = get_config()
         runtime: Runtime[Any] = get_runtime(SKRContext)
         context = _step_context(settings, config, runtime)
         budget = context.settings.budget
-        held = _read(config)
-        large = {key: held.pop(key) for key in LARGE if key in held}
-        before = {} if begins else held
-        made = bounded(step({**large, **state}, context), bounds_of(before, budget))
+        known = {**_read(config, reads), **state}
+        before = {} if begins else known
+        made = bounded(step(known, context), bounds_of(before, budget))
         info = runtime.execution_info
         ids = (info.thread_id, info.run_id) if info else (None, None)
         return observed(made, name, Before(before, *ids, budget.price))
@@ -108,7 +114,7 @@ class _Edge(Runnable[Any, str | list[Send]]):
         return self._edge(input)
 
 
-class FlowNode(Runnable[Any, Plain]):
+class FlowNode(Runnable[Any, U]):
     """A flow from a state to an update, in both colours.
 
     Args:
@@ -116,25 +122,24 @@ class FlowNode(Runnable[Any, Plain]):
         flow: Makes the flow of a state.
     """
 
-    def __init__(self, name: str, flow: Callable[[Any], Flow[Plain]]) -> None:
+    def __init__(self, name: str, flow: Callable[[Any], Flow[U]]) -> None:
         self.name = name
         self._flow = flow
 
-    def invoke(self, input: Any, config: RunnableConfig | None = None, **_: Any) -> Plain:
+    def invoke(self, input: Any, config: RunnableConfig | None = None, **_: Any) -> U:
         """The update of this state."""
         with unstreamed():
             return run(self._flow(input))
 
-    async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **_: Any) -> Plain:
+    async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **_: Any) -> U:
         """The same, awaited."""
         with unstreamed():
             return await arun(self._flow(input))
 
 
-def _read(config: RunnableConfig) -> Plain:
+def _read(config: RunnableConfig, keys: Sequence[str]) -> Plain:
     """What of the state a node is not handed; LangGraph's own tool node reads the state so, too."""
-    read = config["configurable"]["__pregel_read"]
-    found: Plain = read([*LARGE, *OBSERVED], False)
+    found: Plain = config["configurable"]["__pregel_read"](list(keys), False) if keys else {}
     return found
 
 

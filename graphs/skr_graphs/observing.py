@@ -19,6 +19,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, cast
 
 from langgraph.errors import GraphBubbleUp
+from langgraph.types import Command
 from typing_extensions import TypedDict
 
 from skr_core.errors import RetrieverError
@@ -26,7 +27,7 @@ from skr_core.flow import Flow
 from skr_core.metrics.cost import Price, cost
 from skr_core.types import NO_USAGE, Usage
 from skr_graphs.question_span import mark_as_failed, opentelemetry, tell_question
-from skr_graphs.state import Plain
+from skr_graphs.state import Plain, U
 
 if TYPE_CHECKING:
     from opentelemetry.trace import Span, Tracer
@@ -96,7 +97,7 @@ class Before:
     price: Price | None = None
 
 
-def observed(flow: Flow[Plain], node: str, before: Before | None = None) -> Flow[Plain]:
+def observed(flow: Flow[U], node: str, before: Before | None = None) -> Flow[U]:
     """The same step, in a span of its own and told to the log.
 
     Args:
@@ -119,12 +120,13 @@ def observed(flow: Flow[Plain], node: str, before: Before | None = None) -> Flow
             _LOG.info("%s failed: %s", node, told["error"], extra=told)
             raise
         if span is not None or _LOG.isEnabledFor(logging.INFO):
-            told = _told(node, update, before) if before else Told(node=node)
+            changed: Any = update.update if isinstance(update, Command) else update
+            told = _told(node, changed, before) if before else Told(node=node)
             _describe(span, told)
             told["seconds"] = time.perf_counter() - began
             _LOG.debug("%s", node, extra=told)
             if before:
-                _tell_question(told, update, before)
+                _tell_question(told, changed, before)
     return update
 
 

@@ -32,11 +32,11 @@ from skr_graphs.context import SettingsOfRuns, SKRContext
 from skr_graphs.conversation import condense
 from skr_graphs.finish import finish
 from skr_graphs.node import Edge, Step, as_edge, as_node
+from skr_graphs.observing import OBSERVED
 from skr_graphs.review import review
 from skr_graphs.state import SentQuery, SKRInput, SKROutput, SKRState, StepState
 
 STEPS: Mapping[str, Step] = {
-    "condense": condense,
     "route": steps.route,
     "answer_directly": steps.answer_directly,
     "decompose": querying.decompose,
@@ -47,7 +47,7 @@ STEPS: Mapping[str, Step] = {
     "finish": finish,
     "arbitrate": arbitrate,
 }
-"""What each node does, but for the searches, which are sent out one by one."""
+"""What each node does, but for the first, and for the searches, which are sent out one by one."""
 
 
 def create_self_completion_graph(
@@ -86,10 +86,13 @@ def create_self_completion_graph(
     graph = SelfCompletionGraph(
         SKRState, context_schema=SKRContext, input_schema=SKRInput, output_schema=SKROutput
     )
-    graph.add_node("retrieve", as_node(searching.retrieve, settings), input_schema=SentQuery)
+    search_node = as_node(searching.retrieve, settings, reads=OBSERVED)
+    graph.add_node("retrieve", search_node, input_schema=SentQuery)
+    first_node = as_node(condense, settings, reads=(), begins=True)
+    graph.add_node("condense", first_node, input_schema=StepState)
     for name, step in STEPS.items():
-        node = as_node(step, settings, begins=name == "condense")
-        graph.add_node(name, node, input_schema=StepState)
+        ends = ("arbitrate", END) if name == "finish" else None
+        graph.add_node(name, as_node(step, settings), input_schema=StepState, destinations=ends)
 
     first: Edge = after_route
     further: Edge = after_queries
@@ -105,12 +108,11 @@ def create_self_completion_graph(
     graph.add_conditional_edges("route", as_edge(first), chosen)
     graph.add_conditional_edges("decompose", as_edge(further), [search, "finish"])
     graph.add_edge("retrieve", "merge")
-    graph.add_conditional_edges("merge", as_edge(after_merge), ["answer", "follow_up", "finish"])
+    graph.add_edge("merge", "answer")
     graph.add_edge("answer", "reflect")
     graph.add_conditional_edges("reflect", as_edge(after_reflect), ["follow_up", "finish"])
     graph.add_conditional_edges("follow_up", as_edge(further), [search, "finish"])
     graph.add_edge("answer_directly", END)
-    graph.add_conditional_edges("finish", as_edge(after_finish), ["arbitrate", END])
     graph.add_edge("arbitrate", END)
     return graph
 
@@ -127,26 +129,14 @@ def after_route(state: SKRState) -> str | list[Send]:
     return fan_out(state) if state["queries"] else "decompose"
 
 
-def after_merge(state: SKRState) -> str:
-    """References are answered from; while none was found, the model is asked for other queries."""
-    if state["stop_reason"]:
-        return "finish"
-    return "answer" if state["rounds"][-1]["given"] else "follow_up"
-
-
 def after_reflect(state: SKRState) -> str:
-    """Sufficient or exhausted is the end; else the loop goes on."""
+    """Sufficient or exhausted is the end; else the loop goes on, also where nothing was found."""
     return "finish" if state["stop_reason"] else "follow_up"
 
 
 def after_queries(state: SKRState) -> str | list[Send]:
     """New queries are searched; none is the end."""
     return "finish" if state["stop_reason"] else fan_out(state)
-
-
-def after_finish(state: SKRState) -> str:
-    """The loop's answer is the end, unless an arbiter has to decide."""
-    return "arbitrate" if state.get("undecided") else END
 
 
 def by_review(edge: Edge) -> Edge:

@@ -6,11 +6,12 @@ Dataclasses of `skr_core.types` go in through `to_plain` and come out through `f
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, NotRequired, get_type_hints
+from typing import Annotated, Any, NotRequired, TypeVar, get_type_hints
 
 from langchain_core.messages import AnyMessage, MessageLikeRepresentation
 from langgraph.channels import EphemeralValue, Topic
 from langgraph.graph.message import add_messages
+from langgraph.types import Command
 from typing_extensions import TypedDict
 
 from skr_core.plain import from_plain, to_plain
@@ -27,6 +28,11 @@ from skr_core.types import (
 
 Plain = dict[str, Any]
 """A dataclass as `skr_core.plain.to_plain` makes it."""
+
+Update = Plain | Command[str]
+"""What a step changes of the state; as a command, with the node that comes next."""
+
+U = TypeVar("U", bound=Update)
 
 
 class SentQuery(TypedDict):
@@ -142,7 +148,6 @@ class SKRState(SKROutput, total=False):
         reply: What the model said last, as it was read.
         streamed: What a draft has streamed so far.
         draft_logprob: Of the decision's draft, for an arbiter: as `logprob`.
-        undecided: The answer waits for the arbiter's verdict.
         started_at: Seconds since the epoch.
     """
 
@@ -158,7 +163,6 @@ class SKRState(SKROutput, total=False):
     reply: Plain | None
     streamed: Streamed | None
     draft_logprob: float | None
-    undecided: Annotated[bool, EphemeralValue]
     started_at: float
 
 

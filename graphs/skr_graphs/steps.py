@@ -135,7 +135,13 @@ def ask_directly(
 
 
 def answer(state: SKRState, step: StepContext) -> Flow[Plain]:
-    """Draft an answer from the references in hand; the same reply says whether they suffice."""
+    """Draft an answer from the references in hand; the same reply says whether they suffice.
+
+    Without any, or where the loop has ended, there is nothing to draft from. That is looked at here
+    and in `reflect`, because each conditional edge has LangGraph copy all of the state.
+    """
+    if state["stop_reason"] or not state["rounds"][-1]["given"]:
+        return {}
     settings = step.settings
     # A draft that another reflector may reject is not streamed before it has passed; one that an
     # arbiter may set aside, where that was asked for.
@@ -206,16 +212,12 @@ def answer(state: SKRState, step: StepContext) -> Flow[Plain]:
 
 
 def reflect(state: SKRState, step: StepContext) -> Flow[Plain]:
-    """Judge the draft, and whether the budget allows another round.
-
-    A model that failed is the end already, and there is no draft to judge. That is looked at here,
-    because each conditional edge has LangGraph copy all of the state.
-    """
-    if state["stop_reason"]:
+    """Judge the draft, where there is one, and whether the budget allows another round."""
+    if state["stop_reason"] or state["reply"] is None:
         return {}
     *earlier, last = state["rounds"]
     reflector, budget = step.settings.reflector, step.settings.budget
-    reply = from_plain(Reply, state["reply"] or {})
+    reply = from_plain(Reply, state["reply"])
     # A model that finds its references insufficient needs no judge to say so.
     if isinstance(reflector, RefusalReflector) or reply.sufficient is False:
         must_cite = step.settings.templates.asks_for_citations

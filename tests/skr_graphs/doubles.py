@@ -6,6 +6,7 @@ import asyncio
 import re
 import time
 from collections.abc import Callable, Mapping, Sequence
+from threading import Condition
 from typing import Any
 
 import pytest
@@ -103,6 +104,34 @@ class SlowRetriever:
         await asyncio.sleep(self._seconds.get(query, 0))
         self.finished.append(query)
         return [Reference.of(f"about {query}")]
+
+
+class OrderedRetriever:
+    """Ends searches in a given order, whichever begins first."""
+
+    name = "ordered"
+
+    def __init__(self, order: Sequence[str]) -> None:
+        self._order = order
+        self.finished: list[str] = []
+        self._changed = Condition()
+
+    def retrieve(self, query: str) -> Sequence[Reference]:
+        with self._changed:
+            assert self._changed.wait_for(lambda: self._is_next(query), timeout=60)
+            self.finished.append(query)
+            self._changed.notify_all()
+        return [Reference.of(f"about {query}")]
+
+    async def aretrieve(self, query: str) -> Sequence[Reference]:
+        async with asyncio.timeout(60):
+            while not self._is_next(query):  # noqa: ASYNC110  # another task ends that
+                await asyncio.sleep(0)
+        self.finished.append(query)
+        return [Reference.of(f"about {query}")]
+
+    def _is_next(self, query: str) -> bool:
+        return self._order[len(self.finished)] == query
 
 
 class ListStore:
