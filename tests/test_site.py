@@ -125,3 +125,11 @@ def test_each_page_is_built_under_its_heading(site: Path, page: Path) -> None:
     text = built.read_text(encoding="utf-8")
     assert text.count("<h1") == 1
     assert heading.removeprefix("# ").replace("`", "") in re.sub("<[^>]+>", "", text)
+
+
+def test_each_tutorial_is_a_page_with_its_pictures(site: Path) -> None:
+    for notebook in (ROOT / "docs" / "tutorials").glob("*.ipynb"):
+        text = (site / "tutorials" / f"{notebook.stem}.html").read_text(encoding="utf-8")
+        assert text.count("<h1") == 1
+        for address in Fetching(text).addresses:
+            assert (site / "tutorials" / address).exists() or address.startswith("data:")

@@ -29,7 +29,7 @@ def outward(link: re.Match[str], folder: Path, page: str) -> str:
     """The link, led to GitHub where it leaves the documentation."""
     target = (ROOT / "docs" / folder / link[1]).resolve()
     if target.is_relative_to(ROOT / "docs"):
-        return link[0]
+        return link[0].replace(".ipynb", ".md")  # notebooks are pages of the site
     if not target.exists():
         log.warning("%s links to %s, which is not there", page, link[1])
     return f"]({ON_GITHUB}{target.relative_to(ROOT).as_posix()}{link[2]})"
