@@ -47,6 +47,7 @@ format: $(DEV)/.installed ## Put the code into shape
 	$(DEV)/bin/ruff format .
 
 docs: $(DEV)/.installed ## The documentation as a site, in site/; it needs no network to be made or read
+	$(DEV)/bin/python -m scripts.pictures
 	NO_MKDOCS_2_WARNING=1 $(DEV)/bin/python -m mkdocs build --strict
 
 lock: ## Write down what the test environment holds: its pins and its licences
