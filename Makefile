@@ -8,7 +8,7 @@ PIP := -m pip install --quiet --disable-pip-version-check -c constraints.txt
 # from pip 25.3 on, the second before.
 PINNED := PIP_BUILD_CONSTRAINT="$(CURDIR)/constraints.txt" PIP_CONSTRAINT="$(CURDIR)/constraints.txt"
 
-.PHONY: help demo test unit soak lint typecheck format docs lock bench clean
+.PHONY: help demo test unit soak lint typecheck format docs tutorials lock bench clean
 
 help: ## Show this list
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/'
@@ -49,6 +49,9 @@ format: $(DEV)/.installed ## Put the code into shape
 docs: $(DEV)/.installed ## The documentation as a site, in site/; it needs no network to be made or read
 	$(DEV)/bin/python -m scripts.pictures
 	NO_MKDOCS_2_WARNING=1 $(DEV)/bin/python -m mkdocs build --strict
+
+tutorials: $(DEV)/.installed ## Execute tutorials/*.py and keep what they show in docs/tutorials/
+	$(DEV)/bin/python scripts/tutorials.py
 
 lock: ## Write down what the test environment holds: its pins and its licences
 	$(DEV)/bin/python scripts/supply.py pins > constraints.new && mv constraints.new constraints.txt

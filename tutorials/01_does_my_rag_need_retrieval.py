@@ -1,0 +1,281 @@
+# %% [markdown]
+# # Does my RAG need retrieval?
+#
+# A language model answers some of your users' questions as well without your documents, and some
+# even better, because a passage that is only near the topic can mislead it. Nobody can tell from
+# outside which questions these are. This tutorial measures it: it asks one system all questions
+# in three ways, learns from what came out, and ends with a sentence that says whether routing
+# pays.
+#
+# You need questions with known answers, the documents that you search, and the model that you
+# use. Here all three are invented, so that everything runs without a key, without a network and
+# in seconds: *Varnland* is a country of 117 passages and 200 questions, and its model has no
+# weights. It answers by quoting sentences, from the passages or from a memory that is partly out
+# of date. It stands for your model only in its place, not in its skill.
+
+# %%
+import os
+
+from skr_core import ChromaStore, read_questions
+from skr_core.sample import load_sample
+from skr_core.sample.reading import write_sample
+
+sample = load_sample()
+if "SKR_MODEL" in os.environ:  # a real one, such as SKR_MODEL=openai:gpt-4.1-mini
+    from langchain_skr import load_model
+
+    model = load_model(os.environ["SKR_MODEL"])
+else:
+    model = sample.model()
+
+# %% [markdown]
+# A real model knows nothing of an invented country. If you use one, bring your own questions and
+# documents too: replace the next cell.
+#
+# Questions are a file with one JSON object a line. `question` and the right `answers` are all
+# that is needed; `type` is optional and lets you look at kinds of questions apart.
+
+# %%
+from pathlib import Path
+
+write_sample(Path("varnland"))  # writes questions.jsonl, corpus.jsonl and memory.jsonl
+print(*Path("varnland/questions.jsonl").read_text().splitlines()[5:9], sep="\n")
+
+questions = read_questions("varnland/questions.jsonl")
+store = ChromaStore.ephemeral(k=4)  # in memory; each search returns four passages
+added = store.add(list(sample.corpus))
+
+# %% [markdown]
+# ## Ask everything in three ways
+#
+# `collect` asks your own system, the one that you serve, each question by three *actions*:
+#
+# - `direct`: the model alone, without any passage.
+# - `single`: one search, and an answer from what it found.
+# - `loop`: as many searches as it takes, up to three by default.
+#
+# It compares each answer with the right ones and keeps what it cost. With `{"out":
+# "records.jsonl"}` the records are kept in a file, and a run that was interrupted goes on where
+# it stopped. Any LangChain chat model and retriever will do; `llamaindex_skr.collect` does the
+# same for LlamaIndex.
+
+# %%
+from textwrap import fill
+
+from langchain_skr import collect
+
+
+def show(text, before=""):
+    """Prints a text in lines that fit."""
+    print(fill(text, 96, initial_indent=before, subsequent_indent=" " * len(before)))
+
+
+records = collect(questions, model, store, {"out": "records.jsonl"})
+
+record = records[2]
+print(record.question, "Right is:", record.gold[0], "\n")
+for action, outcome in record.outcomes.items():
+    spent = f"{outcome.usage.total_tokens} tokens, searches: {outcome.retrievals:.0f}"
+    print(f"{action:6} {'right' if outcome.score else 'wrong'}, {spent}")
+    show(outcome.answer, before="       ")
+
+# %% [markdown]
+# This question takes two steps: one passage names the builder of the crane, another says where
+# his workbench stands. The first search finds only the one.
+#
+# ## What does the model know?
+#
+# All records together, by kind of question. *Known* is what the memory holds and what is still
+# true; *outdated* is what was true once; *unknown* stands in one passage and *two hops* in two;
+# *unanswerable* stands nowhere, and the right answer is to say so.
+
+# %%
+from statistics import fmean
+
+from IPython.display import Markdown
+
+
+def table(head, rows):
+    """A table in Markdown, which notebooks draw."""
+    lines = [head, ["---"] * len(head), *rows]
+    return Markdown("\n".join(f"| {' | '.join(map(str, line))} |" for line in lines))
+
+
+ACTIONS = ("direct", "single", "loop")
+kinds = {question.asked: question.types[0] for question in questions}
+
+
+def accuracy(some, action):
+    return f"{fmean(record.outcomes[action].score for record in some):.2f}"
+
+
+rows = []
+for kind in ("known", "outdated", "unknown", "two hops", "unanswerable"):
+    some = [record for record in records if kinds[record.question] == kind]
+    rows.append([kind, len(some), *(accuracy(some, action) for action in ACTIONS)])
+rows.append(["**all**", len(records), *(accuracy(records, action) for action in ACTIONS)])
+table(["kind", "questions", *ACTIONS], rows)
+
+# %% [markdown]
+# There is something to gain on both sides. Nearly all known questions are right without a search,
+# and only half of them with one, because passages speak of something similar and this reader
+# quotes them. The other kinds need the passages, and those of two hops gain by the loop. Of the
+# last kind none is right with passages: this reader finds something to quote in any of them.
+#
+# An *oracle* that always took the best action would show how much there is to gain at most:
+
+# %%
+best = fmean(max(outcome.score for outcome in record.outcomes.values()) for record in records)
+helps = sum(record.effect == "helps" for record in records)
+hurts = sum(record.effect == "hurts" for record in records)
+print(f"always the loop: {accuracy(records, 'loop')}   oracle: {best:.2f}")
+print(f"retrieval helps {helps} questions, hurts {hurts}, and changes nothing for the rest")
+
+# %% [markdown]
+# ## Does routing pay?
+#
+# A *router* decides for each question which action to take. `calibrate` fits several on the
+# records, judges each on questions that it was not fitted on, chooses one and its price, and says
+# in one sentence what that is worth. Where no router can be trusted it says so, and recommends
+# one action for all questions.
+
+# %%
+from skr_core import calibrate
+
+found = calibrate(records, model=model, arbiter=False)
+curve = found.curve
+show(curve.sentence)
+
+# %% [markdown]
+# Read the sentence slowly, because all that you need is in it: what is saved, in which unit, at
+# which change of accuracy, compared with what. The bracket is a 95 % interval. If it lies wide
+# around zero, the accuracy may have risen or fallen, and only the saving is certain.
+#
+# The picture shows every price that you could pay, and further to the right a question costs
+# more. The blue line is the router, with its 95 % interval, the dots are the three actions taken
+# for every question, and the dashed line is what you get by drawing among those at random. A
+# router is worth having where the blue line is clearly above the dashed one. The dotted line is
+# an oracle that changes the action of as many questions and knows which. The diamond is the
+# sentence's: there the price too was chosen without the questions that it is judged on, so it may
+# lie below the line.
+
+# %%
+from IPython.display import Image
+
+curve.plot("curve.png")
+Image("curve.png", width=500, alt="Accuracy against cost: router, constant actions and oracle")
+
+# %% [markdown]
+# You need not take the price that was chosen. `calibrate(records, budget=0.3)` chooses for a mean
+# cost, here in thousands of tokens, `retrieval_rate=0.5` for a share of questions, and
+# `price=0.1` for what a unit of cost has to be worth. What each would do is known already:
+
+# %%
+points = curve.at_prices
+rows = [
+    [
+        f"{at.cost:.2f}",
+        *(f"{at.shares[action]:.0%}" for action in ACTIONS),
+        f"{at.accuracy.mean:.2f}",
+    ]
+    for at in points[:: len(points) // 7]
+]
+table(["thousand tokens a question", *ACTIONS, "accuracy"], rows)
+
+# %% [markdown]
+# ## What does each router cost?
+#
+# A router that looks at more can decide better, but looking has a price. `combined` also reads
+# the answer that the model gives without passages, so it always pays for that call. The others
+# read the question alone. *Worth* is the accuracy, less what it costs, that a router adds over
+# drawing actions at random, averaged over all prices. *The right way* is the share of questions
+# that it sends to the better side, among those on which the answers with and without retrieval
+# differ.
+
+# %%
+LOOKS_AT = {
+    "combined": ("question and direct answer", 1),
+    "combined-question": ("question", 0),
+    "benefit": ("question, by its nearest records", 0),
+    "paper": ("question, by the rule of the SKR paper", 0),
+    "classifier": ("question, known or unknown", 0),
+}
+rows = []
+for name, worth in curve.compared.items():
+    right_way = curve.guidance[name].beneficial_guidance.mean
+    said = f"{worth.mean:+.2f} ({worth.low:+.2f} to {worth.high:+.2f})"
+    rows.append([name, *LOOKS_AT[name], said, f"{right_way:.0%}"])
+table(["router", "looks at", "calls", "worth (95 % interval)", "the right way"], rows)
+
+# %% [markdown]
+# More routers, such as those that ask the model how certain it is, are in [the
+# list](../routing.md). They have to be asked while records are collected.
+#
+# ## Put the router in its place
+#
+# A saved router is a folder without pickle. It knows the model, the store and the prompts it was
+# made with, and refuses to decide for others. Every chain, graph and engine takes the folder.
+
+# %%
+from langchain_skr import create_skr_chain
+
+found.save("router")
+chain = create_skr_chain(model, store, router=Path("router"), return_sources=True)
+
+for question in ("What is the flower of Varnland?", "Who is the mayor of Penmarrow?"):
+    answer = chain.invoke({"question": question})
+    print(question)
+    show(answer["answer"], before="  ")
+    print(f"  stopped: {answer['stop_reason']}, rests on passages: {answer['grounded']}\n")
+
+# %% [markdown]
+# The first was answered from memory, without a search; its answer is not `grounded`, and says so.
+# For the second the memory holds a name that is no longer right. The router has learnt that the
+# memory should not be trusted with such questions.
+#
+# ## When the answer is no
+#
+# Routing does not always pay, and it is as important to be told that. Here are the records again
+# without the known questions, as if the model knew nothing of your field:
+
+# %%
+unfamiliar = [
+    each for each in records if kinds[each.question] in ("outdated", "unknown", "two hops")
+]
+never_pays = calibrate(unfamiliar, model=model, arbiter=False)
+show(never_pays.curve.sentence)
+print("the router that is saved:", type(never_pays.router).__name__)
+
+# %% [markdown]
+# ## How many records does it take?
+#
+# The same calibration on the first 20, 50, 100 and 200 records. What is saved is told with an
+# interval for the change of accuracy, and with few records that interval is so wide that caution
+# leaves little to save.
+
+# %%
+rows = []
+for n in (20, 50, 100, 200):
+    small = calibrate(records[:n], model=model, routers=["combined"], arbiter=False).curve
+    change = small.against_constant
+    advice = "router" if small.recommended == "router" else f"always {small.recommended}"
+    interval = f"{100 * change.mean:+.0f} ({100 * change.low:+.0f} to {100 * change.high:+.0f})"
+    saved = f"{small.saved:.0%}" if small.recommended == "router" else "0%"
+    rows.append([n, advice, saved, interval if small.recommended == "router" else ""])
+table(["records", "advice", "tokens saved", "change of accuracy, points"], rows)
+
+# %% [markdown]
+# The questions of Varnland part cleanly into known and unknown. Real ones do not: on recorded
+# answers of real models ([measured results](../routing.md)), below about 500 records expect the
+# advice to retrieve for everything.
+#
+# ## What to do next
+#
+# - Take some hundred questions that your users asked, write the right answers beside them, and
+#   run `collect` and `calibrate` on your own model and store. On the command line that is `skr
+#   collect questions.jsonl --model ... --store ...` and `skr calibrate records.jsonl --out
+#   router`.
+# - Leave out `arbiter=False`, and `calibrate` also says whether it pays to ask for both answers
+#   and serve the likelier one.
+# - Calibrate anew when you change the model, the documents or the prompts: a router is about
+#   them.

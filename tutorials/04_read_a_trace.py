@@ -1,0 +1,310 @@
+# %% [markdown]
+# # Read a trace: one question through the loop
+#
+# When an answer surprises you, the trace says why. This tutorial follows one question from its
+# start to its end and looks at everything on the way: the steps, what each of them tells and
+# writes down, every prompt and every reply, what is left out when room is short, why the loop
+# stopped, and how to go back to the middle and try something else.
+#
+# It runs offline over Varnland, an invented country of 117 passages. The model is a stand-in that
+# quotes sentences and knows no language. With `SKR_MODEL=openai:gpt-4.1-mini` a real one takes
+# its place; the passages stay the same.
+
+# %%
+import os
+
+from skr_core import ChromaStore
+from skr_core.sample import load_sample
+
+sample = load_sample()
+store = ChromaStore.ephemeral(k=4)  # each search returns four passages
+added = store.add(list(sample.corpus))
+
+QUESTION = "Where was the engineer who designed the Marrow Bay lighthouse born?"
+
+# %% [markdown]
+# The answer stands in no single passage. One names the engineer, another says where she was born.
+#
+# To see each prompt, a recorder stands between graph and model. It is a model itself: anything
+# with a `name`, `generate` and `agenerate` is one.
+
+# %%
+from langchain_skr import create_skr_graph, load_model
+
+
+class Recorder:
+    """Passes each call on and keeps it."""
+
+    def __init__(self, model):
+        self.model, self.name, self.calls = model, model.name, []
+
+    def generate(self, prompt, *, on_token=None):
+        generation = self.model.generate(prompt, on_token=on_token)
+        self.calls.append((prompt, generation))
+        return generation
+
+    async def agenerate(self, prompt, *, on_token=None):
+        return self.generate(prompt, on_token=on_token)
+
+
+if "SKR_MODEL" in os.environ:
+    from langchain_skr import as_language_model
+
+    model = Recorder(as_language_model(load_model(os.environ["SKR_MODEL"])))
+else:
+    model = Recorder(sample.model())
+
+from langgraph.checkpoint.memory import InMemorySaver
+
+graph = create_skr_graph(model, store, checkpointer=InMemorySaver())
+thread = {"configurable": {"thread_id": "lighthouse"}}
+
+told, wrote = [], []  # what the steps tell while they run, and what they write into the state
+for kind, item in graph.stream({"question": QUESTION}, thread, stream_mode=["custom", "updates"]):
+    if kind == "custom":
+        told.append(item)
+    else:
+        wrote += item.items()
+
+# %% [markdown]
+# ## The graph
+#
+# These are the steps that there are, as LangGraph itself lists them. Solid arrows are always
+# taken, dashed ones on a condition. The steps that this question went through are filled.
+
+# %%
+import matplotlib.pyplot as plt
+
+PLACES = {
+    "__start__": (0, 1), "condense": (1, 1), "route": (2, 1), "retrieve": (3.4, 1),
+    "merge": (4.5, 1), "answer": (5.5, 1), "reflect": (6.5, 1), "finish": (7.6, 1),
+    "arbitrate": (8.4, 0.1), "__end__": (9.2, 1),
+    "answer_directly": (5.5, 2), "decompose": (2.7, 0.1), "follow_up": (5.5, -0.1),
+}  # fmt: skip
+visited = {"__start__", "__end__", *(node for node, _ in wrote)}
+
+figure, axes = plt.subplots(figsize=(9.6, 3.1), dpi=80)
+for edge in graph.get_graph().edges:
+    (x, y), (to_x, to_y) = PLACES[edge.source], PLACES[edge.target]
+    passes_others = y == to_y and abs(to_x - x) > 1.5
+    axes.annotate(
+        "",
+        (to_x, to_y),
+        (x, y),
+        arrowprops={
+            "arrowstyle": "-|>",
+            "color": "0.45",
+            "linestyle": "--" if edge.conditional else "-",
+            "shrinkA": 22,
+            "shrinkB": 22,
+            "connectionstyle": f"arc3,rad={-0.32 if passes_others else 0}",
+        },
+    )
+for name, (x, y) in PLACES.items():
+    colour = "#cfe2f6" if name in visited else "white"
+    box = {"boxstyle": "round,pad=0.4", "facecolor": colour, "edgecolor": "#1f66b8"}
+    axes.text(
+        x, y, name.strip("_").replace("_", "\n"), ha="center", va="center", fontsize=9, bbox=box
+    )
+axes.set(xlim=(-0.4, 9.6), ylim=(-0.45, 2.3))
+axes.axis("off")
+figure.tight_layout()
+
+# %% [markdown]
+# - `condense` reads the question. In a conversation it rewrites one that leans on earlier turns.
+# - `route` asks the router. Without a router every question is searched for.
+# - `retrieve` runs once for each query, side by side; `merge` joins what they found.
+# - `answer` makes the one call of a round: verdict, answer and next queries in one reply.
+# - `reflect` reads the verdict. If the references suffice, or a limit is reached, the loop ends.
+# - `follow_up` takes the reply's queries, drops those asked before, and sends the rest out.
+# - `finish` chooses the answer, resolves its citations and says whether it rests on references.
+# - Not needed here: `answer_directly` answers what the router finds known, `decompose` asks for
+#   the parts of a question first, and `arbitrate` weighs the model's own answer against this one.
+#
+# ## What it tells while it runs
+#
+# The events of `stream_mode="custom"` are plain dictionaries with a `type`. They are what a page
+# shows while its user waits.
+
+# %%
+from textwrap import fill
+
+
+def show(text, before=""):
+    """Prints a text in lines that fit."""
+    for line in text.splitlines():
+        print(fill(line, 96, initial_indent=before, subsequent_indent=" " * len(before)))
+
+
+def in_words(event):
+    match event["type"]:
+        case "start":
+            return event["task"]
+        case "route":
+            return event["decision"]["reason"]
+        case "query":
+            return event["query"]
+        case "references":
+            return f"{event['total']} in hand, new: {[new['title'] for new in event['added']]}"
+        case "draft" | "answer":
+            return event.get("text", event.get("stop_reason"))
+        case "reflection":
+            return (
+                f"sufficient: {event['reflection']['sufficient']}, {event['reflection']['reason']}"
+            )
+        case "token":
+            return event["text"]
+    return ""
+
+
+for event in told:
+    show(in_words(event) or "-", before=f"{event.get('round', ''):1} {event['type']:11}")
+
+# %% [markdown]
+# Round 1 names Ottilie Brandt, but says nothing of her birth. The loop notices that and searches
+# for her. `start` comes before whatever may call a model, so that a page can say what is being
+# waited for. The answer's tokens begin only when the verdict is known, so nothing that was shown
+# is taken back.
+#
+# ## What each step writes down
+#
+# The state is one dictionary of plain values. Each step returns the keys that it changes. `pool`
+# holds every reference once, by its id, and `rounds` names them by id:
+
+# %%
+for node, update in wrote:
+    show(", ".join(sorted(update)), before=f"{node:11}")
+
+_, update = next(each for each in wrote if each[0] == "merge")
+print("\nAfter the first merge:")
+for place, key in enumerate(update["rounds"][0]["given"], start=1):
+    print(f"[{place}] {key[:8]}... {update['pool'][key]['title']}")
+
+# %% [markdown]
+# ## Each prompt and each reply
+#
+# Two rounds, two calls. This is the first prompt, as the model got it. The references are fenced:
+# each stands between two lines that no text in it can imitate. The reply begins with the verdict
+# on a line of its own, then comes what the references do support, and last what to search for
+# next.
+
+# %%
+prompt, generation = model.calls[0]
+show(prompt.text)
+
+print("\n=== reply ===")
+show(generation.text)
+usage = generation.usage
+print(f"\n({usage.prompt_tokens} tokens sent, {usage.completion_tokens} received)")
+
+# %% [markdown]
+# The second prompt is the same with more references, and with two paragraphs that the first one
+# lacks: what was searched, so that nothing is asked twice, and what was supported so far.
+
+# %%
+second, generation = model.calls[1]
+begin = second.text.index("Searched so far")
+show(second.text[begin : second.text.index("Do the references")])
+print("\n=== reply ===")
+show(generation.text)
+
+# %% [markdown]
+# ## The answer
+#
+# `answer_of` makes an object of the state. Each citation says which sentence of which reference
+# supports it, and `grounded` says whether the answer rests on references at all.
+
+# %%
+from skr_graphs import answer_of
+
+answer = answer_of(graph.get_state(thread).values)
+show(answer.text)
+print()
+titles = {reference.id: reference.title for reference in answer.references}
+for citation in answer.citations:
+    show(f"{titles[citation.reference_id]}: {citation.quote}", before=f"[{citation.marker}] ")
+print("\nstopped:", answer.stop_reason, "| grounded:", answer.grounded)
+print("cost:", {task: usage.total_tokens for task, usage in answer.usage.items()}, "tokens")
+
+# %% [markdown]
+# ## Budgets, and why the loop stops
+#
+# Every way out has a name, the *stop reason*. `sufficient` and `known` are as it should be. Any
+# other says which limit ended the loop first; the answer is then the best that there was, and it
+# is up to you what to do with it (`when_insufficient`).
+
+# %%
+from skr_core import Budget
+
+for budget in ({}, {"max_rounds": 1}, {"max_calls": 1}, {"max_tokens": 300}):
+    limited = create_skr_graph(sample.model(), store, budget=Budget(**budget))
+    found = answer_of(limited.invoke({"question": QUESTION}))
+    right = "answers" if "Hallerfeld" in found.text else "does not answer"
+    cost = f"rounds: {len(found.rounds)}, calls: {found.total_usage.calls}"
+    print(f"{budget!s:20} {found.stop_reason:11} {cost}, {right}")
+
+# %% [markdown]
+# ## What is left out when room is short
+#
+# What does not fit into the model's context is left out: references are packed in their order,
+# the first that does not fit is cut at the end of a sentence, and the rest is dropped. An event,
+# `packed`, says so. Here room is made short on purpose:
+
+# %%
+for budget in ({"max_reference_tokens": 250}, {"max_reference_tokens": 250, "max_references": 3}):
+    tight = create_skr_graph(sample.model(), store, budget=Budget(**budget))
+    print(budget)
+    titles = {}
+    for event in tight.stream({"question": QUESTION}, stream_mode="custom"):
+        if event["type"] == "references":
+            titles |= {new["id"]: new["title"] for new in event["added"]}
+        if event["type"] == "packed":
+            dropped = [titles[key] for key in event["dropped"]]
+            print(f"  round {event['round']}: cut {titles.get(event['cut'])!r}")
+            show(", ".join(dropped) or "nothing", before="    dropped: ")
+        if event["type"] == "answer":
+            print(f"  stopped: {event['stop_reason']}, right: {'Hallerfeld' in event['answer']}")
+
+# %% [markdown]
+# The first of these traces shows a mistake worth knowing. The order begins with the first round,
+# so a short context was full before the passage that round 2 had found came in. With fewer
+# references, `max_references=3`, the places are shared out between the rounds, and the new
+# passage has one.
+#
+# ## Time travel
+#
+# With a checkpointer every step is kept. The history of the thread, from the latest step to the
+# first:
+
+# %%
+history = list(graph.get_state_history(thread))
+for state in history:
+    rounds = len(state.values.get("rounds", ()))
+    following = ", ".join(state.next) or "nothing"
+    print(f"step {state.metadata['step']:2}, rounds: {rounds}, next: {following}")
+
+# %% [markdown]
+# Suppose you want to know what a worse second search would have cost. Go back to the moment
+# before it, put in a query of your own, and let the graph go on from there. What came before is
+# not run again: no search and no call is repeated.
+
+# %%
+first_follow_up = [state for state in history if state.next == ("follow_up",)][-1]
+edited = graph.update_state(
+    first_follow_up.config, {"queries": ["famous lighthouses"]}, as_node="follow_up"
+)
+calls = len(model.calls)
+again = answer_of(graph.invoke(None, edited))
+for number, round_ in enumerate(again.rounds, start=1):
+    print(f"round {number}: searched {list(round_.queries)}")
+print("stopped:", again.stop_reason, "| further calls of the model:", len(model.calls) - calls)
+show(again.text)
+
+# %% [markdown]
+# ## Where else to look
+#
+# - `review_queries=True` stops the graph before each search, so that a person can look at the
+#   queries.
+# - Every question is a span of OpenTelemetry, `skr.question`, with its steps inside, without any
+#   text of the user's. See [reliability](../reliability.md).
+# - `skr ask "..." --stream` shows the same events in a terminal, and `skr serve` on a page.
