@@ -34,7 +34,7 @@ def test_each_script_has_its_notebook() -> None:
 def test_a_notebook_holds_the_cells_of_its_script(name: str) -> None:
     script, notebook = notebook_of(SCRIPTS / f"{name}.py"), kept(name)
     assert [each.source for each in notebook.cells] == [each.source for each in script.cells]
-    assert 15 <= len(notebook.cells) <= 45
+    assert 15 <= len(notebook.cells) <= 25
     assert notebook.metadata == script.metadata
 
 
@@ -49,6 +49,14 @@ def test_a_notebook_holds_nothing_of_the_machine(name: str) -> None:
             assert output.get("name") != "stderr", output.text
             if picture := output.get("data", {}).get("image/png"):
                 assert len(base64.b64decode(picture)) < PICTURE
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_what_a_notebook_points_to_is_there(name: str) -> None:
+    told = "\n".join(each.source for each in kept(name).cells if each.cell_type == "markdown")
+    targets = re.findall(r"\]\((?!https?:)([^)#]+)", told)
+    assert targets, "each ends with where to read on"
+    assert [each for each in targets if not (NOTEBOOKS / each).is_file()] == []
 
 
 @pytest.mark.integration

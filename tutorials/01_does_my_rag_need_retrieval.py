@@ -209,7 +209,7 @@ table(["router", "looks at", "calls", "worth (95 % interval)", "the right way"],
 
 # %% [markdown]
 # More routers, such as those that ask the model how certain it is, are in [the
-# list](../routing.md). They have to be asked while records are collected.
+# list](../routing.md#the-routers). They have to be asked while records are collected.
 #
 # ## Put the router in its place
 #
@@ -266,8 +266,8 @@ table(["records", "advice", "tokens saved", "change of accuracy, points"], rows)
 
 # %% [markdown]
 # The questions of Varnland part cleanly into known and unknown. Real ones do not: on recorded
-# answers of real models ([measured results](../routing.md)), below about 500 records expect the
-# advice to retrieve for everything.
+# answers of real models ([measured results](../routing/measured.md#caveats)), below about 500
+# records expect the advice to retrieve for everything.
 #
 # ## What to do next
 #
