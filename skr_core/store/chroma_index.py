@@ -18,7 +18,7 @@ import orjson
 from skr_core.errors import EmbedderMismatch, StoreError, extra
 from skr_core.flow import Flow, call
 from skr_core.models.embedders import NoEmbedder
-from skr_core.references.storable import provenance, with_provenance
+from skr_core.references.storable import keyworded, provenance, with_provenance
 from skr_core.store.connection import begin_connections, close_client, forget_connections
 from skr_core.types import Reference
 
@@ -153,6 +153,14 @@ class ChromaIndex:
             return {}
         rows = yield from self._call("get", ids=ids, include=["documents", "metadatas"])
         return {reference.id: reference for reference in _unpack(rows)}
+
+    def worded(self, ids: Sequence[str]) -> Flow[list[tuple[str, str]]]:
+        """Ids with what keyword search sees of them; an id that is not there is left out."""
+        rows = yield from self._call("get", ids=ids, include=["documents", "metadatas"])
+        columns = zip(rows["ids"], rows["documents"], rows["metadatas"], strict=True)
+        return [
+            (i, keyworded(Reference(i, text or "", meta["title"]))) for i, text, meta in columns
+        ]
 
     def probe(self) -> Flow[None]:
         """Search once, because a broken index opens well and fails when it is searched.

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import threading
-from itertools import islice
+from itertools import chain, islice
 
 from skr_core.flow import Flow, run
-from skr_core.references.storable import keyworded
 from skr_core.store.bm25 import BM25Index
 from skr_core.store.chroma_index import BATCH_SIZE, ChromaIndex, in_thread
+
+AT_ONCE = 20_000
+"""Passages whose words are counted together."""
 
 
 class CollectionWords:
@@ -39,7 +41,10 @@ class CollectionWords:
             if read - there:  # somebody has deleted from the collection
                 self._words, read = BM25Index(), set()
             missing = iter(there - read)
-            words = self._words
-            while some := list(islice(missing, BATCH_SIZE)):
-                found = run(self._index.fetch(some))
-                words.append((item.id, keyworded(item)) for item in found.values())
+            while some := list(islice(missing, AT_ONCE)):
+                read = chain.from_iterable(
+                    run(self._index.worded(some[start : start + BATCH_SIZE]))
+                    for start in range(0, len(some), BATCH_SIZE)
+                )
+                add = self._words.extend if len(some) > BATCH_SIZE else self._words.append
+                add(read)

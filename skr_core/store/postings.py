@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_left
-from collections import Counter
-from collections.abc import Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -146,6 +146,47 @@ class Postings:
 
     def _word(self, row: int) -> bytes:
         return _item(self.words, self.word_ends, row)
+
+
+def postings_of(passages: Iterable[tuple[str, Sequence[str]]]) -> Postings:
+    """The postings of passages that are all there already, which is quicker than one by one.
+
+    Args:
+        passages: The id of each, and its words.
+
+    Example:
+        >>> found = postings_of([("a", ["red", "red", "blue"]), ("b", ["red"])])
+        >>> [numbers.tolist() for numbers in found.find("red")]
+        [[0, 1], [2, 1]]
+    """
+    import numpy as np
+
+    ids: list[bytes] = []
+    lengths, numbers = array("I"), array("I")
+    vocabulary: defaultdict[str, int] = defaultdict()
+    vocabulary.default_factory = vocabulary.__len__  # a new word has the next number
+    for identity, words in passages:
+        ids.append(_bytes(identity))
+        lengths.append(len(words))
+        numbers.extend(map(vocabulary.__getitem__, words))
+    sorted_words = sorted((_bytes(word), number) for word, number in vocabulary.items())
+    row_of = np.empty(len(sorted_words), np.int64)
+    row_of[[number for _, number in sorted_words]] = np.arange(len(sorted_words))
+    total = max(len(ids), 1)
+    places = np.repeat(np.arange(len(ids)), np.frombuffer(lengths, np.uint32))
+    # Sorted by word and then by passage; a passage that repeats a word stands there once.
+    held, counts = np.unique(
+        row_of[np.frombuffer(numbers, np.uint32)] * total + places, return_counts=True
+    )
+    rows, places = np.divmod(held, total)
+    return Postings(
+        np.array(lengths, np.uint32),
+        *_joined(ids),
+        *_joined([word for word, _ in sorted_words]),
+        np.cumsum(np.bincount(rows, minlength=len(sorted_words)), dtype=np.uint64),
+        places.astype(np.uint32),
+        counts.astype(np.min_scalar_type(counts.max(initial=0))),
+    )
 
 
 def merged(parts: Sequence[Postings]) -> Postings:

@@ -1,9 +1,13 @@
+from collections import Counter
+from itertools import pairwise
+
 import bm25s
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from skr_core.store.bm25 import K1, B, BM25Index, searched_words
+from skr_core.store.postings import GrowingPostings, postings_of
 
 TEXTS = [
     "Paris is the capital of France and its largest city.",
@@ -43,6 +47,46 @@ def test_growing_step_by_step_ranks_like_a_rebuilt_index(lists, cut):
     grown.add((str(i), text) for i, text in enumerate(texts) if i >= cut)
 
     assert grown.search("red blue", 20) == index_of(texts).search("red blue", 20)
+
+
+WORDS = st.lists(st.text("réd巴\ud800\U0001f600", min_size=1, max_size=3), max_size=6)
+
+
+@given(st.lists(WORDS, max_size=8))
+def test_postings_made_at_once_are_those_that_grew(lists):
+    grown = GrowingPostings()
+    for place, each in enumerate(lists):
+        grown.insert(f"{place}", Counter(each))
+    at_once = postings_of((f"{place}", each) for place, each in enumerate(lists))
+    for (name, one), other in zip(
+        grown.freeze().arrays().items(), at_once.arrays().values(), strict=True
+    ):
+        assert (name, one.tolist(), one.dtype) == (name, other.tolist(), other.dtype)
+
+
+@given(
+    st.lists(st.lists(st.sampled_from(["red", "green", "blue"]), max_size=6), max_size=30),
+    st.lists(st.integers(0, 30), max_size=4),
+)
+def test_extending_at_once_ranks_like_adding(lists, cuts):
+    pairs = [(str(place), " ".join(each)) for place, each in enumerate(lists)]
+    extended = BM25Index()
+    for start, end in pairwise([0, *sorted(cuts), len(pairs)]):
+        (extended.extend if start % 2 else extended.append)(pairs[start:end])
+    whole = BM25Index()
+    whole.add(pairs)
+    assert extended.search("red blue", 9) == whole.search("red blue", 9)
+    assert sorted(extended.ids()) == sorted(whole.ids())
+    extended.add(pairs)  # none of them is new
+    assert len(extended) == len(pairs)
+
+
+def test_what_is_extended_stays_in_few_parts():
+    index = BM25Index()
+    for number in range(40):
+        index.extend([(f"{number}", "red"), (f"{number} too", "blue")])
+    assert len(index._parts) <= 6
+    assert len(index.search("red", 100)) == 40
 
 
 def test_equals_stand_by_id_also_at_the_cut():

@@ -4,6 +4,7 @@ import socket
 import subprocess
 import sys
 import time
+from functools import partial
 from pathlib import Path
 
 import httpx
@@ -11,6 +12,7 @@ import pytest
 
 from skr_core.errors import EmbedderMismatch, InputError, StoreError
 from skr_core.models.embedders import HashingEmbedder
+from skr_core.store import collection_words
 from skr_core.store.chroma_store import ChromaStore
 from skr_core.types import Reference
 
@@ -103,6 +105,25 @@ def test_what_another_client_adds_is_found_by_its_words(url, collection):
         assert other.retrieve("zebra") == []
         one.add([Reference.of("a zebra")])
         assert other.retrieve("zebra")[0].text == "a zebra"
+
+
+@pytest.mark.parametrize("at_once", [20, 100])
+def test_a_large_collection_is_read_in_portions(url, collection, at_once, monkeypatch):
+    monkeypatch.setattr(collection_words, "BATCH_SIZE", 10)
+    monkeypatch.setattr(collection_words, "AT_ONCE", at_once)
+    connect = partial(ChromaStore.connect, url, collection=f"{collection}-{at_once}", k=50)
+    with (
+        connect(search="bm25") as store,
+        connect(search="bm25") as other,
+        ChromaStore.ephemeral(search="bm25", k=50) as folder,
+    ):
+        for each in (store, folder):
+            assert each.add(PASSAGES) == 50
+        for query in ("passage number 7", "passage"):
+            assert other.retrieve(query) == folder.retrieve(query)
+        for each in (store, folder):  # few enough to be read one by one
+            each.add([Reference.of("seven is a number", "Seven")])
+        assert other.retrieve("number seven") == folder.retrieve("number seven")
 
 
 def test_another_embedder_is_refused(url, collection):
