@@ -213,8 +213,8 @@ class ChromaIndex:
             return await asyncio.to_thread(self._ask, method, **arguments)
         loop = asyncio.get_running_loop()
         with explained(self._place):
+            await begin_connections()
             if loop not in self._awaitable:
-                await begin_connections()
                 self._awaitable[loop] = await self._connect()
             return await getattr(self._awaitable[loop], method)(**arguments)
 

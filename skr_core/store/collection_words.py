@@ -42,9 +42,9 @@ class CollectionWords:
                 self._words, read = BM25Index(), set()
             missing = iter(there - read)
             while some := list(islice(missing, AT_ONCE)):
-                read = chain.from_iterable(
+                found = chain.from_iterable(
                     run(self._index.worded(some[start : start + BATCH_SIZE]))
                     for start in range(0, len(some), BATCH_SIZE)
                 )
                 add = self._words.extend if len(some) > BATCH_SIZE else self._words.append
-                add(read)
+                add(found)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from typing import Any
 from urllib.parse import urlsplit
 from weakref import WeakSet
@@ -71,22 +71,42 @@ def connect_server(url: str, collection: str) -> tuple[Any, Callable[[], Awaitab
 # Chroma keeps its connections of all clients in one table, by the hash of the event loop. A new
 # loop may get the hash of one that is gone, and with it connections that nothing can serve.
 _loops: WeakSet[asyncio.AbstractEventLoop] = WeakSet()
+_endings: dict[asyncio.AbstractEventLoop, AsyncGenerator[None, None]] = {}
 
 
 async def begin_connections() -> None:
-    """Let go of the connections of an event loop that is gone, once for each new one."""
+    """Have what the running event loop opens from now on closed when it is shut down."""
     loop = asyncio.get_running_loop()
+    if loop in _endings:
+        return
+    for over in [each for each in [*_endings] if each.is_closed()]:
+        _endings.pop(over, None)  # one that was closed without being shut down
+    ending = _endings[loop] = _ending(loop)
     if loop not in _loops:
-        await forget_connections()
+        _take_connections(loop)  # of an event loop that is gone
         _loops.add(loop)
+    await anext(ending)
 
 
 async def forget_connections() -> None:
     """Close the connections that the running event loop has opened."""
+    if ending := _endings.pop(asyncio.get_running_loop(), None):
+        await ending.aclose()
+
+
+async def _ending(loop: asyncio.AbstractEventLoop) -> AsyncGenerator[None, None]:
+    """Closes connections where its loop is shut down, which ends the generators that are left."""
+    try:
+        yield
+    finally:
+        _endings.pop(loop, None)
+        if (connections := _take_connections(loop)) is not None:
+            await connections.aclose()
+
+
+def _take_connections(loop: asyncio.AbstractEventLoop) -> Any:
+    """What stands in Chroma's table for a loop, which it does no longer then."""
     with extra("chroma"):
         from chromadb.api.async_fastapi import AsyncFastAPI
 
-    loop = asyncio.get_running_loop()
-    connections = AsyncFastAPI._clients.pop(hash(loop), None)
-    if connections is not None and loop in _loops:
-        await connections.aclose()
+    return AsyncFastAPI._clients.pop(hash(loop), None)

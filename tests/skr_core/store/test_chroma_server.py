@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 
 import httpx
+import psutil
 import pytest
 
 from skr_core.errors import EmbedderMismatch, InputError, StoreError
@@ -94,6 +95,29 @@ def test_one_store_serves_several_event_loops(url, collection):
     with ChromaStore.connect(url, collection=collection) as store:
         store.add(PASSAGES)
         assert {asyncio.run(search(store)) for _ in range(5)} == {"passage number 3"}
+
+
+def connections_to(url):
+    port = int(url.rpartition(":")[2])
+    found = psutil.Process().net_connections("tcp")
+    return [each for each in found if each.raddr and each.raddr.port == port]
+
+
+def test_an_event_loop_that_ends_closes_its_connections(url, collection):
+    async def search(one, other):
+        await one.aretrieve("number 3")
+        await other.aretrieve("number 4")
+        await other.aclose()  # the one's are opened again, and end with the loop
+        return await one.aretrieve("number 5")
+
+    with ChromaStore.connect(url, collection=collection) as one:
+        one.add(PASSAGES)
+        blocking = len(connections_to(url))
+        for _ in range(2):
+            other = ChromaStore.connect(url, collection=collection)
+            assert asyncio.run(search(one, other))[0].text == "passage number 5"
+            assert len(connections_to(url)) == blocking
+    assert connections_to(url) == []
 
 
 def test_what_another_client_adds_is_found_by_its_words(url, collection):
