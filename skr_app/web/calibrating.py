@@ -15,6 +15,7 @@ from skr_core.errors import InputError, ModelError
 from skr_core.ports import Embedder, OnProgress
 from skr_core.questions import Question
 from skr_core.routers.fitted import FittedRouter
+from skr_core.routers.saving import LADDER
 from skr_core.self_knowledge import Progress, collect
 from skr_core.self_knowledge.feedback import record_of_feedback
 from skr_core.self_knowledge.records import SelfKnowledge, check_same_stamp
@@ -67,6 +68,19 @@ class Calibrating:
         """By which the served router decides; None where it has none."""
         router = self.system.settings.router
         return router.price if isinstance(router, FittedRouter) else None
+
+    @property
+    def unpriced(self) -> str:
+        """Why the served router cannot decide at another price; empty where it can."""
+        router = self.system.settings.router
+        if isinstance(router, FittedRouter):
+            return ""
+        if getattr(router, "kind", "") == LADDER:
+            return (
+                "a ladder decides at the price that it was calibrated for, and this curve is that "
+                "of the router beside it: for another price run skr calibrate --price or --budget"
+            )
+        return "the router that is served has no price: calibrate one that learns"
 
     def votes(self) -> list[SelfKnowledge]:
         """The votes as records that join those collected.
@@ -151,11 +165,11 @@ class Calibrating:
         """Let the served router decide at another price, until this process ends.
 
         Raises:
-            InputError: It has none.
+            InputError: It has none, or none that can be changed.
         """
         router = self.system.settings.router
         if not isinstance(router, FittedRouter):
-            raise InputError("the router that is served has no price: calibrate one that learns")
+            raise InputError(self.unpriced)
         router.price = price
 
     def told(self) -> dict[str, Any]:
@@ -167,6 +181,7 @@ class Calibrating:
             "records": len(self.records),
             "questions": len(self.questions),
             "price": self.price,
+            "unpriced": self.unpriced,
             "sentences": self.sentences or ([self.curve.sentence] if self.curve else []),
             "curve": None,
         }

@@ -61,7 +61,7 @@ function curve(router) {
   parts.push(h("div", { class: "price" },
     h("label", { for: "price" }, "Price of retrieving"), slider,
     h("p", { class: "ends faint", "aria-hidden": "true" }, h("span", {}, "dear: answer from memory"), h("span", {}, "cheap: search"))),
-  sentence, router.price === null ? null : h("p", { class: "row" }, use, note));
+  sentence, router.unpriced ? h("p", { class: "faint" }, router.unpriced) : h("p", { class: "row" }, use, note));
   show();
   return parts.filter(Boolean);
 }

@@ -20,6 +20,7 @@ from skr_app.web.app import STATIC, Page, create_app
 from skr_app.web.calibrating import UNKNOWN
 from skr_app.web.documents import MOST_FILES, checked_name
 from skr_app.web.runs import Runs
+from skr_core.arbiters import Ladder
 from skr_core.errors import InputError, RetrieverError, StampMismatch
 from skr_core.self_knowledge.records import SelfKnowledge
 from skr_core.testing import ScriptedModel
@@ -248,6 +249,7 @@ async def test_calibrating_serves_what_it_found(make_page: MakePage, tmp_path: P
         prices = router["curve"]["prices"]
         assert len(prices) == len(router["curve"]["costs"]) > 2
         assert "Where only cost counts" in prices[0]["sentence"]
+        assert router["unpriced"] == ""
         assert await decision(asking, "What is 7 plus 1?") == "direct"
         dear = await asking.put("/api/router/price", json={"price": prices[-1]["price"]})
         assert dear.status_code == 200
@@ -259,6 +261,21 @@ async def test_without_a_learned_router_there_is_no_price(make_page: MakePage):
         answer = await asking.put("/api/router/price", json={"price": 0.1})
         assert answer.status_code == HTTPStatus.BAD_REQUEST
         assert "no price" in answer.json()["error"]
+
+
+async def test_a_ladder_s_price_is_that_of_its_calibration(make_page: MakePage):
+    page = make_page()
+    ladder = Ladder.fit(
+        [SelfKnowledge.of(f"{n}?", direct=("a", 1), single=("b", 0)) for n in range(9)], price=0.1
+    )
+    page.system.serve(page.system.settings.but(router=ladder))
+    async with client(page) as asking:
+        told = (await asking.get("/api/router")).json()
+        assert (told["name"], told["price"]) == ("ladder", None)
+        assert "skr calibrate --price" in told["unpriced"]
+        answer = await asking.put("/api/router/price", json={"price": 0.1})
+        assert answer.status_code == HTTPStatus.BAD_REQUEST
+        assert answer.json()["error"] == told["unpriced"]
 
 
 async def test_uploads_are_ingested_with_progress(make_page: MakePage, tmp_path: Path):
