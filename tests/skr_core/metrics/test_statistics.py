@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from skr_core.metrics import Interval, bootstrap, bootstrap_ratio
+from skr_core.metrics import Interval, bootstrap, bootstrap_ratio, statistics
 
 
 def test_constants_have_no_width():
@@ -73,3 +73,27 @@ def test_the_interval_lies_within_the_values(values: list[float]):
     slack = 1e-6
     assert min(values) - slack <= interval.low <= interval.high <= max(values) + slack
     assert min(values) - slack <= interval.mean <= max(values) + slack
+
+
+@pytest.mark.parametrize("size", [1, 7, 400])
+def test_resamples_that_are_kept_are_those_that_are_drawn(
+    size: int, monkeypatch: pytest.MonkeyPatch
+):
+    draws = np.random.default_rng(2)
+    above, below = draws.normal(size=size).tolist(), draws.uniform(1, 2, size).tolist()
+    kept = bootstrap(above), bootstrap_ratio(above, below)
+    monkeypatch.setattr(statistics, "KEPT", 0)
+    monkeypatch.setattr(statistics, "TOGETHER", 1_000)
+    for one, other in zip(kept, (bootstrap(above), bootstrap_ratio(above, below)), strict=True):
+        assert (one.mean, one.low, one.high) == pytest.approx((other.mean, other.low, other.high))
+
+
+def test_the_same_questions_are_drawn_once(monkeypatch: pytest.MonkeyPatch):
+    drawn: list[int] = []
+    draw = statistics._drawn
+    monkeypatch.setattr(
+        statistics, "_drawn", lambda size, seed: (drawn.append(size), draw(size, seed))[1]
+    )
+    for value in range(5):
+        bootstrap([float(value)] * 83)
+    assert drawn == [83]
