@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from skr_core.arbiters.answers import Seen, SeenAnswer
 from skr_core.arbiters.estimate import Estimate
 from skr_core.arbiters.serving import HeldOut, verdict_of
-from skr_core.arbiters.views import Views
+from skr_core.arbiters.views import Measured, Views
 from skr_core.errors import DataError, InputError
 from skr_core.files.arrays import BROKEN
 from skr_core.flow import Flow, arun, run
@@ -104,15 +104,23 @@ class Arbiter:
         *,
         actions: Sequence[Action] | None = None,
         embedder: Embedder | None = None,
+        measured: Measured | None = None,
     ) -> tuple[Self, HeldOut]:
-        """The same, with what it would have served of each record without having seen it."""
+        """The same, with what it would have served of each record without having seen it.
+
+        Args:
+            records: As above.
+            actions: As above.
+            embedder: As above.
+            measured: What their answers show, where that has been measured already.
+        """
         if not records:
             raise InputError("an arbiter is fitted on records of self-knowledge; none were given")
         embedder = embedder or HashingEmbedder()
         chosen = actions_of(records, actions)
-        seen = [Seen.in_record(each, chosen) for each in records]
-        asked = any(answer.margins for each in seen for answer in each.answers.values())
-        views = Views.of(seen, chosen, embedder, margins=asked)
+        measured = measured or Measured.of(records, chosen, embedder)
+        asked = measured.have_margins
+        views = measured.views(len(chosen), margins=asked)
         scores = np.array([[each.outcomes[action].score for action in chosen] for each in records])
         estimate = Estimate.fit(views, scores)
         chances = estimate.held_out(views, scores, groups_of(records))

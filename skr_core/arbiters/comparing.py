@@ -7,14 +7,20 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from dataclasses import dataclass
+from functools import cached_property
 
 from skr_core.arbiters.answers import SeenAnswer, agree, stated
 from skr_core.learning.answer_features import draft_features
 from skr_core.learning.question_features import YEAR
+from skr_core.learning.rows import Floats
 from skr_core.texts import normalise, split_sentences
 
 LONGEST = 200
 """Words of an answer that are compared; a longer one is an essay."""
+
+DIFFERENCE = 5
+"""Place of the difference in length among the features of a pair."""
 
 _NUMBER = re.compile(
     r"\d|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|dozen|hundred"
@@ -66,7 +72,39 @@ def fits(question: str, answer: str) -> float:
     return 0.0
 
 
-def own_features(question: str, answer: SeenAnswer, reasoning: str) -> list[float]:
+@dataclass(frozen=True)
+class Reasoning:
+    """The chain of thought before a direct answer, which every answer is compared with.
+
+    Attributes:
+        text: As it was said.
+    """
+
+    text: str
+
+    @cached_property
+    def normalised(self) -> str:
+        """Between two spaces."""
+        return f" {normalise(self.text)} "
+
+    @cached_property
+    def words(self) -> set[str]:
+        """Normalised."""
+        return {*self.normalised.split()}
+
+    @cached_property
+    def comparable(self) -> str:
+        """With small numbers as digits."""
+        return _comparable(self.text)
+
+    @cached_property
+    def parts(self) -> tuple[str, str]:
+        """What comes before its last sentence, and that sentence, with small numbers as digits."""
+        *before, last = [_comparable(each) for each in split_sentences(self.text)] or [""]
+        return " ".join(before), last
+
+
+def own_features(question: str, answer: SeenAnswer, reasoning: Reasoning) -> list[float]:
     """What one answer shows, 54 numbers: its form, its kind, and where else it stands.
 
     It may stand in the question, in the reasoning before the direct answer and in the references.
@@ -77,15 +115,13 @@ def own_features(question: str, answer: SeenAnswer, reasoning: str) -> list[floa
         reasoning: Before the direct answer; what it says speaks for an answer.
     """
     said = normalise(answer.text)
-    thought = normalise(reasoning)
-    held = set(thought.split())
     parts = set(said.split())
     standing = answer.standing
     return [
         *draft_features(question, answer.text, answer.reasoning),
         fits(question, answer.text),
-        float(bool(said) and f" {said} " in f" {thought} "),
-        len(parts & held) / max(1, len(parts)),
+        float(bool(said) and f" {said} " in reasoning.normalised),
+        len(parts & reasoning.words) / max(1, len(parts)),
         stated(answer.grounded),
         stated(standing and standing.direct),
         stated(standing and standing.direct_cited),
@@ -129,11 +165,11 @@ def question_standing(question: str, answer: str) -> list[float]:
     ]
 
 
-def reasoning_standing(reasoning: str, answer: str) -> list[float]:
+def reasoning_standing(reasoning: Reasoning, answer: str) -> list[float]:
     """Whether the conclusion says an answer, and what stands before it, 6 numbers."""
-    said, thought = _comparable(answer), _comparable(reasoning)
-    *before, last = [_comparable(each) for each in split_sentences(reasoning)] or [""]
-    parts, earlier = {*said.split()}, " ".join(before)
+    said, thought = _comparable(answer), reasoning.comparable
+    earlier, last = reasoning.parts
+    parts = {*said.split()}
     times = f" {thought} ".count(f" {said} ") if said else 0
     return [
         float(bool(said) and f" {said} " in f" {last} "),
@@ -153,7 +189,7 @@ def margin_features(answer: SeenAnswer) -> list[float]:
 
 
 def pair_features(these: str, those: str) -> list[float]:
-    """How two answers agree, 9 numbers; the second and third change places with the answers.
+    """How two answers agree, 9 numbers; `turned` has those of the answers in the other order.
 
     Example:
         >>> pair_features("in 1815", "1815")[:4]
@@ -177,3 +213,17 @@ def pair_features(these: str, those: str) -> list[float]:
         float(first[-1] == second[-1]),
         float(bool(years[0] & years[1])),
     ]
+
+
+def turned(pairs: Floats) -> Floats:
+    """The features of many pairs of answers, shape (n, 9), as if they stood in the other order.
+
+    Example:
+        >>> import numpy as np
+        >>> forth, back = pair_features("in 1815", "1815"), pair_features("1815", "in 1815")
+        >>> turned(np.array([forth])).tolist() == [back]
+        True
+    """
+    found = pairs[:, [0, 2, 1, *range(3, pairs.shape[1])]]
+    found[:, DIFFERENCE] *= -1
+    return found

@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from skr_core.arbiters.answers import Seen
 from skr_core.arbiters.estimate import Estimate
 from skr_core.arbiters.serving import served_of
-from skr_core.arbiters.views import Views, texts_seen
+from skr_core.arbiters.views import Measured, Views
 from skr_core.arbiters.worth import Worth
 from skr_core.learning.pricing import HALVINGS, LIMIT_PRICE, POINTS
-from skr_core.learning.rows import Floats, embed_texts
+from skr_core.learning.rows import Floats
 from skr_core.learning.rule import Aim
 from skr_core.self_knowledge.records import SelfKnowledge
 from skr_core.types import Action
@@ -232,10 +231,5 @@ def fit_rungs(
 def views_of_rungs(
     records: Sequence[SelfKnowledge], actions: Sequence[Action], embedder: Embedder
 ) -> list[Views]:
-    """What is seen of records at each rung; every text is embedded once."""
-    seen, n = [Seen.in_record(each, actions) for each in records], len(records)
-    vectors = embed_texts(embedder, texts_seen(seen, actions))
-    return [
-        Views.of_vectors(seen, actions[:count], vectors[: (1 + count) * n])
-        for count in range(1, len(actions) + 1)
-    ]
+    """What is seen of records at each rung."""
+    return Measured.of(records, actions, embedder).rungs

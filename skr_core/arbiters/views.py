@@ -4,12 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 from skr_core.arbiters.answers import Seen, stated
-from skr_core.arbiters.comparing import margin_features, own_features, pair_features
+from skr_core.arbiters.comparing import (
+    Reasoning,
+    margin_features,
+    own_features,
+    pair_features,
+    turned,
+)
 from skr_core.errors import extra
 from skr_core.learning.question_features import question_features
 from skr_core.learning.rows import Floats, Rows, embed_texts
@@ -19,6 +26,7 @@ from skr_core.types import Action
 if TYPE_CHECKING:
     from skr_core.learning.rows import Matrix
     from skr_core.ports import Embedder
+    from skr_core.self_knowledge.records import SelfKnowledge
 
 
 def texts_seen(seen: Sequence[Seen], actions: Sequence[Action]) -> list[str]:
@@ -47,7 +55,7 @@ class Views:
         embedder: Embedder,
         *,
         margins: bool = False,
-    ) -> Self:
+    ) -> Views:
         """Embed and measure.
 
         Args:
@@ -67,70 +75,112 @@ class Views:
         vectors: Matrix,
         *,
         margins: bool = False,
-    ) -> Self:
+    ) -> Views:
         """The same from the vectors of `texts_seen`."""
-        n, count = len(seen), len(actions)
-        matrices = [vectors[part * n : (part + 1) * n] for part in range(count + 1)]
-        asked = np.array([question_features(each.question) for each in seen])
-        reasons = [each.first.reasoning for each in seen]
-        own = [
-            np.column_stack(
-                [
-                    [
-                        own_features(each.question, each.answers[action], reasoning)
-                        + (margin_features(each.answers[action]) if margins else [])
-                        for each, reasoning in zip(seen, reasons, strict=True)
-                    ],
-                    _cosines(matrices[0], matrices[1 + place]),
-                ]
-            )
-            for place, action in enumerate(actions)
-        ]
-        pairs = {
-            (i, j): np.column_stack(
-                [
-                    [
-                        pair_features(each.answers[actions[i]].text, each.answers[actions[j]].text)
-                        for each in seen
-                    ],
-                    _cosines(matrices[1 + i], matrices[1 + j]),
-                ]
-            )
-            for i in range(count)
-            for j in range(count)
-            if i != j
-        }
-        features = [asked, *own, *(pair for (i, j), pair in pairs.items() if i < j)]
-        rows = [
-            np.column_stack(
-                [
-                    np.full(n, float(place)),
-                    asked,
-                    own[place],
-                    *(
-                        part
-                        for other in range(count)
-                        if other != place
-                        for part in (own[other], pairs[place, other])
-                    ),
-                    *(pair for (i, j), pair in pairs.items() if i < j and place not in (i, j)),
-                ]
-            )
-            for place in range(count)
-        ]
-        signals = Signals(
-            Rows(matrices[0]),
-            np.nan_to_num(np.column_stack(features)),
-            Rows(_stacked(matrices[1:])),
-            np.array([stated(each.first.confidence) for each in seen]),
-        )
-        return cls(signals, np.nan_to_num(np.array(rows), nan=-1.0))
+        return Measured(seen, actions, vectors).views(len(actions), margins=margins)
 
     def __len__(self) -> int:
         return len(self.signals)
 
     def __getitem__(self, chosen: Any) -> Views:
         return Views(self.signals[chosen], self.rows[:, chosen])
+
+
+class Measured:
+    """What questions and answers show, measured once for views of few and of many of the answers.
+
+    Args:
+        seen: n questions, each with an answer of every action.
+        actions: Their order.
+        vectors: Of `texts_seen`.
+    """
+
+    def __init__(self, seen: Sequence[Seen], actions: Sequence[Action], vectors: Matrix) -> None:
+        n, count = len(seen), len(actions)
+        self._seen, self._actions = seen, actions
+        self._vectors = [vectors[part * n : (part + 1) * n] for part in range(count + 1)]
+        self._asked = np.array([question_features(each.question) for each in seen])
+        reasonings = [Reasoning(each.first.reasoning) for each in seen]
+        self._own = [
+            np.array(
+                [
+                    own_features(each.question, each.answers[action], reasoning)
+                    for each, reasoning in zip(seen, reasonings, strict=True)
+                ]
+            )
+            for action in actions
+        ]
+        self._pairs: dict[tuple[int, int], Floats] = {}
+        for i, j in combinations(range(count), 2):
+            texts = [
+                (each.answers[actions[i]].text, each.answers[actions[j]].text) for each in seen
+            ]
+            pairs = np.array([pair_features(*two) for two in texts])
+            cosines = _cosines(self._vectors[1 + i], self._vectors[1 + j])
+            self._pairs[i, j] = np.column_stack([pairs, cosines])
+            self._pairs[j, i] = np.column_stack([turned(pairs), cosines])
+
+    @classmethod
+    def of(
+        cls, records: Sequence[SelfKnowledge], actions: Sequence[Action], embedder: Embedder
+    ) -> Self:
+        """Embed and measure the answers of records; every text once."""
+        seen = [Seen.in_record(each, actions) for each in records]
+        return cls(seen, actions, embed_texts(embedder, texts_seen(seen, actions)))
+
+    def views(self, count: int, *, margins: bool = False) -> Views:
+        """What is seen with the first few answers.
+
+        Args:
+            count: How many.
+            margins: Look at their likelihoods too.
+        """
+        n, places = len(self._seen), range(count)
+        own = [self._shown(place, margins) for place in places]
+        pairs = {two: each for two, each in self._pairs.items() if max(two) < count}
+        features = [self._asked, *own, *(each for (i, j), each in pairs.items() if i < j)]
+        rows = [
+            np.column_stack(
+                [
+                    np.full(n, float(place)),
+                    self._asked,
+                    own[place],
+                    *(
+                        part
+                        for other in places
+                        if other != place
+                        for part in (own[other], pairs[place, other])
+                    ),
+                    *(each for (i, j), each in pairs.items() if i < j and place not in (i, j)),
+                ]
+            )
+            for place in places
+        ]
+        signals = Signals(
+            Rows(self._vectors[0]),
+            np.nan_to_num(np.column_stack(features)),
+            Rows(_stacked(self._vectors[1 : 1 + count])),
+            np.array([stated(each.first.confidence) for each in self._seen]),
+        )
+        return Views(signals, np.nan_to_num(np.array(rows), nan=-1.0))
+
+    @property
+    def rungs(self) -> list[Views]:
+        """What is seen with the first answer, with the first two, and so on."""
+        return [self.views(count) for count in range(1, len(self._actions) + 1)]
+
+    @property
+    def have_margins(self) -> bool:
+        """Whether any answer has its likelihoods."""
+        return any(answer.margins for each in self._seen for answer in each.answers.values())
+
+    def _shown(self, place: int, margins: bool) -> Floats:
+        """What one answer shows by itself and beside its question, shape (n, f)."""
+        said = [self._own[place], _cosines(self._vectors[0], self._vectors[1 + place])]
+        if margins:
+            action = self._actions[place]
+            said[1:1] = [np.array([margin_features(each.answers[action]) for each in self._seen])]
+        return np.column_stack(said)
 
 
 def _cosines(these: Matrix, those: Matrix) -> Floats:

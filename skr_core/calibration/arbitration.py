@@ -16,8 +16,9 @@ from skr_core.metrics.statistics import Interval
 from skr_core.types import Action
 
 if TYPE_CHECKING:
+    from skr_core.arbiters.views import Measured
+    from skr_core.learning.signals import Training
     from skr_core.ports import Embedder
-    from skr_core.self_knowledge.records import SelfKnowledge
 
 
 @dataclass(frozen=True)
@@ -97,17 +98,25 @@ class Arbitration:
 
 
 def arbitrate(
-    records: Sequence[SelfKnowledge],
-    embedder: Embedder,
-    actions: Sequence[Action],
-    taken: NDArray[np.int64],
+    training: Training, shown: Measured, embedder: Embedder, taken: NDArray[np.int64]
 ) -> tuple[Arbiter, Arbitration, HeldOut] | None:
     """An arbiter, what it adds to the actions taken, and what it would have served of the records.
 
     None where the records are too few.
+
+    Args:
+        training: The records.
+        shown: What their answers show.
+        embedder: For questions and answers.
+        taken: Indices of the actions, shape (n,).
     """
-    if len(records) < FEWEST:
+    if len(training) < FEWEST:
         return None
-    arbiter, held_out = Arbiter.with_held_out(records, actions=actions, embedder=embedder)
+    arbiter, held_out = Arbiter.with_held_out(
+        training.records.tolist(),
+        actions=training.table.actions,
+        embedder=embedder,
+        measured=shown,
+    )
     found = Arbitration.of(held_out, arbiter.actions, taken)
     return arbiter, found, held_out

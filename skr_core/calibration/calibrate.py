@@ -11,6 +11,7 @@ import numpy as np
 import orjson
 from numpy.typing import NDArray
 
+from skr_core.arbiters.views import Measured
 from skr_core.calibration.arbitration import Arbitration, arbitrate
 from skr_core.calibration.candidates import candidates_of, statements_of
 from skr_core.calibration.choice import Choice, choose
@@ -21,10 +22,10 @@ from skr_core.calibration.intervals import interval
 from skr_core.calibration.kinds import weakest_kind
 from skr_core.errors import InputError
 from skr_core.files import encodable_json, replace_file
-from skr_core.learning.folds import FOLDS, folds
+from skr_core.learning.folds import FOLDS, Indices
 from skr_core.learning.outcomes import ASSUMED_STEPS, ActionTable, CostUnit, actions_of
 from skr_core.learning.pricing import best_actions
-from skr_core.learning.rule import Aim, Expected
+from skr_core.learning.rule import Aim, Expected, Rule
 from skr_core.learning.signals import Training
 from skr_core.metrics.cost import Price, price_of
 from skr_core.models.embedders import HashingEmbedder
@@ -40,8 +41,8 @@ if TYPE_CHECKING:
     from skr_core.ports import Embedder, LanguageModel
 
 COMPARED = 10_000
-"""Records on which routers are compared: their differences are then known to a few thousandths, in
-minutes. The chosen one is fitted on all."""
+"""Records on which routers are compared: their differences are then known to a few thousandths. The
+chosen one is fitted on all."""
 FEWEST = 10
 """Below that, each fold judges a question or two."""
 
@@ -99,6 +100,9 @@ def calibrate(
     is judged by a router that was fitted on its question. By default the price saves as much cost
     as costs at most half a point of accuracy, with caution; where no router can be trusted with
     that, the better constant policy is recommended.
+
+    Of more than 10,000 records as many are drawn at random: routers are compared on these, an
+    arbiter and a ladder learn from them, and the router that is chosen is fitted on all.
 
     Args:
         records: Made with one model, one retriever and one metric.
@@ -162,21 +166,20 @@ def calibrate(
         if on_progress is not None:
             on_progress(done, steps)
 
+    chosen = np.sort(np.random.default_rng(0).permutation(len(records))[:COMPARED])
     drafts = any(candidate.drafts for candidate in candidates)
-    training = Training.of(records, embedder, drafts=drafts, table=table)
+    some = Training.of(
+        [records[place] for place in chosen], embedder, drafts=drafts, table=table[chosen]
+    )
     advance()
-    some = training
-    if len(training) > COMPARED:
-        some = training[np.sort(np.random.default_rng(0).permutation(len(training))[:COMPARED])]
     with some.signals.compared_once():
         choice = choose(some, embedder, candidates, aim=aim, on_step=advance)
         expected, taken = cross_fitted(choice, some, embedder, aim, advance)
     router = choice.router
     recommended: Policy = choice.rule.constant or "router"
     if recommended == "router":
-        if some is not training:
-            router = choice.candidate.fit(training, embedder)
-            choice.candidate.price(router, choice.rule.price)
+        if len(some) < len(records):
+            router = fitted_on_all(choice, records, table, some, embedder)
         if isinstance(router, FittedRouter):
             router.use_model(model)
         elif model is not None and hasattr(router, "_model"):
@@ -185,7 +188,8 @@ def calibrate(
     fitted = arbitration = climbing = None
     if arbiter:
         alone, learnt = Alone.by(choice, expected, taken, some.table), None
-        if weighed := arbitrate(some.records.tolist(), embedder, table.actions, alone.taken):
+        shown = Measured.of(some.records.tolist(), table.actions, embedder)
+        if weighed := arbitrate(some, shown, embedder, alone.taken):
             weighing, arbitration, held_out = weighed
             if not weighing.needs_likelihoods:  # a ladder sees none
                 learnt = weighing.estimate, held_out.chances
@@ -193,7 +197,7 @@ def calibrate(
                 scores = held_out.served_after(alone.taken)
                 fitted, alone = weighing, alone.with_arbiter(scores, some.table.costs[:, 0])
         advance()
-        if climbed := climb_records(some, embedder, alone, aim, learnt):
+        if climbed := climb_records(some, shown, embedder, alone, aim, learnt):
             ladder, climbing = climbed
             if climbing.pays:
                 ladder.use_model(model)
@@ -214,6 +218,7 @@ def calibrate(
         guidance=guidance,
         own_calls=bool((expected.table.costs != expected.constants.costs).any()),
         weakest=weakest_kind(some, change) if recommended == "router" else None,
+        drawn_from=len(records) if len(some) < len(records) else None,
     )
     return Calibration(router, curve, fitted, arbitration, climbing)
 
@@ -231,12 +236,16 @@ def cross_fitted(
     """
     candidate, n = choice.candidate, len(training)
     whole = candidate.expected(choice.fitted, training)
+    training = training.of_actions(whole.table.actions)  # the best of each fold may be another
     scores, costs = np.zeros_like(whole.scores), np.zeros_like(whole.costs)
     taken = np.zeros(n, dtype=np.int64)
-    for fit, judge in folds(training.groups):
+
+    def judged(fit: Indices, judge: Indices) -> tuple[Expected, Rule]:
         router = candidate.fit(training[fit], embedder)
         rule = aim.rule(candidate.held_out(training[fit], embedder, router))
-        found = candidate.expected(router, training[judge])
+        return candidate.expected(router, training[judge]), rule
+
+    for (_, judge), (found, rule) in candidate.in_folds(judged, training):
         if rule.constant is None:
             taken[judge] = best_actions(found.scores, found.costs, rule.price)
         else:
@@ -246,3 +255,26 @@ def cross_fitted(
         costs[judge] = found.costs
         on_step()
     return replace(whole, scores=scores, costs=costs), taken
+
+
+def fitted_on_all(
+    choice: Choice,
+    records: Sequence[SelfKnowledge],
+    table: ActionTable,
+    compared: Training,
+    embedder: Embedder,
+) -> Any:
+    """The chosen router at its price, fitted on all records.
+
+    Args:
+        choice: Made on some of them.
+        records: All.
+        table: What their actions were worth and cost.
+        compared: The records that it was made on.
+        embedder: For questions and answers.
+    """
+    candidate = choice.candidate
+    training = Training.of(records, embedder, drafts=candidate.drafts, table=table)
+    router = candidate.fit(training.of_actions(candidate.actions(compared)), embedder)
+    candidate.price(router, choice.rule.price)
+    return router

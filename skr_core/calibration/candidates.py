@@ -3,28 +3,33 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 from skr_core.errors import InputError
-from skr_core.learning.folds import folds
+from skr_core.learning.folds import Indices, folds
 from skr_core.learning.outcomes import cost_of_usage
 from skr_core.learning.rule import Expected
 from skr_core.learning.signals import Training
+from skr_core.learning.threads import side_by_side
 from skr_core.metrics.cost import Price
 from skr_core.routers.classifier import ClassifierRouter
 from skr_core.routers.combined import CombinedRouter
 from skr_core.routers.fitted import FittedRouter, scored
 from skr_core.routers.knn import KNNRouter
 from skr_core.routers.registry import ASKING, FITTED, entry_of, make_asking_router, titles
+from skr_core.types import Action
 
 if TYPE_CHECKING:
     from skr_core.ports import Embedder, LanguageModel
     from skr_core.routers.encoder import EncoderRouter
     from skr_core.routers.model_router import ModelRouter
+
+Result = TypeVar("Result")
 
 
 class Candidate(ABC):
@@ -35,12 +40,15 @@ class Candidate(ABC):
         drafts: Whether the records' direct answers are looked at.
         own_rule: Whether its decision is part of the method, rather than to be calibrated.
         own_price: By which it then decides.
+        heavy: Whether fitting it takes gigabytes and all processors, so that it is fitted in one
+            fold after the other.
     """
 
     name: str
     drafts: bool = False
     own_rule: bool = False
     own_price: float = 0.0
+    heavy: bool = False
 
     @abstractmethod
     def fit(self, training: Training, embedder: Embedder) -> Any:
@@ -52,15 +60,28 @@ class Candidate(ABC):
 
     def held_out(self, training: Training, embedder: Embedder, router: Any) -> Expected:
         """What is expected of records by routers that were not fitted on them."""
-        parts = [
-            (judge, self.expected(self.fit(training[fit], embedder), training[judge]))
-            for fit, judge in folds(training.groups)
-        ]
-        order = np.argsort(np.concatenate([judge for judge, _ in parts]))
-        scores = np.concatenate([found.scores for _, found in parts])[order]
-        costs = np.concatenate([found.costs for _, found in parts])[order]
-        table = training.table.pair
-        return Expected(scores, costs, table, table)
+        training = training.of_actions(self.actions(training))
+        scores, costs = np.zeros_like(training.table.scores), np.zeros_like(training.table.costs)
+
+        def judged(fit: Indices, judge: Indices) -> Expected:
+            return self.expected(self.fit(training[fit], embedder), training[judge])
+
+        for (_, judge), found in self.in_folds(judged, training):
+            scores[judge], costs[judge] = found.scores, found.costs
+        return Expected(scores, costs, training.table, training.table)
+
+    def actions(self, training: Training) -> tuple[Action, ...]:
+        """Which it chooses among: the direct answer and the best retrieving action of records."""
+        return training.table.pair.actions
+
+    def in_folds(
+        self, work: Callable[[Indices, Indices], Result], training: Training
+    ) -> Iterator[tuple[tuple[Indices, Indices], Result]]:
+        """What a work makes of each split of the records; the splits side by side."""
+        splits = list(folds(training.groups))
+        works = [partial(work, *split) for split in splits]
+        done = (each() for each in works) if self.heavy else side_by_side(works)
+        yield from zip(splits, done, strict=True)
 
     def price(self, router: Any, price: float) -> None:
         """Let the router decide at a price."""
@@ -77,6 +98,10 @@ class Combined(Candidate):
     def fit(self, training: Training, embedder: Embedder) -> CombinedRouter:
         """Fit the router on records."""
         return CombinedRouter.of_training(training, embedder, drafts=self.drafts)
+
+    def actions(self, training: Training) -> tuple[Action, ...]:
+        """Which it chooses among: all of them."""
+        return training.table.actions
 
     def expected(self, router: CombinedRouter, training: Training) -> Expected:
         """What a fitted router expects of other records."""
@@ -117,6 +142,7 @@ class Encoder(Candidate):
     name: str = "encoder"
     own_rule: bool = True
     own_price: float = 0.5
+    heavy: bool = True
 
     def fit(self, training: Training, embedder: Embedder) -> EncoderRouter:
         """Fit the router on records."""

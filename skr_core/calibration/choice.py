@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from skr_core.learning.pricing import best_actions, price_path
 from skr_core.learning.rows import Floats
 from skr_core.learning.rule import Aim, Expected, Rule
 from skr_core.learning.signals import Training
+from skr_core.learning.threads import side_by_side
 from skr_core.routers.constant import constant_router
 
 if TYPE_CHECKING:
@@ -78,13 +80,20 @@ def choose(
     """
     fitted: dict[str, tuple[Candidate, Any, Expected]] = {}
     problem = ""
-    for candidate in candidates:
+
+    def fit(candidate: Candidate) -> tuple[Any, Expected] | InputError:
         try:
             router = candidate.fit(training, embedder)
-            expected = candidate.held_out(training, embedder, router)
-            fitted[candidate.name] = candidate, router, expected
+            return router, candidate.held_out(training, embedder, router)
         except InputError as error:  # too few records that tell known from unknown
-            problem = str(error)
+            return error
+
+    found_by = side_by_side([partial(fit, candidate) for candidate in candidates])
+    for candidate, found in zip(candidates, found_by, strict=True):
+        if isinstance(found, InputError):
+            problem = str(found)
+        else:
+            fitted[candidate.name] = candidate, *found
         on_step()
     if not fitted:
         raise InputError(f"no router can be fitted on these records: {problem}")
@@ -93,17 +102,17 @@ def choose(
         for name, (_, _, expected) in fitted.items()
     }
     best = first = next(iter(worth))
-    for name, found in worth.items():
-        ahead = found - worth[first]
+    for name, each in worth.items():
+        ahead = each - worth[first]
         sure = ahead.mean() > CLEARLY * ahead.std() / np.sqrt(len(ahead))
-        if sure and found.mean() > worth[best].mean():
+        if sure and each.mean() > worth[best].mean():
             best = name
     candidate, router, expected = fitted[best]
     rule = aim.rule(expected)
     candidate.price(router, rule.price)
     retrieved = {
-        name: retrieves(held_out, Rule(each.own_price) if each.own_rule else aim.rule(held_out))
-        for name, (each, _, held_out) in fitted.items()
+        name: retrieves(held_out, Rule(its.own_price) if its.own_rule else aim.rule(held_out))
+        for name, (its, _, held_out) in fitted.items()
     }
     return Choice(candidate, router, rule, worth, retrieved)
 

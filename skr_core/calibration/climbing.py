@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Self
 
@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skr_core.arbiters.ladder import Ladder
-from skr_core.arbiters.rungs import Climb, views_of_rungs
+from skr_core.arbiters.rungs import Climb
 from skr_core.arbiters.serving import FEWEST, surely_better
 from skr_core.calibration.choice import Choice
 from skr_core.calibration.intervals import interval
@@ -25,8 +25,8 @@ from skr_core.types import Action
 
 if TYPE_CHECKING:
     from skr_core.arbiters.estimate import Estimate
+    from skr_core.arbiters.views import Measured
     from skr_core.ports import Embedder
-    from skr_core.self_knowledge.records import SelfKnowledge
 
 RUNGS = 3
 """With fewer there is nothing to climb that a router and an arbiter do not decide already."""
@@ -197,6 +197,7 @@ def _cautious(change: Floats) -> float:
 
 def climb_records(
     training: Training,
+    shown: Measured,
     embedder: Embedder,
     alone: Alone,
     aim: Aim,
@@ -204,16 +205,22 @@ def climb_records(
 ) -> tuple[Ladder, Climbing] | None:
     """A ladder at its price and what it adds; None where the records cannot tell, or hold no loop.
 
-    A share of questions to retrieve for is no aim of a ladder, which retrieves for some twice. The
-    estimate and held-out chances of an arbiter on the same records, `top`, are not learnt anew.
+    A share of questions to retrieve for is no aim of a ladder, which retrieves for some twice.
+
+    Args:
+        training: The records.
+        shown: What their answers show.
+        embedder: For questions and answers.
+        alone: What is served without a ladder.
+        aim: What its price is for.
+        top: Estimate and held-out chances of an arbiter on the same records, which are not learnt
+            anew.
     """
     table = training.table
     if len(training) < FEWEST or len(table.actions) < RUNGS or aim.rate is not None:
         return None
-    records: Sequence[SelfKnowledge] = training.records.tolist()
-    views = views_of_rungs(records, table.actions, embedder)
     ladder, climb = Ladder.of_views(
-        views, table, training.groups, embedder, training.stamp, top=top
+        shown.rungs, table, training.groups, embedder, training.stamp, top=top
     )
     found = Climbing.of(climb, table, alone, aim)
     ladder.price = found.price

@@ -62,6 +62,7 @@ class RoutingCurve:
         own_calls: Whether the router calls the model itself.
         weakest: The kind of question that loses most by it; None where none loses.
         at_prices: What the router does at each price of the path.
+        drawn_from: Of how many records these were drawn; None where they are all.
     """
 
     router: str
@@ -84,6 +85,7 @@ class RoutingCurve:
     own_calls: bool = False
     weakest: QuestionKind | None = None
     at_prices: tuple[AtPrice, ...] = ()
+    drawn_from: int | None = None
 
     @classmethod
     def of(
@@ -98,6 +100,7 @@ class RoutingCurve:
         guidance: Mapping[str, Guidance] | None = None,
         own_calls: bool = False,
         weakest: QuestionKind | None = None,
+        drawn_from: int | None = None,
     ) -> RoutingCurve:
         """Draw the curve.
 
@@ -111,6 +114,7 @@ class RoutingCurve:
             guidance: See above.
             own_calls: See above.
             weakest: See above.
+            drawn_from: See above.
 
         Example:
             >>> scores = np.array([[0.0, 1.0], [1.0, 1.0]] * 9)
@@ -153,6 +157,7 @@ class RoutingCurve:
             own_calls=own_calls,
             weakest=weakest,
             at_prices=at_prices(expected, constants.scores[:, best]),
+            drawn_from=drawn_from,
         )
 
     @property
@@ -183,16 +188,18 @@ class RoutingCurve:
     @property
     def sentence(self) -> str:
         """Whether routing pays on these records, and at what accuracy it saves what."""
-        n = self.chosen.n
-        assumed = (
-            f" Loops that nobody counted are taken to retrieve {self.assumed_steps:g} times."
-            if self.assumed_steps is not None
-            else ""
-        )
+        n, told = self.chosen.n, ""
+        if self.assumed_steps is not None:
+            told = f" Loops that nobody counted are taken to retrieve {self.assumed_steps:g} times."
+        if self.drawn_from is not None:
+            told += (
+                f" The {n} records were drawn at random from {self.drawn_from} to compare routers; "
+                "an arbiter or a ladder learns from them too, a router from all."
+            )
         if self.recommended != "router":
             return (
                 f"Routing does not pay on these {n} records: {_ALWAYS[self.recommended]}, because "
-                f"no router tells well enough which questions need more.{assumed}"
+                f"no router tells well enough which questions need more.{told}"
             )
         own = ", its own calls included," if self.own_calls else ""
         text = (
@@ -206,7 +213,7 @@ class RoutingCurve:
                 f" Questions like {self.weakest} lose most by it: {_points_of(change)}, "
                 f"of {change.n} questions."
             )
-        return text + assumed
+        return text + told
 
     def sentence_at(self, place: int) -> str:
         """What the router does at one of `at_prices`, and what that saves."""

@@ -266,7 +266,9 @@ def _candidates_maker(
                 rule = Rule(candidate.own_price)
             else:
                 rule = aim.rule(candidate.held_out(training, embedder, router))
-        return _decided(candidate.expected(router, judged.training), rule, judged.training.table)
+        actions = candidate.actions(training)  # those of the records that it was fitted on
+        expected = candidate.expected(router, judged.training.of_actions(actions))
+        return _decided(expected, rule, judged.training.table)
 
     return decide
 

@@ -86,15 +86,17 @@ class Kernel:
         total = np.zeros((len(these), len(those)))
         for weight, distance in zip(self.weights, self.distances(these, those), strict=True):
             if distance is not None:
-                distance *= -1
-                total += weight * np.exp(distance, out=distance)
+                np.negative(distance, out=distance)
+                np.exp(distance, out=distance)
+                distance *= weight
+                total += distance
         return total
 
     def distances(self, these: Signals, those: Signals) -> Sequence[Floats | None]:
         """Squared distances of each part, shape (n, m) each; None for a part of no weight."""
         draft = features = confidence = None
         if self.weights[1] and these.draft is not None and those.draft is not None:
-            draft = 2 - 2 * these.draft.dot(those.draft)
+            draft = _of_cosines(these.draft.dot(those.draft))
         if self.weights[2]:
             root = np.sqrt(self.relevance / max(1, len(self.columns)))
             features = squared_distances(
@@ -104,7 +106,8 @@ class Kernel:
             confidence = 0.5 * squared_distances(
                 self._stated(these.confidence), self._stated(those.confidence)
             )
-        return 2 - 2 * these.question.dot(those.question), draft, features, confidence
+        question = _of_cosines(these.question.dot(those.question))
+        return question, draft, features, confidence
 
     def standardised(self, signals: Signals) -> Floats:
         """The features that vary, in standard deviations, shape (n, p)."""
@@ -144,6 +147,13 @@ def squared_distances(these: Floats, those: Floats) -> Floats:
         [[1.0], [4.0]]
     """
     squared = (these**2).sum(axis=1)[:, None] + (those**2).sum(axis=1)[None, :]
-    squared -= 2 * these @ those.T
+    squared -= (2 * these) @ those.T
     distances: Floats = np.maximum(squared, 0, out=squared)
     return distances
+
+
+def _of_cosines(cosines: Floats) -> Floats:
+    """Squared distances of rows of length 1, in the place of their cosines."""
+    cosines *= -2
+    cosines += 2
+    return cosines

@@ -153,13 +153,33 @@ def inverse_and_log_determinant(matrix: Floats) -> tuple[Floats, float]:
     with extra("learning"):
         from scipy.linalg.lapack import dpotrf, dpotri
 
-    # Half the work of solving for the identity; LAPACK fills the upper triangle alone.
-    upper, _ = dpotrf(matrix, lower=False, overwrite_a=True)
+    # Half the work of solving for the identity; LAPACK fills the upper triangle alone. It reads
+    # columns, which the transpose of a symmetric matrix has without being copied.
+    upper, _ = dpotrf(matrix.T, lower=False, overwrite_a=True)
     log_determinant = 2 * float(np.log(upper.diagonal()).sum())
     inverse, _ = dpotri(upper, lower=False, overwrite_c=True)
     whole: Floats = inverse + inverse.T
     whole.flat[:: len(whole) + 1] /= 2  # the diagonal was added to itself
     return whole, log_determinant
+
+
+def root_of_inverse(matrix: Floats) -> Floats:
+    """The upper triangle that times its transpose is the inverse of a positive definite matrix.
+
+    The matrix is overwritten. It takes half the time of the inverse, and has its diagonal, the
+    blocks on it, and its product with a vector at hand.
+
+    Example:
+        >>> root = root_of_inverse(np.array([[2.0, 1.0], [1.0, 2.0]]))
+        >>> (root @ root.T @ np.array([2.0, 1.0])).round(6).tolist()
+        [1.0, 0.0]
+    """
+    with extra("learning"):
+        from scipy.linalg.lapack import dpotrf, dtrtri
+
+    upper, _ = dpotrf(matrix.T, lower=False, overwrite_a=True)
+    root: Floats = dtrtri(upper, lower=False, overwrite_c=True)[0]
+    return root
 
 
 def _gaussian(form: Floats) -> Floats:

@@ -147,9 +147,19 @@ class ActionTable:
     @property
     def pair(self) -> ActionTable:
         """The direct answer and the best retrieving action alone: a choice of two."""
-        columns = [0, self.retrieving]
+        return self.of_actions((self.actions[0], self.actions[self.retrieving]))
+
+    def of_actions(self, actions: Sequence[Action]) -> ActionTable:
+        """Some of the actions alone.
+
+        Example:
+            >>> table = ActionTable(("direct", "single", "loop"), np.ones((1, 3)), np.ones((1, 3)))
+            >>> table.of_actions(("direct", "loop")).scores.shape
+            (1, 2)
+        """
+        columns = [self.actions.index(action) for action in actions]
         return ActionTable(
-            tuple(self.actions[column] for column in columns),
+            tuple(actions),
             self.scores[:, columns],
             self.costs[:, columns],
             self.unit,

@@ -22,8 +22,10 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 
-REMEMBERED = 5_000
-"""Rows up to which all products among them are kept: 100 MB at most."""
+REMEMBERED = 10_000
+"""Rows up to which all products among them are kept: 400 MB at most."""
+BLOCK = 1_000
+"""Sparse rows that are multiplied together: their product is sparse before it is dense."""
 
 
 def embed_texts(embedder: Embedder, texts: Sequence[str]) -> Matrix:
@@ -68,7 +70,7 @@ class Rows:
 
     def __getitem__(self, chosen: Any) -> Rows:
         rows = Rows(self.matrix[chosen])
-        if isinstance(chosen, np.ndarray) and chosen.dtype.kind == "i":
+        if isinstance(chosen, np.ndarray | slice):
             whole, places = self._origin
             if whole._among is not None:
                 rows._part_of = whole, places[chosen]
@@ -76,9 +78,6 @@ class Rows:
 
     def dot(self, other: Rows) -> Floats:
         """The dot products of these rows with the other ones, shape (n, m): cosines."""
-        (whole, mine), (same, theirs) = self._origin, other._origin
-        if whole is same and whole._among is not None:
-            return whole._among[np.ix_(mine, theirs)].astype(np.float64)
         return self.products(other).astype(np.float64)
 
     @contextmanager
@@ -96,9 +95,16 @@ class Rows:
 
     def products(self, other: Rows) -> NDArray[Any]:
         """The same in the precision of the rows themselves."""
-        found: Any = self.matrix @ other._transposed
-        products: NDArray[Any] = found if isinstance(found, np.ndarray) else found.toarray()
-        return products
+        (whole, mine), (same, theirs) = self._origin, other._origin
+        if whole is same and whole._among is not None:
+            return whole._among[np.ix_(mine, theirs)]
+        if isinstance(self.matrix, np.ndarray):
+            return np.asarray(self.matrix @ other._transposed)
+        found = np.empty((len(self), len(other)), dtype=self.matrix.dtype)
+        for start in range(0, len(self), BLOCK):
+            some: Any = self.matrix[start : start + BLOCK] @ other._transposed
+            some.toarray(out=found[start : start + BLOCK])
+        return found
 
     def times(self, weights: Floats) -> Floats:
         """The rows times a vector of d weights, shape (n,)."""

@@ -18,7 +18,7 @@ from skr_core.learning.outcomes import ActionTable
 from skr_core.learning.question_features import QUESTION_FEATURES, question_features
 from skr_core.learning.rows import Floats, Rows, embed_texts
 from skr_core.self_knowledge.records import SelfKnowledge
-from skr_core.types import Stamp
+from skr_core.types import Action, Stamp
 
 if TYPE_CHECKING:
     from skr_core.learning.rows import Matrix
@@ -106,7 +106,7 @@ class Signals:
 
     @contextmanager
     def compared_once(self) -> Iterator[None]:
-        """Within this block parts of up to 5,000 signals are not multiplied anew in every fold."""
+        """Within this block parts of up to 10,000 signals are not multiplied anew in every fold."""
         with ExitStack() as stack:
             for rows in (self.question, self.draft):
                 if rows is not None:
@@ -229,6 +229,10 @@ class Training:
     def without_drafts(self) -> Training:
         """The same records with the signals of their questions alone."""
         return replace(self, signals=self.signals.without_drafts)
+
+    def of_actions(self, actions: Sequence[Action]) -> Training:
+        """The same records with the outcomes of some actions alone."""
+        return replace(self, table=self.table.of_actions(actions))
 
     @property
     def informative(self) -> Training:

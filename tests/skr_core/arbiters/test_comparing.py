@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from skr_core.arbiters.answers import SeenAnswer, agree
 from skr_core.arbiters.comparing import (
+    Reasoning,
     fits,
     form_features,
     own_features,
     pair_features,
     question_standing,
     reasoning_standing,
+    turned,
 )
 from skr_core.self_knowledge.standing import Standing, share_standing, standing_in
 
@@ -46,14 +49,16 @@ def test_agreement_is_mutual_and_finite(these: str, those: str):
     assert all(map(math.isfinite, forth))
     assert (forth[0], forth[3], forth[4]) == (back[0], back[3], back[4])
     assert forth[1:3] == back[2:0:-1]
+    assert turned(np.array([forth])).tolist() == [back]
     assert agree(these, those) == agree(those, these)
 
 
 @given(TEXTS, TEXTS, TEXTS)
 def test_any_answer_has_as_many_features(question: str, answer: str, reasoning: str):
     standing = Standing(0.5, 0.0, 1.0)
-    without = own_features(question, SeenAnswer(answer), reasoning)
-    assert len(without) == len(own_features(question, SeenAnswer(answer, standing=standing), ""))
+    without = own_features(question, SeenAnswer(answer), Reasoning(reasoning))
+    with_it = own_features(question, SeenAnswer(answer, standing=standing), Reasoning(""))
+    assert len(without) == len(with_it)
 
 
 @given(TEXTS, st.lists(TEXTS, max_size=4))
@@ -90,7 +95,8 @@ def test_an_answer_may_be_one_of_two_that_are_offered():
 
 def test_what_the_conclusion_says_is_told_from_what_stands_before_it():
     thought = "Ada was born in 1815. Babbage was born in 1791. So the answer is: four."
-    assert reasoning_standing(thought, "4")[:3] == [1.0, 0.0, 1.0]
-    assert reasoning_standing(thought, "1815")[:3] == [0.0, 1.0, 1.0]
-    assert reasoning_standing(thought, "Emma")[:4] == [0.0, 0.0, 0.0, -1.0]
-    assert reasoning_standing("", "Ada") == reasoning_standing("Ada.", "") == [0, 0, 0, -1.0, 0, 0]
+    assert reasoning_standing(Reasoning(thought), "4")[:3] == [1.0, 0.0, 1.0]
+    assert reasoning_standing(Reasoning(thought), "1815")[:3] == [0.0, 1.0, 1.0]
+    assert reasoning_standing(Reasoning(thought), "Emma")[:4] == [0.0, 0.0, 0.0, -1.0]
+    nothing = reasoning_standing(Reasoning(""), "Ada"), reasoning_standing(Reasoning("Ada."), "")
+    assert all(found == [0, 0, 0, -1.0, 0, 0] for found in nothing)

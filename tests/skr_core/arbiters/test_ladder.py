@@ -12,8 +12,10 @@ import pytest
 from numpy.typing import NDArray
 
 from skr_core.arbiters import SeenAnswer
+from skr_core.arbiters.answers import Seen
 from skr_core.arbiters.ladder import Ladder
 from skr_core.arbiters.rungs import Climb, views_of_rungs
+from skr_core.arbiters.views import Views
 from skr_core.errors import DataError, InputError, StampMismatch
 from skr_core.learning.outcomes import ActionTable, CostUnit
 from skr_core.metrics.cost import Price
@@ -92,6 +94,16 @@ def test_every_text_is_embedded_once():
     embedder = Counting()
     views_of_rungs(RECORDS, ("direct", "single", "loop"), embedder)
     assert embedder.texts == 4 * len(RECORDS)
+
+
+def test_few_answers_are_seen_as_if_there_were_no_more():
+    actions = ("direct", "single", "loop")
+    rungs = views_of_rungs(RECORDS, actions, HashingEmbedder())
+    for count, found in enumerate(rungs, start=1):
+        seen = [Seen.in_record(each, actions[:count]) for each in RECORDS]
+        expected = Views.of(seen, actions[:count], HashingEmbedder())
+        assert np.array_equal(found.rows, expected.rows)
+        assert np.array_equal(found.signals.features, expected.signals.features)
 
 
 def test_a_large_budget_is_not_spent_on_what_is_worth_nothing():

@@ -46,6 +46,7 @@ def test_growing_is_the_same_as_fitting_on_all(training, targets, kernel):
     )
     whole = ExactRidge(kernel, training.signals, targets)
     assert grown.predict(training.signals) == pytest.approx(whole.predict(training.signals))
+    assert grown.held_out(training.groups) == pytest.approx(whole.held_out(training.groups))
 
 
 def test_with_every_record_a_landmark_it_is_exact(training, targets, kernel):

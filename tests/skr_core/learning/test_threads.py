@@ -1,6 +1,7 @@
-"""BLAS uses one thread inside the block, and as many as before after it."""
+"""BLAS uses one thread inside the block, and as many as before after it; fits run side by side."""
 
 import re
+import threading
 from collections.abc import Sequence
 from typing import Any
 
@@ -9,8 +10,10 @@ import pytest
 import scipy.linalg  # noqa: F401  # brings a BLAS of its own
 from threadpoolctl import threadpool_info
 
+from skr_core.errors import InputError
+from skr_core.learning import threads as module
 from skr_core.learning.rows import Rows
-from skr_core.learning.threads import one_thread
+from skr_core.learning.threads import one_thread, processors, side_by_side
 from skr_core.routers import CombinedRouter, KNNRouter
 from skr_core.self_knowledge import SelfKnowledge
 
@@ -63,3 +66,40 @@ def test_a_router_decides_with_one(kind: Any, monkeypatch: pytest.MonkeyPatch) -
     )
     router.decide("What is an abacus?")
     assert set(seen) == {1}
+
+
+def test_works_meet_where_there_are_processors(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "processors", lambda: 2)
+    before, meeting = threads(), threading.Barrier(2, timeout=30)
+
+    def work(number: int) -> tuple[int, set[int]]:
+        meeting.wait()  # breaks unless two are there at once
+        return number, set(threads())
+
+    works = [lambda number=number: work(number) for number in range(6)]
+    assert list(side_by_side(works)) == [(number, {1}) for number in range(6)]
+    assert threads() == before
+
+
+def test_a_work_does_its_own_one_after_the_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "processors", lambda: 2)
+
+    def inner() -> list[str]:
+        return list(side_by_side([lambda: threading.current_thread().name] * 3))
+
+    for names in side_by_side([inner, inner]):
+        assert len(set(names)) == 1
+        assert names[0] != threading.current_thread().name
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_the_first_that_fails_ends_all(count: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "processors", lambda: count)
+
+    def fails() -> None:
+        raise InputError("no record")
+
+    with pytest.raises(InputError, match="no record"):
+        list(side_by_side([fails, lambda: None, fails]))
+    assert list(side_by_side([])) == []
+    assert processors() >= 1
