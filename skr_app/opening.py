@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,6 +17,7 @@ from skr_core.ports import AnswerArbiter
 from skr_core.prompts.templates import DEFAULT_TEMPLATES, PromptTemplates
 from skr_core.settings import Settings, WhenInsufficient
 from skr_core.types import Demonstration
+from skr_core.usage import TokenCount, count_tokens
 
 if TYPE_CHECKING:
     from skr_core.caching import SqliteCache
@@ -39,8 +40,15 @@ BATCH = 1_000
 """Passages added at a time, between two looks at the progress."""
 
 
-def make_model(model: str, base_url: str | None) -> LanguageModel:
+def make_model(
+    model: str, base_url: str | None, count: Callable[[str], TokenCount] = count_tokens
+) -> LanguageModel:
     """Make the model that an option names; ``SKR_TEMPERATURE`` says its temperature.
+
+    Args:
+        model: As the option names it.
+        base_url: Of its server.
+        count: Says how many tokens the extractive model has read and written.
 
     Raises:
         InputError: There is no such model, or it has no price where money is limited; or the
@@ -54,7 +62,7 @@ def make_model(model: str, base_url: str | None) -> LanguageModel:
     if model == "extractive":  # which needs no framework
         from skr_core.extractive import ExtractiveModel
 
-        return limited(ExtractiveModel())
+        return limited(ExtractiveModel(count=count))
     from langchain_skr.models import load_model
 
     return limited(load_model(model, base_url=base_url, temperature=temperature))

@@ -10,6 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from skr_core.store.chroma_store import ChromaStore
+from skr_core.types import Reference
+
 PACKAGES = ["skr_core", "skr_graphs", "langchain_skr", "llamaindex_skr"]
 SUBPACKAGES = ["skr_core.routers", "skr_core.reflectors", "skr_core.evaluation"]
 PLUG_INS = ["langchain_skr", "llamaindex_skr"]
@@ -58,21 +61,18 @@ def test_the_llamaindex_plug_in_loads_langgraph_when_an_engine_is_made():
 
 
 def test_asking_loads_what_asking_needs(tmp_path: Path):
-    (tmp_path / "paris.md").write_text("Paris is the capital of France.")
-    store = ["--store", str(tmp_path / "store")]
+    with ChromaStore.open(tmp_path) as store:
+        store.add([Reference.of("Paris is the capital of France.")])
+    argv = ["skr", "ask", "What is the capital of France?", "--store", str(tmp_path)]
     run = "from skr_app.__main__ import main as run\ntry: run()\nexcept SystemExit: pass\n"
-    code = (
-        f"import sys\nsys.argv = ['skr', 'ingest', {str(tmp_path / 'paris.md')!r}, *{store!r}]\n"
-        f"{run}sys.argv = ['skr', 'ask', 'What is the capital of France?', *{store!r}]\n{run}"
-        "print(*sys.modules)"
-    )
+    code = f"import sys\nsys.argv = {argv!r}\n{run}print(*sys.modules)"
     result = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=False
     )
     *said, loaded = result.stdout.splitlines()
     assert "Paris is the capital of France" in " ".join(said), result.stderr
     unasked = ("sklearn", "scipy", "torch", "langchain_skr", "llamaindex_skr", "llama_index")
-    unasked += ("skr_core.calibration", "skr_core.learning", "skr_core.arbiters")
+    unasked += ("tiktoken", "skr_core.calibration", "skr_core.learning", "skr_core.arbiters")
     unasked += ("skr_core.evaluation.running", "skr_core.evaluation.report", "skr_app.measuring")
     assert {*unasked} & {*loaded.split()} == set()
 

@@ -37,6 +37,7 @@ from skr_app.options import (
 from skr_app.output import console, messages, print_json
 from skr_app.reflecting import ReflectorOption, open_reflector
 from skr_core.prompts.templates import checked_question
+from skr_core.usage import tokens_by_length
 
 QuestionArgument = Annotated[str, typer.Argument(help="What you want to know.", show_default=False)]
 Stream = Annotated[
@@ -76,7 +77,7 @@ def ask(
     from skr_graphs.state import without_messages
 
     question = checked_question(question)
-    language_model = make_model(model, base_url)
+    language_model = make_model(model, base_url, tokens_by_length)
     with open_store(store, store_embedder(embedder), search.value) as opened:
         settings = make_settings(
             language_model,

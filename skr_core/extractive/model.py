@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from skr_core.extractive.evidence import Sentence, without_brackets
 from skr_core.extractive.follow_up import follow_up_queries
@@ -20,7 +20,7 @@ from skr_core.prompts.templates import (
     SUFFICIENT,
 )
 from skr_core.types import Generation, Prompt, Reference
-from skr_core.usage import estimate_usage
+from skr_core.usage import TokenCount, count_tokens, estimate_usage
 
 UNKNOWN = "I don't know."
 NAME = "extractive"
@@ -47,6 +47,7 @@ class ExtractiveModel:
 
     Args:
         memory: Passages that hold what it knows by itself; nothing by default.
+        count: Says how many tokens a text has, of which its usage is made.
 
     Attributes:
         name: ``extractive``, with a hash of its memory where it has one.
@@ -62,8 +63,14 @@ class ExtractiveModel:
         'Bonn is the capital of Germany.'
     """
 
-    def __init__(self, memory: Sequence[Reference] = ()) -> None:
+    def __init__(
+        self,
+        memory: Sequence[Reference] = (),
+        *,
+        count: Callable[[str], TokenCount] = count_tokens,
+    ) -> None:
         self._memory = Memory(memory)
+        self._count = count
         self.name = f"{NAME}@{self._memory.version}" if memory else NAME
 
     def generate(self, prompt: Prompt, *, on_token: OnToken | None = None) -> Generation:
@@ -72,7 +79,7 @@ class ExtractiveModel:
         if on_token is not None:
             for place, word in enumerate(text.split(" ")):
                 on_token(f" {word}" if place else word)
-        return Generation(text, estimate_usage(prompt, text))
+        return Generation(text, estimate_usage(prompt, text, self._count))
 
     async def agenerate(self, prompt: Prompt, *, on_token: OnToken | None = None) -> Generation:
         """The same; a few milliseconds of work, and nothing to wait for."""
