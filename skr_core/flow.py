@@ -155,6 +155,10 @@ def _gather(request: Gather) -> list[Any]:
 
 
 async def _agather(request: Gather) -> list[Any]:
+    flows = iter(request.flows)
+    first = list(islice(flows, 2))
+    if len(first) < 2:
+        return [await arun(flow) for flow in first]
     slots, failed = asyncio.Semaphore(request.limit), False
 
     def over(task: asyncio.Task[Any]) -> None:
@@ -164,7 +168,7 @@ async def _agather(request: Gather) -> list[Any]:
 
     tasks: list[asyncio.Task[Any]] = []
     try:
-        for flow in request.flows:
+        for flow in chain(first, flows):
             await slots.acquire()
             if failed:
                 break

@@ -33,14 +33,18 @@ _SENTENCE_END = re.compile(
     r"|\n\s*"
 )
 # A full stop behind these ends no sentence: titles, initials, and abbreviations such as U.S.
-_ABBREVIATION = re.compile(
-    r"(?:^|[\s(\"“])(?:[^\W\d_]|Mr|Mrs|Ms|Dr|St|Mt|Jr|Sr|Prof|Gen|Col|Lt|Capt|Sgt|Rev|Hon"
-    r"|Inc|Ltd|Co|Corp|vs|etc|ca|cf|al|aft|bef|lit|approx|(?:[^\W\d_]\.)+[^\W\d_])\.$"
+_ABBREVIATED = (
+    *("Mr", "Mrs", "Ms", "Dr", "St", "Mt", "Jr", "Sr", "Prof", "Gen", "Col", "Lt", "Capt", "Sgt"),
+    *("Rev", "Hon", "Inc", "Ltd", "Co", "Corp", "vs", "etc", "ca", "cf", "al", "aft", "bef"),
+    *("lit", "approx"),
 )
-LONGEST_ABBREVIATED = 6
-"""Letters of the longest of these words."""
+_ABBREVIATION = re.compile(
+    rf"(?:^|[\s(\"“])(?:[^\W\d_]|{'|'.join(_ABBREVIATED)}|(?:[^\W\d_]\.)+[^\W\d_])\.$"
+)
 # Neither behind these, where a number follows: "No. 5".
-_BEFORE_NUMBER = re.compile(r"(?:^|[\s(\"“])(?:No|Nos|Vol|Fig|pp)\.$")
+_NUMBERED = ("No", "Nos", "Vol", "Fig", "pp")
+_BEFORE_NUMBER = re.compile(rf"(?:^|[\s(\"“])(?:{'|'.join(_NUMBERED)})\.$")
+_SHORT = frozenset((*_ABBREVIATED, *_NUMBERED))
 LONGEST_ABBREVIATION = 20
 """Characters looked at before a full stop; more than any abbreviation has."""
 
@@ -80,9 +84,11 @@ def sentence_spans(text: str) -> Iterator[tuple[int, str]]:
     for end in _SENTENCE_END.finditer(text):
         if _continues(text, start, end):
             continue
-        yield from _stripped(start, text[start : end.end()])
+        if span := _stripped(start, text[start : end.end()]):
+            yield span
         start = end.end()
-    yield from _stripped(start, text[start:])
+    if span := _stripped(start, text[start:]):
+        yield span
 
 
 def _continues(text: str, start: int, end: re.Match[str]) -> bool:
@@ -96,16 +102,17 @@ def _continues(text: str, start: int, end: re.Match[str]) -> bool:
         return False
     begin = max(start, end.start() - LONGEST_ABBREVIATION)
     word = text[begin : end.start() - 1].rpartition(" ")[2]
-    if len(word) > LONGEST_ABBREVIATED and word.isalpha():
+    if len(word) > 1 and word not in _SHORT and word.isalpha():
         return False  # as most words are
     if _BEFORE_NUMBER.search(text, begin, end.start()):
         return following.isdigit() or following == ""
     return _ABBREVIATION.search(text, begin, end.start()) is not None
 
 
-def _stripped(start: int, piece: str) -> Iterator[tuple[int, str]]:
-    if sentence := piece.strip():
-        yield start + len(piece) - len(piece.lstrip()), sentence
+def _stripped(start: int, piece: str) -> tuple[int, str] | None:
+    """A sentence without the space around it, and its place; None where there is none."""
+    sentence = piece.strip()
+    return (start + len(piece) - len(piece.lstrip()), sentence) if sentence else None
 
 
 def normalise(text: str) -> str:

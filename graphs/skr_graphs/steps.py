@@ -236,7 +236,6 @@ def reflect(state: SKRState, step: StepContext) -> Flow[Plain]:
             )
         except ModelError as failure:
             return best_draft(state, failure)
-    tokens = TokenStream(step.write, streamed=state["streamed"])
     plain = to_plain(reflection)
     step.write(events.reflection(len(state["rounds"]), plain))
     usage = state["usage"]
@@ -253,15 +252,14 @@ def reflect(state: SKRState, step: StepContext) -> Flow[Plain]:
     decision = yield from decide_again(state, step, rounds, stop_reason)
     if decision and decision.max_rounds == 1:
         stop_reason = stop_reason or "not_worth_it"
-    if not stop_reason:
-        tokens.retract()  # where the loop ends here, the draft may be the answer all the same
-    return {
-        "rounds": rounds,
-        "streamed": tokens.streamed,
-        "usage": usage,
-        "stop_reason": stop_reason,
-        **({"decision": to_plain(decision)} if decision else {}),
-    }
+    update: Plain = {"rounds": rounds, "usage": usage, "stop_reason": stop_reason}
+    if not stop_reason:  # where the loop ends here, the draft may be the answer all the same
+        tokens = TokenStream(step.write, streamed=state["streamed"])
+        tokens.retract()
+        update["streamed"] = tokens.streamed
+    if decision:
+        update["decision"] = to_plain(decision)
+    return update
 
 
 def missing_in(round_: Plain | None) -> str:

@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import count as count_from
 
-from skr_core.references.fencing import fence_for, fenced, shown_text
+from skr_core.references.fencing import LONGEST_LABEL, fence_for, fenced, shown_text
 from skr_core.texts import sentence_spans
 from skr_core.types import Reference
 from skr_core.usage import count_tokens
@@ -37,6 +37,12 @@ SAMPLE = 1_000
 
 MOST_CHARACTERS_A_TOKEN = 16
 """A text of more characters than this for each token that is left is not counted: it is cut."""
+
+MOST_BYTES_A_CHARACTER = 5
+"""Four in UTF-8, and the space that breaks a token of chats."""
+
+AROUND = 100
+"""More characters than the number and the fences of a reference have."""
 
 WINDOW = 4_000
 """Characters before the cut in which the end of a sentence is looked for."""
@@ -107,9 +113,9 @@ def pack_references(
 
         return cost
 
-    fence, limit = fence_for(references, metadata_keys=metadata_keys), max_tokens
-    if _surely_fit(references, limit, fence, metadata_keys):
+    if _surely_fit(references, max_tokens, metadata_keys):
         return Packed(tuple(references))
+    fence, limit = fence_for(references, metadata_keys=metadata_keys), max_tokens
     while True:
         packed = _packed(references, limit, cost_between(fence))
         # The fence depends on what it surrounds: that of fewer references may be another.
@@ -122,17 +128,11 @@ def pack_references(
         limit -= spent - max_tokens
 
 
-def _surely_fit(
-    references: Sequence[Reference], limit: int, fence: str, keys: Sequence[str]
-) -> bool:
+def _surely_fit(references: Sequence[Reference], limit: int, keys: Sequence[str]) -> bool:
     """Whether they fit without counting: no text has more tokens than bytes."""
-    if sum(len(each.text if each.shown is None else each.shown) for each in references) > limit:
-        return False
-    blocks = (
-        fenced(number, each, fence, metadata_keys=keys)
-        for number, each in enumerate(references, start=1)
-    )
-    return sum(len(block.encode(errors="replace")) + 1 for block in blocks) <= limit
+    texts = sum(len(each.text if each.shown is None else each.shown) for each in references)
+    head = LONGEST_LABEL + sum(LONGEST_LABEL + len(key) for key in keys)
+    return MOST_BYTES_A_CHARACTER * (texts + (head + AROUND) * len(references)) <= limit
 
 
 def _packed(references: Sequence[Reference], left: int, cost: Cost) -> Packed:

@@ -412,3 +412,14 @@ async def test_arun_starts_no_thread(monkeypatch: pytest.MonkeyPatch):
     before = threading.active_count()
     assert await arun(gather([twice(Doubler(), each) for each in range(4)])) == [1, 5, 9, 13]
     assert threading.active_count() == before
+
+
+async def test_one_gathered_flow_is_awaited_in_the_task_that_asks():
+    async def current() -> asyncio.Task[Any] | None:
+        return asyncio.current_task()
+
+    def ask() -> Flow[Any]:
+        return (yield from call(asyncio.current_task, current))
+
+    assert await arun(gather([ask()])) == [asyncio.current_task()]
+    assert asyncio.current_task() not in await arun(gather([ask(), ask()]))

@@ -138,3 +138,14 @@ def test_what_is_cut_is_a_beginning_of_the_text_as_it_is():
     (kept,) = packed.references
     assert text.startswith(kept.text)
     assert kept.text.endswith("here.")
+
+
+@pytest.mark.parametrize("text", ["<s>", "\U0001f600", "a"])
+def test_nothing_is_taken_to_fit_that_may_have_more_tokens_than_the_limit(text: str):
+    given = [Reference.of(text * 90, text * 400, metadata={"page": text * 400})]
+    keys = ["page"]
+    size = len(fence_references(given, metadata_keys=keys).encode())
+    for limit in (size - 9, size, 4 * size):
+        packed = pack_references(given, limit, lambda said: len(said.encode()), metadata_keys=keys)
+        shown = fence_references(packed.references, metadata_keys=keys)
+        assert len(shown.encode()) <= limit
