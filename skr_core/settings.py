@@ -7,9 +7,8 @@ these settings. What is measured with them is therefore what is served with them
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
-from pathlib import Path
 from typing import Any, Literal, Self, TypeVar, get_args
 
 from typing_extensions import TypedDict, Unpack
@@ -17,6 +16,14 @@ from typing_extensions import TypedDict, Unpack
 from skr_core.budget import Budget
 from skr_core.errors import InputError
 from skr_core.options import refuse_unknown
+from skr_core.parts import ArbiterLike as ArbiterLike
+from skr_core.parts import ReflectorLike as ReflectorLike
+from skr_core.parts import RouterLike as RouterLike
+from skr_core.parts import as_arbiter as as_arbiter
+from skr_core.parts import as_reflector as as_reflector
+from skr_core.parts import as_router as as_router
+from skr_core.parts import uses_likelihoods as uses_likelihoods
+from skr_core.parts import with_arbiter as with_arbiter
 from skr_core.plain import from_plain, to_plain
 from skr_core.ports import (
     AnswerArbiter,
@@ -46,22 +53,6 @@ that cites nothing or a refusal, for the best it can say (W2R Figure 10); ``refu
 OnRetrieverError = Literal["raise", "continue"]
 """What happens when every search of the first round fails: a `RetrieverError`, or an answer without
 references, whose stop reason is ``retriever_failed``."""
-
-
-RouterLike = Router | Path
-"""A router, or the folder of a saved one.
-
-A folder's name as a text is loaded too; a type checker refuses it, because it cannot tell it from a
-misspelling such as ``router="never"``.
-"""
-
-
-ArbiterLike = AnswerArbiter | Path
-"""An arbiter, or the folder that one was saved in."""
-
-
-ReflectorLike = Reflector | Path
-"""A reflector, or the folder that a learned one was saved in."""
 
 
 class SettingsOptions(TypedDict, total=False):
@@ -242,119 +233,6 @@ _CHOICES = {
     "when_insufficient": get_args(WhenInsufficient),
     "on_retriever_error": get_args(OnRetrieverError),
 }
-
-
-def as_router(
-    router: object, model: LanguageModel | None = None, retriever: Retriever | None = None
-) -> Router:
-    """Make a router of what a caller gave.
-
-    Args:
-        router: A router, or the folder of a saved one, which is loaded; None retrieves always.
-        model: The one that will answer; compared with the folder's.
-        retriever: The one that will search; compared with the folder's.
-
-    Raises:
-        InputError: It is neither, or there is no router in the folder.
-        StampMismatch: The folder's router was made for another model or retriever.
-
-    Example:
-        >>> as_router(None).decide("Who?").retrieve
-        True
-    """
-    if router is None:
-        return AlwaysRetrieve()
-    if isinstance(router, str | Path):
-        from skr_core.routers.loading import load_router
-
-        return load_router(router, model=model, retriever=retriever)
-    if not isinstance(router, Router):
-        raise InputError(
-            f"a router has decide and adecide, which {type(router).__name__} lacks: give one, or "
-            "the folder of a saved one"
-        )
-    return router
-
-
-def as_arbiter(
-    arbiter: object, model: LanguageModel | None = None, retriever: Retriever | None = None
-) -> AnswerArbiter | None:
-    """Make an arbiter of what a caller gave.
-
-    Args:
-        arbiter: An arbiter, or the folder of a saved one, which is loaded; None is none.
-        model: The one that will answer; compared with the folder's.
-        retriever: The one that will search; compared with the folder's.
-
-    Raises:
-        InputError: It is neither, or there is no arbiter in the folder.
-        StampMismatch: The folder's arbiter was made for another model or retriever.
-    """
-    if isinstance(arbiter, str | Path):
-        from skr_core.arbiters import Arbiter
-
-        return Arbiter.load(arbiter, model=model, retriever=retriever)
-    if arbiter is not None and not isinstance(arbiter, AnswerArbiter):
-        raise InputError(
-            f"an arbiter has actions, judge and ajudge, which {type(arbiter).__name__} lacks: give "
-            "one, or the folder of a saved one"
-        )
-    return arbiter
-
-
-def uses_likelihoods(arbiter: AnswerArbiter | None) -> bool:
-    """Whether an arbiter looks at how likely the model finds the answers.
-
-    Example:
-        >>> from skr_core.arbiters import MarginArbiter
-        >>> uses_likelihoods(MarginArbiter()), uses_likelihoods(None)
-        (True, False)
-    """
-    return bool(getattr(arbiter, "needs_likelihoods", False))
-
-
-def as_reflector(
-    reflector: object, model: LanguageModel | None = None, retriever: Retriever | None = None
-) -> Reflector:
-    """Make a reflector of what a caller gave.
-
-    Args:
-        reflector: A reflector, or the folder of a saved one, which is loaded; None reads the
-            verdict from the model's reply.
-        model: The one that will answer; compared with the folder's.
-        retriever: The one that will search; compared with the folder's.
-
-    Raises:
-        InputError: It is neither, or there is no reflector in the folder.
-        StampMismatch: The folder's reflector was made for another model or retriever.
-
-    Example:
-        >>> as_reflector(None).reflect("Who?", [], "I don't know.").sufficient
-        False
-    """
-    if reflector is None:
-        return RefusalReflector()
-    if isinstance(reflector, str | Path):
-        from skr_core.reflectors import LearnedReflector
-
-        return LearnedReflector.load(reflector, model=model, retriever=retriever)
-    if not isinstance(reflector, Reflector):
-        raise InputError(
-            f"a reflector has reflect and areflect, which {type(reflector).__name__} lacks: give "
-            "one, or the folder of a learned one"
-        )
-    return reflector
-
-
-def with_arbiter(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Options with the arbiter that the router's folder holds, where they name none."""
-    router = options.get("router")
-    if options.get("arbiter") is None and isinstance(router, str | Path):
-        from skr_core.routers.saving import holds_arbiter
-
-        if holds_arbiter(router):
-            return {**options, "arbiter": router}
-    return dict(options)
 
 
 def _typed(cls: type[T], value: Any) -> T:

@@ -31,12 +31,13 @@ from skr_core import answering
 from skr_core.errors import InputError
 from skr_core.flow import Flow, call
 from skr_core.models.adapting import AnyModel, as_language_model
+from skr_core.parts import RouterLike, as_router
 from skr_core.plain import from_plain, to_plain
 from skr_core.ports import Reflector
 from skr_core.prompts.templates import DEFAULT_TEMPLATES, PromptTemplates, checked_question
 from skr_core.references.foreign import foreign_reference
 from skr_core.reflectors.refusal import RefusalReflector
-from skr_core.settings import RouterLike, Settings, as_router
+from skr_core.settings import Settings
 from skr_core.types import Demonstration, Reference
 from skr_graphs import steps
 from skr_graphs.node import FlowNode

@@ -23,6 +23,7 @@ PAGES: dict[str, Sequence[str]] = {
         "skr_core.types",
         "skr_core.questions",
         "skr_core.settings",
+        "skr_core.parts",
         "skr_core.budget",
     ],
     "skr_core.ports": ["skr_core.ports"],

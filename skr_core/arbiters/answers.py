@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 from skr_core.references.citations import without_markers
-from skr_core.self_knowledge.importers import plain_text
 from skr_core.self_knowledge.margins import Margins
 from skr_core.self_knowledge.records import Outcome, SelfKnowledge
+from skr_core.self_knowledge.rows import plain_text
 from skr_core.self_knowledge.standing import Standing, standing_of
 from skr_core.texts import normalise
 from skr_core.types import Action, Answer, Generation

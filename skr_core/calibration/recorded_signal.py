@@ -14,8 +14,8 @@ from skr_core.learning.pricing import LIMIT_PRICE
 from skr_core.learning.rows import Floats
 from skr_core.learning.rule import Expected, parity_rule
 from skr_core.routers.fitted import scored
-from skr_core.self_knowledge.importers import number_of
 from skr_core.self_knowledge.records import SelfKnowledge
+from skr_core.self_knowledge.rows import number_of
 
 PREFIX = "signal:"
 

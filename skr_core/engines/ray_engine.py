@@ -13,15 +13,15 @@ import os
 import socket
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
 from functools import partial
 from itertools import chain, islice
 from typing import Any
 
+from skr_core.engines.crew import Crew, line_of
 from skr_core.engines.engine import Item, Kept, Made, Recipe, Result
 from skr_core.engines.shared_spending import SharedSpending
-from skr_core.engines.workers import THREADS, Failed, Holder, Job, Worker, unwrapped
-from skr_core.errors import MAX_LINE, EngineError, InputError, extra
+from skr_core.engines.workers import Failed, Holder, Job, unwrapped
+from skr_core.errors import EngineError, InputError, extra
 from skr_core.flow import Flow, call, gather
 from skr_core.models.limited import Spending
 from skr_core.redaction import redact
@@ -30,9 +30,6 @@ _LOG = logging.getLogger(__name__)
 
 PATIENCE_S = 10
 """Until a cluster takes a connection."""
-
-RETRIES = 3
-"""How often what was under way when its worker ended is done again, before the run ends."""
 
 
 class RayEngine:
@@ -68,7 +65,7 @@ class RayEngine:
         self.address = address or os.environ.get("RAY_ADDRESS")
         self.workers, self.chunk = workers, chunk
         self._options = dict(options or {})
-        self._crew: _Crew | None = None
+        self._crew: Crew | None = None
         self._sent: dict[int, tuple[Any, Any]] = {}
         self._shared: list[Any] = []
         self._starting = threading.Lock()
@@ -160,7 +157,7 @@ class RayEngine:
         self._shared.append(actor)
         return SharedSpending(actor, spending.prices, spending.call_deadline_s)
 
-    def _begun(self, recipe: Recipe[Any], work: Callable[..., Any]) -> tuple[_Crew, Job]:
+    def _begun(self, recipe: Recipe[Any], work: Callable[..., Any]) -> tuple[Crew, Job]:
         """The workers, and the job as they are told of it."""
         make = recipe.make
         if make is None:
@@ -172,7 +169,7 @@ class RayEngine:
             if id(make) not in self._sent:
                 self._sent[id(make)] = make, self._put(make)
             if self._crew is None or self._crew.is_closed:
-                self._crew = _Crew(self._ray, self._count(), self._options)
+                self._crew = Crew(self._ray, self._count(), self._options)
             return self._crew, [self._sent[id(make)][1], self._put(work)]
 
     def _put(self, value: Any) -> Any:
@@ -181,7 +178,7 @@ class RayEngine:
         except TypeError as error:
             raise InputError(
                 "what the workers need cannot be sent to them, give functions that make it: "
-                f"{_line(error)}"
+                f"{line_of(error)}"
             ) from error
 
     def _count(self) -> int:
@@ -211,71 +208,10 @@ class RayEngine:
             ray.init(**settings)
         except Exception as error:
             where = f"no Ray answers at {self.address}" if self.address else "Ray does not start"
-            raise EngineError(f"{where}: {_line(error)}") from error
+            raise EngineError(f"{where}: {line_of(error)}") from error
         _keep_off_standard_output()
         self._is_ours = True
         return ray
-
-
-class _Crew:
-    """The workers; a chunk goes to the one that has the least to do."""
-
-    def __init__(self, ray: Any, count: int, options: Mapping[str, Any]) -> None:
-        self._ray, self.is_closed = ray, False
-        settings = {"num_cpus": 1, "scheduling_strategy": "SPREAD", **options}
-        settings |= {"max_restarts": -1, "max_task_retries": RETRIES, "max_concurrency": THREADS}
-        actor = ray.remote(**settings)(Worker)
-        self._workers = [actor.remote() for _ in range(count)]
-        self._under_way = [0] * count
-        self._choosing = threading.Lock()
-
-    def do(self, job: Any, chunk: list[Any]) -> list[Any]:
-        number = self._choose()
-        try:
-            with self._explained():
-                done: list[Any] = self._ray.get(self._workers[number].do.remote(job, chunk, True))
-        finally:
-            self._over(number)
-        return done
-
-    async def ado(self, job: Any, chunk: list[Any]) -> list[Any]:
-        number = self._choose()
-        try:
-            with self._explained():
-                done: list[Any] = await self._workers[number].do.remote(job, chunk, False)
-        except asyncio.CancelledError:
-            self.close()  # what nobody waits for any more costs money
-            raise
-        finally:
-            self._over(number)
-        return done
-
-    def close(self) -> None:
-        """End the workers, whatever they are at."""
-        self.is_closed = True
-        for worker in self._workers:
-            self._ray.kill(worker)
-
-    def _choose(self) -> int:
-        with self._choosing:
-            number = min(range(len(self._workers)), key=self._under_way.__getitem__)
-            self._under_way[number] += 1
-            return number
-
-    def _over(self, number: int) -> None:
-        with self._choosing:
-            self._under_way[number] -= 1
-
-    @contextmanager
-    def _explained(self) -> Iterator[None]:
-        failures = self._ray.exceptions
-        try:
-            yield
-        except failures.RayActorError as error:
-            times = f"a worker ended {RETRIES + 1} times under the same items"
-            raise EngineError(f"{times}, as for want of memory: {_line(error)}") from error
-        except failures.RayError as error:
-            raise EngineError(f"Ray: {_line(error)}") from error
 
 
 def _knock(address: str | None) -> None:
@@ -300,7 +236,3 @@ def _chunks(items: Iterable[Item], size: int) -> Iterator[list[Item]]:
     waiting = iter(items)
     while chunk := list(islice(waiting, size)):
         yield chunk
-
-
-def _line(error: BaseException) -> str:
-    return " ".join(str(error).split())[:MAX_LINE]

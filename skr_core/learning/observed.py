@@ -6,8 +6,8 @@ import math
 import re
 from dataclasses import dataclass
 
-from skr_core.self_knowledge.importers import plain_text
 from skr_core.self_knowledge.records import SelfKnowledge
+from skr_core.self_knowledge.rows import plain_text
 from skr_core.types import Generation
 
 _COMPUTED_FROM_GOLD = re.compile(

@@ -28,7 +28,6 @@ from skr_core.self_knowledge.collector import (
     ask_routers,
     make_collector,
 )
-from skr_core.self_knowledge.importers import record_of
 from skr_core.self_knowledge.progress import OnCollected, Progress, Tally
 from skr_core.self_knowledge.records import (
     SelfKnowledge,
@@ -36,6 +35,7 @@ from skr_core.self_knowledge.records import (
     question_key,
     row_of,
 )
+from skr_core.self_knowledge.rows import record_of
 from skr_core.types import Stamp
 
 log = logging.getLogger(__name__)

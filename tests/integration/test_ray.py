@@ -17,8 +17,7 @@ import psutil
 import pytest
 
 import langchain_skr
-from skr_core.engines import EngineEmbedder, LocalEngine, RayEngine, Recipe
-from skr_core.engines import ray_engine as module
+from skr_core.engines import EngineEmbedder, LocalEngine, RayEngine, Recipe, crew
 from skr_core.errors import BudgetError, DataError, EngineError, InputError, MissingDependency
 from skr_core.evaluation.running.asking import ask_all
 from skr_core.files import KeyedLog
@@ -144,7 +143,7 @@ def test_an_error_arrives_as_it_is_without_keys(
 def test_a_chunk_keeps_what_did_not_fail_and_a_worker_that_always_ends_is_one_error(
     engine: RayEngine, held: Recipe[Held], monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(module, "RETRIES", 0)
+    monkeypatch.setattr(crew, "RETRIES", 0)
     chunked = RayEngine(workers=1, chunk=3, options={"num_cpus": 0})
     kept: list[int] = []
     with pytest.raises(BudgetError):

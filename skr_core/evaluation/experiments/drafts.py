@@ -23,8 +23,8 @@ from skr_core.references.citations import without_markers
 from skr_core.reflectors.refusal import judge_reply
 from skr_core.replies.refusal import is_refusal
 from skr_core.replies.reply import read_reply
-from skr_core.self_knowledge.importers import plain_text, record_of
 from skr_core.self_knowledge.records import Outcome, SelfKnowledge
+from skr_core.self_knowledge.rows import plain_text, record_of
 from skr_core.self_knowledge.standing import standing_in
 from skr_core.types import Answer, Reference
 

@@ -24,13 +24,8 @@ from skr_core.metrics.certainty import CERTAINTY_MEASURES, certainty_values
 from skr_core.metrics.match import contains_gold
 from skr_core.questions import Question
 from skr_core.replies.certainty import parse_certainty
-from skr_core.self_knowledge.importers import (
-    UNCERTAIN_FIELD,
-    latest_rows,
-    number_of,
-    plain_text,
-    record_of,
-)
+from skr_core.self_knowledge.importers import latest_rows
+from skr_core.self_knowledge.rows import UNCERTAIN_FIELD, number_of, plain_text, record_of
 from skr_core.types import Usage
 
 GRADE_FIELD, REPLY_FIELD = "confidence_1_to_5", "confidence_raw"
