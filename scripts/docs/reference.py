@@ -8,7 +8,7 @@ imported.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -75,18 +75,19 @@ def page(name: str, sources: Sequence[str], shown: set[str]) -> str:
     """One page, in Markdown; what it shows is added to what is shown already."""
     parts = [f"# {name}"]
     for source in sources:
-        place = placed(source)
-        if place.name != "__init__.py":
+        package = placed(source).name == "__init__.py"
+        found = dict(exports(source)) if package else defined(source)
+        new = [target for target in found.values() if target not in shown]
+        if package:
+            parts += [f"::: {source}\n    options: {DESCRIBED}", *(f"::: {each}" for each in new)]
+            there = [f"| {link(*each)} |" for each in found.items() if each[1] in shown]
+            if there:
+                parts.append("\n".join(["| exported here too | |", "|---|---|", *there]))
+        elif len(new) == len(found):
             parts.append(f"::: {source}\n    options: {UNDER_TITLE if source == name else IN_FULL}")
-            shown.update(f"{source}.{each}" for each in defined(place))
-            continue
-        parts.append(f"::: {source}\n    options: {DESCRIBED}")
-        found = sorted(exports(source))
-        parts += [f"::: {target}" for _, target in found if target not in shown]
-        elsewhere = [f"| {link(*each)} |" for each in found if each[1] in shown]
-        if elsewhere:
-            parts.append("\n".join(["| exported here too | |", "|---|---|", *elsewhere]))
-        shown.update(target for _, target in found)
+        else:
+            parts += [f"::: {each}" for each in new]
+        shown.update(new)
     return "\n\n".join(parts) + "\n"
 
 
@@ -113,8 +114,8 @@ def placed(name: str) -> Path:
     raise FileNotFoundError(f"there is no module {name}")
 
 
-def exports(package: str) -> Iterator[tuple[str, str]]:
-    """Each name that a package exports, and where it is defined.
+def exports(package: str) -> Sequence[tuple[str, str]]:
+    """Each name that a package exports, in order, and where it is defined.
 
     What is imported lazily stands in the stub beside the package.
     """
@@ -122,23 +123,39 @@ def exports(package: str) -> Iterator[tuple[str, str]]:
     stub = place.with_suffix(".pyi")
     there = tree(stub if stub.exists() else place)
     public = None if stub.exists() else listed(there)
+    found = []
     for node in there.body:
         if isinstance(node, ast.ImportFrom):
             module = f"{package}.{node.module}" if node.level else node.module
-            for each in node.names:
-                if public is None or each.name in public:
-                    yield each.name, f"{module}.{each.name}"
+            found += [
+                (each.name, home(f"{module}.{each.name}"))
+                for each in node.names
+                if public is None or each.name in public
+            ]
+    return sorted(found)
 
 
-def defined(place: Path) -> Iterator[str]:
-    """The public names that a module defines."""
-    for node in tree(place).body:
+def home(target: str) -> str:
+    """Where a name is defined that a package may only pass on."""
+    module, _, name = target.rpartition(".")
+    if placed(module).name == "__init__.py":
+        return dict(exports(module)).get(name, target)
+    return target
+
+
+def defined(module: str) -> dict[str, str]:
+    """The public names that a module defines and describes, and their full names."""
+    found = {}
+    nodes = tree(placed(module)).body
+    for node, after in zip(nodes, [*nodes[1:], None], strict=True):
         if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
-            names = [node.name]
+            names = [node.name] if ast.get_docstring(node) else []
         else:
             targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", 0)]
-            names = [each.id for each in targets if isinstance(each, ast.Name)]
-        yield from (name for name in names if not name.startswith("_"))
+            said = isinstance(after, ast.Expr) and isinstance(after.value, ast.Constant)
+            names = [each.id for each in targets if said and isinstance(each, ast.Name)]
+        found |= {each: f"{module}.{each}" for each in names if not each.startswith("_")}
+    return found
 
 
 def listed(there: ast.Module) -> Sequence[str]:
