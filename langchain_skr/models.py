@@ -139,9 +139,15 @@ def layers_of(model: object) -> Iterator[object]:
 def _chat_model(
     spec: str, provider: str | None, server: str | None, options: dict[str, Any]
 ) -> BaseChatModel:
-    with extra("langchain"):
-        from langchain.chat_models import init_chat_model
-    if provider == "openai" or spec.startswith(("openai:", "gpt-")):
+    of_openai = provider == "openai" or spec.startswith(("openai:", "gpt-"))
+    try:
+        with extra("langchain"):
+            from langchain.chat_models import init_chat_model
+    except MissingDependency as error:
+        if of_openai:  # which brings it too, and is wanted next
+            raise MissingDependency("langchain", "openai") from error
+        raise
+    if of_openai:
         options = options | _openai_options(server, options)
     try:
         model: BaseChatModel = init_chat_model(spec, model_provider=provider, **options)

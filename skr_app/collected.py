@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
 from rich.progress import Progress as Bars
 
-from skr_app.output import console, escape, messages, print_table
+from skr_app.output import console, counted, escape, messages, print_table
 from skr_core.metrics.statistics import bootstrap
 from skr_core.self_knowledge import Progress, SelfKnowledge
 from skr_core.types import ACTIONS
@@ -85,10 +85,10 @@ def print_summary(found: dict[str, Any], progress: Progress, out: Path) -> None:
     print_table(["action", "accuracy", "retrievals", "prompt tokens"], rows)
     effects = found["effects"]
     console.print(
-        f"Retrieval helps {effects['helps']} questions and hurts {effects['hurts']}; no answer is "
-        f"right on {found['all_wrong']}."
+        f"Retrieval helps {counted(effects['helps'], 'question')} and hurts {effects['hurts']}; "
+        f"no answer is right on {found['all_wrong']}."
     )
-    console.print(f"{found['n']} records in {escape(str(out))} ({_spent(progress)})")
+    console.print(f"{counted(found['n'], 'record')} in {escape(str(out))} ({_spent(progress)})")
     console.print(
         f"Does routing pay on them?  skr calibrate {escape(shlex.quote(str(out)))}", soft_wrap=True
     )

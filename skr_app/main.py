@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import sys
 from collections.abc import Iterable
 from functools import cache
@@ -92,6 +93,7 @@ def main() -> None:
     Exit codes: 2 for input, files and stores that cannot be used, 1 when a model, a retriever or
     an engine failed, or what may be spent is.
     """
+    logging.getLogger("pypdf").setLevel(logging.ERROR)  # a file that it cannot read is our error
     try:
         first = sys.argv[1] if len(sys.argv) > 1 else ""
         make_app([first] if first in COMMANDS else COMMANDS)(prog_name="skr")

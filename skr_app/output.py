@@ -41,6 +41,16 @@ def escape(text: str) -> str:
     return markup.escape(cleaned(text))
 
 
+def counted(number: int, noun: str) -> str:
+    """A number of things.
+
+    Example:
+        >>> counted(1, "record"), counted(200, "record")
+        ('1 record', '200 records')
+    """
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
 def print_json(value: Any) -> None:
     """Print a value, dataclasses included, as one JSON object."""
     options = orjson.OPT_INDENT_2 | orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_APPEND_NEWLINE

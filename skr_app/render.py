@@ -9,7 +9,7 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from skr_app.output import escape
+from skr_app.output import counted, escape
 from skr_core.cleaning import cleaned
 from skr_core.extractive.loading import is_extractive
 from skr_core.plain import from_plain
@@ -68,7 +68,7 @@ def answer(console: Console, answer: Answer, model: str, *, answered: bool = Fal
     if answer.verdict:
         console.print(f"[dim]Served: {escape(answer.verdict.reason)}[/dim]")
     usage = answer.total_usage
-    rounds = _count(len(answer.rounds), "round")
+    rounds = counted(len(answer.rounds), "round")
     console.print(
         f"[dim]Stopped: {STOP_REASONS[answer.stop_reason]} · {rounds} · {spent(usage)}[/dim]"
     )
@@ -104,11 +104,7 @@ def spent(usage: Usage) -> str:
     """
     about = " (estimated)" if usage.estimated else ""
     cached = f" · {usage.cached_calls} from a cache" if usage.cached_calls else ""
-    return f"{_count(usage.calls, 'call')} · {usage.total_tokens:,} tokens{about}{cached}"
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"
+    return f"{counted(usage.calls, 'call')} · {usage.total_tokens:,} tokens{about}{cached}"
 
 
 def _rounds(console: Console, answer: Answer) -> None:

@@ -90,7 +90,7 @@ FIRST_USES = {
     "ray": ("ray", "from skr_core.engines import RayEngine; RayEngine()"),
     "fastapi": ("web", "import skr_app.web.app"),
     "uvicorn": ("web", "import skr_app.web.serving"),
-    "langchain": ("langchain", "from langchain_skr import load_model; load_model('openai:a')"),
+    "langchain": ("langchain", "from langchain_skr import load_model; load_model('anthropic:a')"),
     "langchain_openai": (
         "openai",
         "from langchain_skr import load_model; load_model('openai:a', api_key='b')",

@@ -23,7 +23,7 @@ from skr_app.options import (
     SkipBadOption,
     StoreOption,
 )
-from skr_app.output import console, escape, messages, print_json, progress
+from skr_app.output import console, counted, escape, messages, print_json, progress
 from skr_core.engines import Engine, EngineEmbedder, LocalEngine
 from skr_core.errors import InputError
 from skr_core.texts import encodable
@@ -104,7 +104,7 @@ def ingest(
         return
     if report:
         _print(report)
-    console.print(f"{count} references in {escape(store)}")
+    console.print(f"{counted(count, 'reference')} in {escape(store)}")
 
 
 def _embedder(name: str | None, engine: Engine) -> Embedder | None:
@@ -127,7 +127,7 @@ def _found(report: IngestReport) -> dict[str, object]:
 def _print(report: IngestReport) -> None:
     skipped = f", {report.skipped} skipped" if report.skipped else ""
     console.print(
-        f"[bold]{report.added}[/bold] references added, {report.already_present} were there "
+        f"{counted(report.added, 'reference')} added, {report.already_present} were there "
         f"already{skipped}"
     )
     for problem in report.problems:

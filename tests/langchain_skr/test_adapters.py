@@ -481,4 +481,4 @@ except ImportError as error:
         [sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=60
     )
     assert done.stdout.startswith("MissingDependency langchain")
-    assert done.stdout.endswith('is not installed: run  pip install "skr-rag[langchain]"\n')
+    assert done.stdout.endswith('is not installed: run  pip install "skr-rag[openai]"\n')

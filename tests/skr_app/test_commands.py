@@ -55,6 +55,7 @@ def test_help_names_every_command(skr: Skr) -> None:
 
 
 @pytest.mark.integration
+@pytest.mark.usefixtures("few_trees")
 def test_demo_shows_both_halves_and_leaves_files_to_try_commands_on(
     skr: Skr, tmp_path: Path
 ) -> None:

@@ -31,6 +31,8 @@ from skr_core.files import read_whole
 from skr_core.metrics.statistics import Interval
 from skr_core.plain import from_plain
 
+_NONE = "this is no result of skr evaluate, experiment, calibrate or replay with --json"
+
 
 def read_section(path: str | Path) -> Section:
     """The section of a run's folder, or of a file that a command printed.
@@ -59,17 +61,13 @@ def read_section(path: str | Path) -> Section:
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error}") from error
     except orjson.JSONDecodeError as error:
-        raise DataError(path, None, f"this is not JSON ({error})") from error
+        raise DataError(path, None, f"{_NONE}: it is not JSON ({error})") from error
     try:
         section = _section(name, data) if isinstance(data, Mapping) else None
     except (InputError, KeyError, TypeError, ValueError, AttributeError) as error:
         raise DataError(path, None, f"this is no result ({error})") from error
     if section is None:
-        raise DataError(
-            path,
-            None,
-            "this is no result of skr evaluate, experiment, calibrate or replay with --json",
-        )
+        raise DataError(path, None, _NONE)
     return section
 
 
