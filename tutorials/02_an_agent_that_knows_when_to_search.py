@@ -26,12 +26,12 @@ added = store.add(list(sample.corpus))
 # %% [markdown]
 # ## A model for the agent
 #
-# Below, set `SKR_MODEL=openai:gpt-4.1-mini`, or any other id of `init_chat_model`, and the agent
-# has a real model. Without, a stand-in takes its place. It follows three rules that you would
-# expect of a model, and knows no language: if it has a tool it calls it with the user's question;
-# if a tool has replied it passes that on; otherwise it quotes from the passages that it is shown,
-# or says what its memory holds. You can skip the cell. What matters is that it answers from what
-# it is given, and notes what that was.
+# Set `SKR_MODEL=openai:gpt-4.1-mini`, or any other id of `init_chat_model`, and the agent has a
+# real model. Without, a stand-in takes its place. It follows three rules that you would expect of
+# a model, and knows no language: if it has a tool it calls it with the user's question; if a tool
+# has replied it passes that on; otherwise it quotes from the passages that it is shown, or says
+# what its memory holds. You can skip the cell. What matters is that it answers from what it is
+# given.
 
 # %%
 import re
@@ -39,6 +39,7 @@ import re
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
+from langchain_core.utils.function_calling import convert_to_openai_tool
 
 from langchain_skr import load_model
 from skr_core import Reference
@@ -46,26 +47,23 @@ from skr_core.prompts.asking import answer_anyway
 
 PASSAGE = re.compile(r'^\[\d+\] ([^\n]*)\n"""\n(.*?)\n"""$', re.DOTALL | re.MULTILINE)
 reader = sample.model()  # quotes from passages, or says what it remembers
-seen = []  # for each call: the names of the tools, and the messages
 
 
 class StandIn(BaseChatModel):
-    tools: tuple = ()
-
     @property
     def _llm_type(self):
         return "stand-in"
 
     def bind_tools(self, tools, **kwargs):
-        return self.model_copy(update={"tools": tools})
+        return self.bind(tools=[convert_to_openai_tool(tool) for tool in tools])
 
-    def _generate(self, messages, stop=None, run_manager=None, **kwargs):
-        seen.append(([tool.name for tool in self.tools], messages))
+    def _generate(self, messages, stop=None, run_manager=None, tools=(), **kwargs):
         question = [each.text for each in messages if each.type == "human"][-1]
         if messages[-1].type == "tool":
             reply = AIMessage(messages[-1].text.partition("\n\nSources:")[0])
-        elif self.tools:
-            call = {"name": self.tools[0].name, "args": {"question": question}, "id": "call-1"}
+        elif tools:
+            name = tools[0]["function"]["name"]
+            call = {"name": name, "args": {"question": question}, "id": "call-1"}
             reply = AIMessage("", tool_calls=[call])
         else:
             shown = "\n".join(each.text for each in messages if each.type == "system")
@@ -109,8 +107,20 @@ for question in ("How high is Mount Tarrow?", "Who is the mayor of Penmarrow?"):
 from textwrap import fill
 
 from langchain.agents import create_agent
+from langchain_core.callbacks import BaseCallbackHandler
 
 from langchain_skr import SKRMiddleware
+
+
+class Seen(BaseCallbackHandler):
+    """Notes what each call of a chat model is shown: the names of its tools, and the messages."""
+
+    def __init__(self):
+        self.calls = []
+
+    def on_chat_model_start(self, serialized, messages, *, invocation_params, **kwargs):
+        tools = [tool["function"]["name"] for tool in invocation_params.get("tools") or ()]
+        self.calls.append((tools, messages[0]))
 
 
 def show(text, before=""):
@@ -124,13 +134,14 @@ def titles(state):
     return ", ".join(reference["title"] for reference in state["skr_references"]) or "nothing"
 
 
+seen = Seen()
 agent = create_agent(
     agent_model,
     system_prompt="You answer visitors of Varnland.",
     middleware=[SKRMiddleware(router, retriever=store)],
 )
 for question in ("How high is Mount Tarrow?", "Who is the mayor of Penmarrow?"):
-    state = agent.invoke({"messages": [("user", question)]})
+    state = agent.invoke({"messages": [("user", question)]}, {"callbacks": [seen]})
     print(question)
     show(state["messages"][-1].text, before="  answer:  ")
     show(titles(state), before="  fetched: ")
@@ -141,7 +152,7 @@ for question in ("How high is Mount Tarrow?", "Who is the mayor of Penmarrow?"):
 # is hard for a passage to pose as an instruction of yours.
 
 # %%
-for tools, messages in seen[-2:]:
+for tools, messages in seen.calls:
     system, user = messages
     print(f"=== user: {user.text}   tools: {tools or 'none'}")
     show(system.text if len(system.text) < 560 else f"{system.text[:560]} ...")
@@ -210,13 +221,15 @@ for message in state["messages"]:
 
 from skr_graphs import answer_of
 
-answer = answer_of(state["messages"][-2].artifact)
-print("\nwhat the tool did:")
-for number, round_ in enumerate(answer.rounds, start=1):
-    verdict = "sufficient" if round_.reflection.sufficient else "not yet"
-    print(f"round {number}: {', '.join(round_.queries)}")
-    print(f"         {len(round_.found)} new passages, {verdict}")
-print("stopped:", answer.stop_reason, "| model calls:", answer.total_usage.calls)
+for message in state["messages"]:
+    if message.type == "tool":
+        answer = answer_of(message.artifact)
+        print("\nwhat the tool did:")
+        for number, round_ in enumerate(answer.rounds, start=1):
+            verdict = "sufficient" if round_.reflection.sufficient else "not yet"
+            print(f"round {number}: {', '.join(round_.queries)}")
+            print(f"         {len(round_.found)} new passages, {verdict}")
+        print("stopped:", answer.stop_reason, "| model calls:", answer.total_usage.calls)
 
 # %% [markdown]
 # A tool and the middleware go together. Name the tool to the middleware, and it is withheld where
@@ -227,9 +240,9 @@ agent = create_agent(
     agent_model, tools=[tool], middleware=[SKRMiddleware(router, tools=["ask_the_archive"])]
 )
 for question in ("How high is Mount Tarrow?", "Who is the mayor of Penmarrow?"):
-    before = len(seen)
-    state = agent.invoke({"messages": [("user", question)]})
-    print(f"{question}  tools shown: {seen[before][0] or 'none'}")
+    seen = Seen()
+    state = agent.invoke({"messages": [("user", question)]}, {"callbacks": [seen]})
+    print(f"{question}  tools shown: {seen.calls[0][0] or 'none'}")
     show(state["messages"][-1].text, before="  ")
 
 # %% [markdown]

@@ -101,9 +101,9 @@ class PlainReader(CustomLLM):
 
 
 if "SKR_MODEL" in os.environ:
-    from llamaindex_skr import load_model
+    from llamaindex_skr import openai_like  # yours may be any LLM of LlamaIndex's
 
-    llm = plain_llm = load_model(os.environ["SKR_MODEL"])
+    llm = plain_llm = openai_like(os.environ["SKR_MODEL"].removeprefix("openai:"))
 else:
     llm, plain_llm = Reader(), PlainReader()
 

@@ -8,7 +8,7 @@
 #
 # It runs offline over Varnland, an invented country of 117 passages. The model is a stand-in that
 # quotes sentences and knows no language. With `SKR_MODEL=openai:gpt-4.1-mini` a real one takes
-# its place; the passages stay the same.
+# its place; it may take another course than the one that the text describes.
 
 # %%
 import os
@@ -76,39 +76,35 @@ for kind, item in graph.stream({"question": QUESTION}, thread, stream_mode=["cus
 import matplotlib.pyplot as plt
 
 PLACES = {
-    "__start__": (0, 1), "condense": (1, 1), "route": (2, 1), "retrieve": (3.4, 1),
-    "merge": (4.5, 1), "answer": (5.5, 1), "reflect": (6.5, 1), "finish": (7.6, 1),
-    "arbitrate": (8.4, 0.1), "__end__": (9.2, 1),
-    "answer_directly": (5.5, 2), "decompose": (2.7, 0.1), "follow_up": (5.5, -0.1),
+    "__start__": (0, 3), "condense": (1, 3), "route": (2, 3), "answer_directly": (3.3, 3),
+    "decompose": (1, 2), "retrieve": (2, 2), "merge": (3.3, 2),
+    "follow_up": (1, 1), "reflect": (2, 1), "answer": (3.3, 1),
+    "finish": (2, 0), "arbitrate": (3.3, 0), "__end__": (4.3, 0),
 }  # fmt: skip
 visited = {"__start__", "__end__", *(node for node, _ in wrote)}
 
-figure, axes = plt.subplots(figsize=(9.6, 3.1), dpi=80)
-for edge in graph.get_graph().edges:
-    (x, y), (to_x, to_y) = PLACES[edge.source], PLACES[edge.target]
-    passes_others = y == to_y and abs(to_x - x) > 1.5
-    axes.annotate(
-        "",
-        (to_x, to_y),
-        (x, y),
-        arrowprops={
-            "arrowstyle": "-|>",
-            "color": "0.45",
-            "linestyle": "--" if edge.conditional else "-",
-            "shrinkA": 22,
-            "shrinkB": 22,
-            "connectionstyle": f"arc3,rad={-0.32 if passes_others else 0}",
-        },
-    )
+figure, axes = plt.subplots(figsize=(6.4, 3.6), dpi=80)
+boxes = {}
 for name, (x, y) in PLACES.items():
     colour = "#cfe2f6" if name in visited else "white"
-    box = {"boxstyle": "round,pad=0.4", "facecolor": colour, "edgecolor": "#1f66b8"}
-    axes.text(
-        x, y, name.strip("_").replace("_", "\n"), ha="center", va="center", fontsize=9, bbox=box
-    )
-axes.set(xlim=(-0.4, 9.6), ylim=(-0.45, 2.3))
+    box = {"boxstyle": "round,pad=0.35", "facecolor": colour, "edgecolor": "#1f66b8"}
+    label = name.strip("_").replace("_", " ")
+    boxes[name] = axes.text(x, y, label, ha="center", va="center", bbox=box).get_bbox_patch()
+for edge in graph.get_graph().edges:
+    (x, y), (to_x, to_y) = PLACES[edge.source], PLACES[edge.target]
+    passes_others = (x == to_x and abs(to_y - y) > 1) or (y == to_y and abs(to_x - x) > 1.5)
+    style = {
+        "arrowstyle": "-|>",
+        "color": "0.4",
+        "linestyle": "--" if edge.conditional else "-",
+        "connectionstyle": f"arc3,rad={-0.4 if passes_others else 0}",
+        "patchA": boxes[edge.source],
+        "patchB": boxes[edge.target],
+    }
+    axes.annotate("", (to_x, to_y), (x, y), arrowprops=style)
+axes.set(xlim=(-0.3, 4.6), ylim=(-0.5, 3.3))
 axes.axis("off")
-figure.tight_layout()
+figure.tight_layout(pad=0.2)
 
 # %% [markdown]
 # - `condense` reads the question. In a conversation it rewrites one that leans on earlier turns.
@@ -202,9 +198,9 @@ print(f"\n({usage.prompt_tokens} tokens sent, {usage.completion_tokens} received
 # lacks: what was searched, so that nothing is asked twice, and what was supported so far.
 
 # %%
-second, generation = model.calls[1]
-begin = second.text.index("Searched so far")
-show(second.text[begin : second.text.index("Do the references")])
+second, generation = model.calls[-1]
+begin, end = second.text.find("Searched so far"), second.text.find("Do the references")
+show(second.text[begin:end])
 print("\n=== reply ===")
 show(generation.text)
 
