@@ -204,6 +204,7 @@ show(titles(state), before="fetched: ")
 
 # %%
 from langchain_skr import create_skr_tool
+from skr_graphs import answer_of
 
 tool = create_skr_tool(
     model,
@@ -219,12 +220,10 @@ for message in state["messages"]:
     for call in getattr(message, "tool_calls", ()):
         show(f"calls {call['name']}({call['args']['question']!r})", before=f"{message.type:6}")
 
-from skr_graphs import answer_of
-
+print("\nIn the artifact:")
 for message in state["messages"]:
     if message.type == "tool":
         answer = answer_of(message.artifact)
-        print("\nwhat the tool did:")
         for number, round_ in enumerate(answer.rounds, start=1):
             verdict = "sufficient" if round_.reflection.sufficient else "not yet"
             print(f"round {number}: {', '.join(round_.queries)}")

@@ -226,8 +226,8 @@ print("cost:", {task: usage.total_tokens for task, usage in answer.usage.items()
 # ## Budgets, and why the loop stops
 #
 # Every way out has a name, the *stop reason*. `sufficient` and `known` are as it should be. Any
-# other says which limit ended the loop first; the answer is then the best that there was, and it
-# is up to you what to do with it (`when_insufficient`).
+# other says what ended the loop first; the answer is then the best that there was, and it is up
+# to you what to do with it (`when_insufficient`).
 
 # %%
 from skr_core import Budget

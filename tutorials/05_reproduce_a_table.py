@@ -226,8 +226,8 @@ table(
 #   shows that the *measures* are the paper's. It does not show that ChatGPT would answer like
 #   this today.
 # - The model of the paper, `gpt-3.5-turbo-0301`, is shut down: nobody can run that row again.
-# - The intervals are wide. Two ways of asking that differ by three points cannot be told apart on
-#   256 questions, nor on 500.
+# - The intervals are wide. Two ways of asking that differ by three points can hardly be told
+#   apart on 256 questions, or on 500.
 # - An answer counts as right where it contains a right one, as in the paper. Longer answers
 #   contain more, so an explanation raises the accuracy without the model knowing more.
 #
