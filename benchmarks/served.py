@@ -1,10 +1,10 @@
 """Searching a served store beside its folder.
 
-Passages of a hundred random words each are put into a folder that is searched by words. A fresh
-process opens the folder and searches; another asks a server that serves the same folder. The first
-search of a server's collection reads the words of all of it; what is imported and opened is in none
-of the seconds. The last rows are what a folder takes on the disk, beside its passages as JSON
-Lines.
+Passages of a hundred random words each are put into a folder that is searched by words, and into
+one that is searched by words and by the vectors of `HashingEmbedder`. A fresh process opens the
+folder and searches; another asks a server that serves the same folder. The first search of a
+server's collection reads the words of all of it; what is imported and opened is in none of the
+seconds. The last rows are what a folder takes on the disk, beside its passages as JSON Lines.
 """
 
 from __future__ import annotations
@@ -19,33 +19,36 @@ from statistics import median
 from benchmarks.batches import write_corpus
 from benchmarks.rows import Row, in_a_process
 from skr_core.ingest.ingestion import ingest
+from skr_core.models.embedders import HashingEmbedder
 from skr_core.store.chroma_store import ChromaStore
 from skr_core.store.server import serve
 from tests.integration.test_served_stores import free_port
 
-SIZES = (1_000, 10_000, 30_000, 100_000)
+SIZES = {"words": (1_000, 10_000, 30_000, 100_000), "words and vectors": (1_000, 10_000)}
 SEARCHES = 50
 
 
 def rows(quick: bool) -> Iterator[Row]:
-    """By the number of passages."""
+    """By how it is searched, and the number of passages."""
     on_disk = []
-    for size in (300,) if quick else SIZES:
-        with tempfile.TemporaryDirectory() as place:
-            corpus, folder = Path(place, "corpus.jsonl"), Path(place, "store")
-            write_corpus(corpus, size)
-            with ChromaStore.open(folder) as store:
-                ingest([corpus], store)
-            theirs = in_a_process("benchmarks.served:searched", folder)
-            with serve(folder, port=(port := free_port())):
-                ours = in_a_process("benchmarks.served:searched", f"http://127.0.0.1:{port}")
-            taken = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
-            on_disk.append((size, taken, corpus.stat().st_size))
-        told = [("first search", "s"), ("a search", "ms"), ("memory to search", "MB")]
-        for (what, unit), one, other in zip(told, ours, theirs, strict=True):
-            yield Row(what, one, unit, "the folder", other, size, "passages")
-    for size, taken, plain in on_disk:
-        yield Row("on the disk", taken / 1e6, "MB", "JSON Lines", plain / 1e6, size, "passages")
+    for kind, sizes in SIZES.items():
+        for size in (300,) if quick else sizes:
+            with tempfile.TemporaryDirectory() as place:
+                corpus, folder = Path(place, "corpus.jsonl"), Path(place, "store")
+                write_corpus(corpus, size)
+                embedder = None if kind == "words" else HashingEmbedder()
+                with ChromaStore.open(folder, embedder=embedder) as store:
+                    ingest([corpus], store)
+                theirs = in_a_process("benchmarks.served:searched", folder)
+                with serve(folder, port=(port := free_port())):
+                    ours = in_a_process("benchmarks.served:searched", f"http://127.0.0.1:{port}")
+                taken = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+                on_disk.append((kind, size, taken / 1e6, corpus.stat().st_size / 1e6))
+            told = [("first search", "s"), ("a search", "ms"), ("memory to search", "MB")]
+            for (what, unit), one, other in zip(told, ours, theirs, strict=True):
+                yield Row(f"{what}, {kind}", one, unit, "the folder", other, size, "passages")
+    for kind, size, taken, plain in on_disk:
+        yield Row(f"on the disk, {kind}", taken, "MB", "JSON Lines", plain, size, "passages")
 
 
 def searched(place: str) -> tuple[float, float, float]:

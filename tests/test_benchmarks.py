@@ -144,6 +144,16 @@ def test_the_page_says_what_was_measured() -> None:
     assert (ROOT / "docs" / "benchmarks.md").read_text(encoding="utf-8") == page.page(known)
 
 
+def test_what_extras_weigh_is_told_as_it_was_measured() -> None:
+    known = json.loads((ROOT / "docs" / "benchmarks.json").read_text(encoding="utf-8"))
+    weighed = {each["what"]: each["ours"] for each in known["parts"]["weight"]["rows"][::2]}
+    page = (ROOT / "docs" / "install.md").read_text(encoding="utf-8")
+    told = re.findall(r"^\| `([\w-]+)` \|.* (\d+) \|$", page, re.MULTILINE)
+    assert {f"`skr-rag[{extra}]`" for extra, _ in told} == weighed.keys() - {"`skr-rag`"}
+    for extra, megabytes in told:
+        assert int(megabytes) == pytest.approx(weighed[f"`skr-rag[{extra}]`"], rel=0.05)
+
+
 JAWS = Reference.of("Jaws is a film directed by Steven Spielberg.", "Jaws")
 SPIELBERG = Reference.of("Spielberg was born in 1946.", "Steven Spielberg")
 DIRECTED = "Who directed the film Jaws?"
