@@ -25,11 +25,23 @@ FETCHED = {"audio", "embed", "iframe", "img", "link", "object", "script", "sourc
 ADDRESSES = {"data", "href", "poster", "src", "srcset"}
 
 
+# Builds the site where whoever turns to the network gets an error.
+OFFLINE = """
+import sys
+def refuse(event, arguments):
+    if event in ("socket.connect", "socket.getaddrinfo", "socket.gethostbyname"):
+        raise RuntimeError(f"{event}: {arguments}")
+sys.addaudithook(refuse)
+from mkdocs.__main__ import cli
+cli()
+"""
+
+
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("site")
     done = subprocess.run(
-        [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", folder],
+        [sys.executable, "-c", OFFLINE, "build", "--strict", "--quiet", "--site-dir", folder],
         cwd=ROOT,
         env=os.environ | {"NO_MKDOCS_2_WARNING": "1"},
         capture_output=True,
@@ -127,6 +139,12 @@ def test_each_page_is_built_under_its_heading(site: Path, page: Path) -> None:
     text = built.read_text(encoding="utf-8")
     assert text.count("<h1") == 1
     assert heading.removeprefix("# ").replace("`", "") in re.sub("<[^>]+>", "", text)
+
+
+def test_links_to_files_beside_the_documentation_lead_to_github(site: Path) -> None:
+    text = (site / "langchain" / "retrieving.html").read_text(encoding="utf-8")
+    place = "github.com/skr-rag/skr-rag/blob/main/examples/09_sources.py"
+    assert f'href="https://{place}"' in text
 
 
 def test_each_tutorial_is_a_page_with_its_pictures(site: Path) -> None:
