@@ -156,6 +156,11 @@ def _chat_model(
             raise MissingDependency("langchain-openai", "openai") from error
         raise InputError(f"cannot load {spec!r}: {_first_line(error)}") from error
     except Exception as error:
+        if of_openai and "api_key" not in options:
+            raise InputError(
+                f"cannot load {spec!r}: set OPENAI_API_KEY, or give the base_url= of a server "
+                "of yours"
+            ) from error
         raise InputError(
             f"cannot load {spec!r}: {_first_line(error)} "
             "Give provider:model, such as openai:gpt-4.1-mini, and the provider's key."

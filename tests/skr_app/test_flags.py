@@ -96,6 +96,13 @@ def test_a_key_that_is_missing(skr: Skr, questions: Path, tmp_path: Path, monkey
     assert said.endswith("set OPENAI_API_KEY, or give the --base-url of a server of yours")
 
 
+def test_a_model_of_openai_without_a_key(skr: Skr, tmp_path: Path):
+    with ChromaStore.open(tmp_path / "store") as store:
+        store.add([Reference.of("It is.", "A")])
+    said = line_of(skr, "ask", "What?", "--store", tmp_path / "store", "--model", "openai:x")
+    assert said.endswith("set OPENAI_API_KEY, or give the --base-url of a server of yours")
+
+
 @pytest.mark.parametrize("name", ["store", "experiment", "key-facts"])
 def test_commands_of_groups_do_so_too(name: str):
     group = typer.main.get_command(app).commands[name]  # type: ignore[attr-defined]
