@@ -15,11 +15,11 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from skr_app.configured import make_settings
 from skr_app.limits import Limits, in_time, keeping_to
 from skr_app.measuring import make_entailment
 from skr_app.opening import (
     make_model,
-    make_settings,
     open_cache,
     open_embedder,
     open_likelihoods,

@@ -13,8 +13,9 @@ import threading
 from functools import cache
 from pathlib import Path
 
+from skr_app.configured import make_settings
 from skr_app.demo_corpus import demo_store
-from skr_app.opening import HASHING, make_model, make_settings, open_store, store_embedder
+from skr_app.opening import HASHING, make_model, open_store, store_embedder
 from skr_app.options import SearchMode
 from skr_core.errors import InputError
 from skr_graphs import CompiledGraph

@@ -8,14 +8,9 @@ from typing import Annotated, Any
 import typer
 
 from skr_app import render
+from skr_app.configured import make_settings
 from skr_app.limits import DeadlineOption, MaxSpendOption, PricesOption
-from skr_app.opening import (
-    make_model,
-    make_settings,
-    open_likelihoods,
-    open_store,
-    store_embedder,
-)
+from skr_app.opening import make_model, open_likelihoods, open_store, store_embedder
 from skr_app.options import (
     DEFAULT_STORE,
     BaseUrlOption,

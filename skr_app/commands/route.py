@@ -8,8 +8,9 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
+from skr_app.configured import open_router
 from skr_app.limits import DeadlineOption
-from skr_app.opening import make_model, open_router
+from skr_app.opening import make_model
 from skr_app.options import (
     BaseUrlOption,
     JsonOption,

@@ -13,11 +13,11 @@ import typer
 from platformdirs import user_data_path
 
 from skr_app.commands.ask import RouterFolder
+from skr_app.configured import make_settings
 from skr_app.demo_corpus import QUESTION, demo_store
 from skr_app.limits import DeadlineOption, MaxSpendOption, PricesOption, limited
 from skr_app.opening import (
     make_model,
-    make_settings,
     open_embedder,
     open_likelihoods,
     open_store,

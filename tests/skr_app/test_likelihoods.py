@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from skr_app.opening import make_settings
+from skr_app.configured import make_settings
 from skr_core.arbiters import Ladder, MarginArbiter
 from skr_core.self_knowledge import read_self_knowledge
 from skr_core.testing import MappingRetriever, ScriptedModel, WordScorer

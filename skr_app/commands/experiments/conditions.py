@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
+from skr_app.configured import read_templates
 from skr_app.limits import DeadlineOption, MaxSpendOption, PricesOption
 from skr_app.measuring import (
     EntailmentOption,
@@ -15,7 +16,7 @@ from skr_app.measuring import (
     make_judging,
     show_result,
 )
-from skr_app.opening import make_model, read_templates
+from skr_app.opening import make_model
 from skr_app.options import (
     BaseUrlOption,
     ConcurrencyOption,

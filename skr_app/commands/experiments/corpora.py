@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from skr_app.commands.experiments.certainty import questions_with_answers
+from skr_app.configured import read_demonstrations
 from skr_app.limits import DeadlineOption, MaxSpendOption, PricesOption
 from skr_app.measuring import (
     OutOption,
@@ -18,7 +19,7 @@ from skr_app.measuring import (
     make_judging,
     show_result,
 )
-from skr_app.opening import make_model, open_searched, read_demonstrations
+from skr_app.opening import make_model, open_searched
 from skr_app.options import (
     BaseUrlOption,
     ConcurrencyOption,

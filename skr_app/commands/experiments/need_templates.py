@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 
 from skr_app.commands.experiments.certainty import questions_with_answers
+from skr_app.configured import read_demonstrations
 from skr_app.limits import DeadlineOption, MaxSpendOption, PricesOption
 from skr_app.measuring import OutOption, ask_and_judge, make_judging, show_result
-from skr_app.opening import make_model, read_demonstrations
+from skr_app.opening import make_model
 from skr_app.options import (
     BaseUrlOption,
     ConcurrencyOption,

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from skr_app.configured import read_templates
 from skr_app.limits import DeadlineOption, MaxSpendOption, PricesOption
 from skr_app.measuring import Judging, OutOption, ask_and_judge, load_questions, show_result
-from skr_app.opening import make_model, open_embedder, open_searched, read_templates
+from skr_app.opening import make_model, open_embedder, open_searched
 from skr_app.options import (
     BaseUrlOption,
     ConcurrencyOption,

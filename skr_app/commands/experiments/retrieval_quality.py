@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from skr_app.configured import open_router
 from skr_app.limits import DeadlineOption, MaxSpendOption, PricesOption
 from skr_app.measuring import (
     EntailmentOption,
@@ -21,7 +22,7 @@ from skr_app.measuring import (
     make_judging,
     show_result,
 )
-from skr_app.opening import add_all, make_model, open_embedder, open_router
+from skr_app.opening import add_all, make_model, open_embedder
 from skr_app.options import (
     BaseUrlOption,
     ConcurrencyOption,

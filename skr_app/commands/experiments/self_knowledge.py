@@ -18,6 +18,7 @@ from skr_app.commands.experiments.certainty import (
     questions_with_answers,
 )
 from skr_app.commands.experiments.systems_run import SystemsRun
+from skr_app.configured import read_demonstrations
 from skr_app.limits import DeadlineOption, MaxSpendOption, PricesOption
 from skr_app.measuring import (
     EntailmentOption,
@@ -26,14 +27,7 @@ from skr_app.measuring import (
     make_judging,
     show_result,
 )
-from skr_app.opening import (
-    make_model,
-    open_cache,
-    open_embedder,
-    open_searched,
-    read_demonstrations,
-    through,
-)
+from skr_app.opening import make_model, open_cache, open_embedder, open_searched, through
 from skr_app.options import (
     BaseUrlOption,
     CacheOption,

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from skr_app.commands.serve import facts_of
-from skr_app.opening import make_settings
+from skr_app.configured import make_settings
 from skr_app.web.access import Access
 from skr_app.web.app import Page, create_app
 from skr_app.web.calibrating import Calibrating
