@@ -1,18 +1,18 @@
 """The loop's own time beside a graph written by hand.
 
-Both peers are LangGraph graphs that make the same calls, of a model and a retriever that are
+The peers are LangGraph graphs that make the same calls, of a model and a retriever that are
 LangChain's base classes and reply at once, so that what is measured is what stands around them. One
-has the same nodes, plain functions of a few lines each; the other just two, which retrieve, and
-answer with the verdict and the next query. All are asked in turn, in one process; seconds are those
-of the processor, and the quicker quarter of the turns counts, because whatever else the machine
-does only adds to them. With SQLite each step is saved in a file, and each question has a thread of
-its own.
+has the same nodes, plain functions of a few lines each but for those that wait. Under `ainvoke`
+LangGraph runs a plain function in a thread, so there the same peer stands once more with coroutines
+alone. The other has just two nodes, which retrieve, and answer with the verdict and the next query.
+All are asked in turn, in one process; seconds are those of the processor, and the quicker quarter
+of the turns counts, because whatever else the machine does only adds to them. With SQLite each step
+is saved in a file, and each question has a thread of its own.
 """
 
 from __future__ import annotations
 
 import asyncio
-import operator
 import re
 import tempfile
 import time
@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AsyncExitStack, ExitStack
 from functools import partial
 from statistics import median
-from typing import Annotated, Any
+from typing import Any
 from uuid import uuid4
 
 from langchain_core.documents import Document
@@ -30,10 +30,8 @@ from langchain_core.outputs import ChatGeneration, ChatResult
 from langchain_core.retrievers import BaseRetriever
 from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
-from langgraph.graph import END, START, StateGraph
-from langgraph.types import Send
-from typing_extensions import TypedDict
 
+from benchmarks.by_hand import AWAITED, PEERS
 from benchmarks.rows import Row
 from langchain_skr import create_skr_graph
 
@@ -78,139 +76,6 @@ class Search(BaseRetriever):
         return self._get_relevant_documents(query)
 
 
-class State(TypedDict, total=False):
-    question: str
-    retrieve: bool
-    queries: list[str]
-    found: Annotated[list[list[Document]], operator.add]
-    documents: list[Document]
-    rounds: int
-    draft: str
-    sufficient: bool
-    answer: str
-    sources: list[Document]
-
-
-PROMPT = (
-    "Answer from the references and cite them as [n]. Begin with SUFFICIENT or INSUFFICIENT; in "
-    "the latter case name a query behind 'Search:'.\n\n{references}\n\nQuestion: {question}"
-)
-
-
-def prompt(state: State) -> str:
-    shown = [f"[{n}] {each.page_content}" for n, each in enumerate(state["documents"], start=1)]
-    return PROMPT.format(references="\n\n".join(shown), question=state["question"])
-
-
-def read(said: str) -> State:
-    verdict, _, rest = said.partition("\n")
-    draft, _, query = rest.partition("\nSearch: ")
-    sufficient = verdict == "SUFFICIENT"
-    return {"draft": draft, "sufficient": sufficient, "queries": [query] if query else []}
-
-
-def same_nodes(chat: BaseChatModel, search: BaseRetriever, *, awaited: bool, saver: Any) -> Any:
-    """A peer with the nodes that ours has."""
-
-    def condense(state: State) -> State:
-        return {"question": state["question"].strip(), "rounds": 0, "documents": []}
-
-    def route(state: State) -> State:
-        return {"retrieve": True, "queries": [state["question"]]}
-
-    def retrieve(state: Any) -> State:
-        return {"found": [search.invoke(state["query"])]}
-
-    async def aretrieve(state: Any) -> State:
-        return {"found": [await search.ainvoke(state["query"])]}
-
-    def merge(state: State) -> State:
-        documents = {each.page_content: each for each in state["documents"]}
-        for found in state["found"]:
-            documents.update({each.page_content: each for each in found})
-        return {"documents": list(documents.values()), "rounds": state["rounds"] + 1}
-
-    def answer(state: State) -> State:
-        return read(chat.invoke(prompt(state)).text)
-
-    async def aanswer(state: State) -> State:
-        return read((await chat.ainvoke(prompt(state))).text)
-
-    def reflect(state: State) -> State:
-        return {"sufficient": state["sufficient"] and "[" in state["draft"]}
-
-    def follow_up(state: State) -> State:
-        return {"queries": state["queries"]}
-
-    def finish(state: State) -> State:
-        cited = sorted({int(n) for n in re.findall(r"\[(\d+)\]", state["draft"])})
-        return {"answer": state["draft"], "sources": [state["documents"][n - 1] for n in cited]}
-
-    def searches(state: State) -> list[Send]:
-        return [Send("retrieve", {"query": query}) for query in state["queries"]]
-
-    graph = StateGraph(State)
-    blocking = [condense, route, retrieve, merge, answer, reflect, follow_up, finish]
-    other = {"retrieve": aretrieve, "answer": aanswer} if awaited else {}
-    for step in blocking:
-        graph.add_node(step.__name__, other.get(step.__name__, step))
-    graph.add_edge(START, "condense")
-    graph.add_edge("condense", "route")
-    graph.add_conditional_edges("route", searches, ["retrieve"])
-    graph.add_edge("retrieve", "merge")
-    graph.add_edge("merge", "answer")
-    graph.add_edge("answer", "reflect")
-    graph.add_conditional_edges(
-        "reflect",
-        lambda state: "finish" if state["sufficient"] or state["rounds"] > 2 else "follow_up",
-        ["finish", "follow_up"],
-    )
-    graph.add_conditional_edges("follow_up", searches, ["retrieve"])
-    graph.add_edge("finish", END)
-    return graph.compile(checkpointer=saver)
-
-
-def two_nodes(chat: BaseChatModel, search: BaseRetriever, *, awaited: bool, saver: Any) -> Any:
-    """A peer that does as little as it can."""
-
-    def query(state: State) -> str:
-        return state["queries"][0] if state.get("queries") else state["question"]
-
-    def kept(state: State, found: list[Document]) -> State:
-        return {"documents": state.get("documents", []) + found}
-
-    def retrieve(state: State) -> State:
-        return kept(state, search.invoke(query(state)))
-
-    async def aretrieve(state: State) -> State:
-        return kept(state, await search.ainvoke(query(state)))
-
-    def counted(state: State, said: str) -> State:
-        told = read(said)
-        return {**told, "answer": told["draft"], "rounds": state.get("rounds", 0) + 1}
-
-    def answer(state: State) -> State:
-        return counted(state, chat.invoke(prompt(state)).text)
-
-    async def aanswer(state: State) -> State:
-        return counted(state, (await chat.ainvoke(prompt(state))).text)
-
-    graph = StateGraph(State)
-    graph.add_node("retrieve", aretrieve if awaited else retrieve)
-    graph.add_node("answer", aanswer if awaited else answer)
-    graph.add_edge(START, "retrieve")
-    graph.add_edge("retrieve", "answer")
-    graph.add_conditional_edges(
-        "answer",
-        lambda state: END if state["sufficient"] or state["rounds"] > 2 else "retrieve",
-        ["retrieve", END],
-    )
-    return graph.compile(checkpointer=saver)
-
-
-PEERS = {"by hand, the same nodes": same_nodes, "by hand, two nodes": two_nodes}
-
-
 def config() -> Any:
     return {"configurable": {"thread_id": uuid4().hex}}
 
@@ -226,14 +91,15 @@ def rows(quick: bool) -> Iterator[Row]:
                     spent = compare(rounds, turns, folder if saved else None)
                 told = f"{rounds} round{'s' * (rounds > 1)}{', SQLite' if saved else ''}"
                 what = f"`{'a' * awaited}invoke`, {told}"
-                for peer in PEERS:
+                for peer in AWAITED if awaited else PEERS:
                     yield Row(what, spent["ours"], "ms", peer, spent[peer])
 
 
 def graphs(rounds: int, savers: Sequence[Any], *, awaited: bool) -> dict[str, Any]:
     chat, search = Chat(rounds=rounds), Search()
     made = {"ours": create_skr_graph(chat, search, checkpointer=savers[0])}
-    for (name, make), saver in zip(PEERS.items(), savers[1:], strict=True):
+    peers: dict[str, Callable[..., Any]] = AWAITED if awaited else PEERS
+    for (name, make), saver in zip(peers.items(), savers[1:], strict=True):
         made[name] = make(chat, search, awaited=awaited, saver=saver)
     return made
 
@@ -241,9 +107,9 @@ def graphs(rounds: int, savers: Sequence[Any], *, awaited: bool) -> dict[str, An
 def compared(rounds: int, turns: int, folder: str | None) -> dict[str, float]:
     """Milliseconds of a question by each, with blocking calls."""
     with ExitStack() as stack:
-        savers: list[Any] = [None] * 3
+        savers: list[Any] = [None] * (1 + len(PEERS))
         if folder is not None:
-            opened = [SqliteSaver.from_conn_string(f"{folder}/{number}") for number in range(3)]
+            opened = [SqliteSaver.from_conn_string(f"{folder}/{n}") for n in range(len(savers))]
             savers = [stack.enter_context(each) for each in opened]
         made = graphs(rounds, savers, awaited=False)
         return measured(
@@ -259,9 +125,11 @@ def _asked(graph: Any) -> Any:
 def acompared(rounds: int, turns: int, folder: str | None) -> dict[str, float]:
     """The same with awaited calls."""
     with asyncio.Runner() as runner:
-        stack, savers = AsyncExitStack(), [None] * 3
+        stack = AsyncExitStack()
+        savers: list[Any] = [None] * (1 + len(AWAITED))
         if folder is not None:
-            opened = [AsyncSqliteSaver.from_conn_string(f"{folder}/{n}") for n in range(3)]
+            names = [f"{folder}/{n}" for n in range(len(savers))]
+            opened = [AsyncSqliteSaver.from_conn_string(name) for name in names]
             savers = [runner.run(stack.enter_async_context(each)) for each in opened]
         made = graphs(rounds, savers, awaited=True)
         try:

@@ -110,7 +110,7 @@ class _Pieces:
         return b""
 
     def _rest(self) -> bytes:
-        return redact(self._held.decode("utf-8", "replace")).encode()
+        return redact(self._held.decode("utf-8", "replace")).encode() if self._held else b""
 
 
 class _Body(_Pieces, httpx.SyncByteStream):
