@@ -118,7 +118,7 @@ def merge(state: SKRState, step: StepContext) -> Flow[Plain]:
     elif not merged:
         # Other queries may find something, while there are rounds left to search them.
         stop_reason = round_limit(after, step.settings.budget)
-    elif not added and _is_as_before(merged, state["rounds"]):
+    elif not added and _is_as_before(rankings, state["rounds"]):
         stop_reason = "no_new_references"
     return {
         "rankings": rankings,
@@ -144,10 +144,13 @@ def _in_order(found: Sequence[Found]) -> Iterator[str]:
     return (plain["id"] for each in found for plain in each["references"])
 
 
-def _is_as_before(merged: Sequence[str], rounds: Sequence[Plain]) -> bool:
-    """Whether the model would be handed what it was handed already, in whatever order."""
+def _is_as_before(rankings: Sequence[Sequence[Sequence[str]]], rounds: Sequence[Plain]) -> bool:
+    """Whether the model would be handed what it was handed already, in whatever order.
+
+    Where not all of it fitted, as many are dealt out as did.
+    """
     given = rounds[-1]["given"] if rounds else []
-    return set(merged[: len(given)]) == set(given)
+    return set(merge_rankings(rankings, limit=len(given))) == set(given)
 
 
 def _raise_unless_told(

@@ -187,7 +187,7 @@ def answer(state: SKRState, step: StepContext) -> Flow[Plain]:
     step.write(events.start("answer_with_references", number))
     try:
         packed, generation = yield from ask_with_fitting(
-            ask, references_of(state), settings, usage_of(state)
+            ask, references_of(state), settings, usage_of(state), state["rankings"]
         )
     except ModelError as failure:
         return {**best_draft(state, failure), "streamed": tokens.streamed}

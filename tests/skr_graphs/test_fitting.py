@@ -51,6 +51,50 @@ def test_references_are_packed_by_rank_and_the_rest_is_told(invoke: Invoke):
 
 
 @both
+def test_a_short_context_holds_what_each_round_found(invoke: Invoke):
+    model = ScriptedModel(
+        [
+            "INSUFFICIENT\nIt is in a town [1].\nSearch: the name of the town",
+            "SUFFICIENT\nIt is in Port Elm [2].",
+        ]
+    )
+    found = {QUESTION: LONG, "the name of the town": ["The town is Port Elm.", *LONG[:3]]}
+    graph = create_self_completion_graph(
+        model=model, retriever=MappingRetriever(found), budget=Budget(max_reference_tokens=3000)
+    ).compile()
+    output = invoke(graph, QUESTION)
+    first, second = model.prompts
+    assert "Port Elm" not in first.text
+    assert "The town is Port Elm." in second.text
+    assert max(len(each.text) for each in model.prompts) < 16_000
+    (citation,) = output["citations"]
+    assert citation["quote"] == "The town is Port Elm."
+    assert [each["id"] for each in output["references"]] == output["rounds"][1]["given"]
+
+
+@both
+def test_a_round_that_brings_nothing_new_into_a_short_context_asks_no_model(invoke: Invoke):
+    model = ScriptedModel(
+        [
+            "INSUFFICIENT\nIt is in a town [1].\nSearch: the name of the town",
+            "INSUFFICIENT\nIt is in Port Elm [2].\nSearch: the town once more",
+        ]
+    )
+    elm = "Port Elm is a town. " * 100
+    found = {
+        QUESTION: LONG[:3],
+        "the name of the town": [elm],
+        "the town once more": [elm, LONG[0]],
+    }
+    graph = create_self_completion_graph(
+        model=model, retriever=MappingRetriever(found), budget=Budget(max_reference_tokens=3000)
+    ).compile()
+    output = invoke(graph, QUESTION)
+    assert (output["stop_reason"], len(model.prompts)) == ("no_new_references", 2)
+    assert [len(each["given"]) for each in output["rounds"][:2]] == [2, 2]
+
+
+@both
 def test_a_context_that_is_too_long_is_halved_once(invoke: Invoke):
     model = Narrow(50_000)
     graph = create_self_completion_graph(model=model, retriever=retriever(LONG)).compile()
