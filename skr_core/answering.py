@@ -109,7 +109,7 @@ def answer_with_references(
         partial=partial,
         metadata_keys=metadata_keys,
     )
-    return (yield from generate(model, replace(prompt, history=tuple(history)), on_token))
+    return (yield from generate(model, _behind(history, prompt), on_token))
 
 
 def answer_anyway(
@@ -130,7 +130,11 @@ def answer_anyway(
     prompt = prompts.answer_anyway(
         question, references, demonstrations, templates=templates, metadata_keys=metadata_keys
     )
-    return (yield from generate(model, replace(prompt, history=tuple(history)), on_token))
+    return (yield from generate(model, _behind(history, prompt), on_token))
+
+
+def _behind(history: Sequence[str], prompt: Prompt) -> Prompt:
+    return replace(prompt, history=tuple(history)) if history else prompt
 
 
 def self_complete(

@@ -32,15 +32,18 @@ def to_plain(value: Any) -> Any:
     Fields that are marked as `skr_core.types.PLAIN` stay as they are, dates and all.
     """
     if is_dataclass(value) and not isinstance(value, type):
-        if (serializer := _serializer(type(value))) is not None:
-            kept = {name: _listed(getattr(value, name)) for name in _plain_fields(type(value))}
+        serializer, plain = _written(type(value))
+        if serializer is not None:
             try:
                 made: dict[str, Any] = serializer.to_python(
-                    value, mode="json", warnings=False, exclude={*kept} or None
+                    value, mode="json", warnings=False, exclude=plain
                 )
-                return {**made, **kept}
             except ValueError:  # a value that no JSON can hold, which stays as it is
                 pass
+            else:
+                for name in plain or ():
+                    made[name] = _listed(getattr(value, name))
+                return made
         return {each.name: to_plain(getattr(value, each.name)) for each in fields(value)}
     if isinstance(value, Mapping):
         return {str(key): to_plain(each) for key, each in value.items()}
@@ -75,23 +78,20 @@ def from_plain(cls: type[T], data: Mapping[str, Any], *, strict: bool = False) -
     return made
 
 
-@cache
-def _plain_fields(cls: type) -> tuple[str, ...]:
-    return tuple(each.name for each in fields(cls) if each.metadata.get("plain"))
-
-
 def _listed(value: Any) -> Any:
     return list(value) if isinstance(value, tuple) else value
 
 
 @cache
-def _serializer(cls: type) -> SchemaSerializer | None:
+def _written(cls: type) -> tuple[SchemaSerializer | None, dict[str, bool] | None]:
+    """What writes a dataclass, and which of its fields are plain already."""
     from pydantic import PydanticSchemaGenerationError, TypeAdapter
 
+    plain = {each.name: True for each in fields(cls) if each.metadata.get("plain")}
     try:
-        return TypeAdapter(cls).serializer
+        return TypeAdapter(cls).serializer, plain or None
     except PydanticSchemaGenerationError:  # a field whose type pydantic does not know
-        return None
+        return None, None
 
 
 @cache

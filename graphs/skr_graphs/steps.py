@@ -154,7 +154,7 @@ def answer(state: SKRState, step: StepContext) -> Flow[Plain]:
     before = earlier[-1] if earlier else None
     number = len(state["rounds"])
     must_cite = settings.templates.asks_for_citations
-    tokens = TokenStream(step.write)
+    tokens: TokenStream
 
     def ask(references: Sequence[Reference]) -> Flow[Generation]:
         nonlocal tokens

@@ -41,6 +41,7 @@ _NAMES = (
     r"|quellen?|referenz(?:en)?|beleg|réf(?:érence)?s?|fuentes?|referencias?|fonti|fonte"
     r"|参考文献|参考|文献|来源|來源|出典|資料|资料"
 )
+_NAME = lazy_pattern(_NAMES, re.IGNORECASE)
 _LEAD = rf"(?:(?:{_NAMES})\.?[ \t]*[:#]?[ \t]*|\^)"
 _NUMBER = r"-?[0-9]{1,9}"
 _JOIN = r"[ \t\u00a0]*(?:[,;&–—-]|and\b|und\b|et\b|y\b|to\b)[ \t\u00a0]*"
@@ -151,9 +152,9 @@ def read_marker(inside: str, *, wide: bool = False) -> Marker | None:
         numbers += range(start, end + 1) if filled else ((start, end) if last else (start,))
     if lead == "^" and span is not None:
         return None  # so is "[^1-9]"
-    named = bool(lead) or wide or found["dagger"] is not None or re.search(_NAMES, said, re.I)
+    named = bool(lead) or wide or found["dagger"] is not None or _NAME.search(said) is not None
     titled = found["dagger"] is None and (found["remark"] or "").startswith(":")
-    return Marker(tuple(numbers), bool(named), span, titled)
+    return Marker(tuple(numbers), named, span, titled)
 
 
 def numbers_between(first: int, marker: Marker) -> tuple[int, ...] | None:
