@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -14,11 +15,12 @@ from skr_core.arbiters.answers import Seen
 from skr_core.arbiters.views import Views, texts_seen
 from skr_core.flow import Flow, call
 from skr_core.learning.boosting import BAGS, HELD_OUT_BAGS, BoostedTrees
-from skr_core.learning.folds import folds
+from skr_core.learning.folds import Indices, folds
 from skr_core.learning.likelihood import learn_kernel
 from skr_core.learning.novelty import Novelty
 from skr_core.learning.regression import Ridge, fit_ridge, held_out, ridge_of
 from skr_core.learning.rows import Floats, aembed_texts, embed_texts
+from skr_core.learning.threads import side_by_side
 from skr_core.types import Action
 
 if TYPE_CHECKING:
@@ -58,10 +60,15 @@ class Estimate:
             views: Of their questions and answers, n of them.
             scores: Of the answers, shape (n, a).
         """
-        kernel = learn_kernel(views.signals, scores)
-        ridge, _ = fit_ridge(views.signals, scores, kernel)
-        trees = _fit_trees(views, scores)
-        return cls(ridge, trees, Novelty.fit(ridge.kernel, ridge.signals))
+
+        def compared() -> tuple[Ridge, Novelty]:
+            kernel = learn_kernel(views.signals, scores)
+            ridge, _ = fit_ridge(views.signals, scores, kernel)
+            return ridge, Novelty.fit(ridge.kernel, ridge.signals)
+
+        works: list[Callable[[], Any]] = [compared, partial(_fit_trees, views, scores)]
+        (ridge, novelty), trees = side_by_side(works)
+        return cls(ridge, trees, novelty)
 
     def chances(self, views: Views) -> Floats:
         """The estimated chance of each answer to be right, shape (n, a)."""
@@ -101,11 +108,20 @@ class Estimate:
             scores: Of their answers, shape (n, a).
             groups: Records of equal numbers are left out together, shape (n,).
         """
-        expected = held_out(self.ridge, views.signals, scores, groups)
-        read = np.zeros_like(scores)
-        for fit, judge in folds(groups):
+        splits, read = list(folds(groups)), np.zeros_like(scores)
+
+        def compared() -> Floats:
+            return held_out(self.ridge, views.signals, scores, groups)
+
+        def judged(fit: Indices, judge: Indices) -> Floats:
             some = _fit_trees(views[fit], scores[fit], HELD_OUT_BAGS) if len(fit) else self.trees
-            read[judge] = _read(some, views[judge])
+            return _read(some, views[judge])
+
+        works: list[Callable[[], Floats]] = [compared]
+        works += [partial(judged, *split) for split in splits]
+        expected, *parts = side_by_side(works)
+        for (_, judge), part in zip(splits, parts, strict=True):
+            read[judge] = part
         return self._mean(expected, read, views)
 
     def arrays(self) -> dict[str, NDArray[Any]]:

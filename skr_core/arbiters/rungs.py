@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -16,6 +17,7 @@ from skr_core.arbiters.worth import Worth
 from skr_core.learning.pricing import HALVINGS, LIMIT_PRICE, POINTS
 from skr_core.learning.rows import Floats
 from skr_core.learning.rule import Aim
+from skr_core.learning.threads import side_by_side
 from skr_core.self_knowledge.records import SelfKnowledge
 from skr_core.types import Action
 
@@ -207,23 +209,26 @@ def fit_rungs(
         The rungs, and what they would have done with each record without having seen it.
     """
     n, count = scores.shape
+
+    def learnt(seen: int) -> tuple[Estimate, Floats]:
+        if seen == count and top is not None:
+            return top
+        estimate = Estimate.fit(views[seen - 1], scores[:, :seen])
+        return estimate, estimate.held_out(views[seen - 1], scores[:, :seen], groups)
+
     estimates: list[Estimate | None] = [None]
     served = [np.zeros(n, dtype=np.int64)]
-    for seen in range(2, count + 1):
-        known = scores[:, :seen]
-        if seen == count and top is not None:
-            estimate, chances = top
-        else:
-            estimate = Estimate.fit(views[seen - 1], known)
-            chances = estimate.held_out(views[seen - 1], known, groups)
+    for estimate, chances in side_by_side([partial(learnt, seen) for seen in range(2, count + 1)]):
         estimates.append(estimate)
         served.append(served_of(chances))
     worth = np.column_stack([scores[np.arange(n), chosen] for chosen in served])
+    works = [
+        partial(Worth.with_held_out, views[place].signals, worth[:, place:], groups)
+        for place in range(count)
+    ]
     rungs, expected = [], []
-    for place, fitted in enumerate(estimates):
-        signals, targets = views[place].signals, worth[:, place:]
-        expects, unseen = Worth.with_held_out(signals, targets, groups)
-        rungs.append(Rung(fitted, expects))
+    for estimated, (expects, unseen) in zip(estimates, side_by_side(works), strict=True):
+        rungs.append(Rung(estimated, expects))
         expected.append(unseen)
     return rungs, Climb(expected, served, costs)
 

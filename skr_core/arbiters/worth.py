@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from skr_core.learning.boosting import BAGS, HELD_OUT_BAGS, BoostedTrees
-from skr_core.learning.folds import folds
+from skr_core.learning.folds import Indices, folds
 from skr_core.learning.likelihood import learn_kernel
 from skr_core.learning.regression import Ridge, fit_ridge, held_out, ridge_of
 from skr_core.learning.rows import Floats
 from skr_core.learning.signals import Signals
+from skr_core.learning.threads import side_by_side
 
 TINY = 1e-12
 """Added up, so that two regressions that expect the same divide nothing by zero."""
@@ -62,14 +64,23 @@ class Worth:
             >>> (held_out[:2, 1] - held_out[:2, 0]).round(1).tolist()
             [0.0, 1.0]
         """
-        ridge, _ = fit_ridge(signals, scores, learn_kernel(signals, scores))
-        expected = held_out(ridge, signals, scores, groups)
-        trees = _fit_trees(signals, scores, BAGS)
+        splits = list(folds(groups)) if scores.shape[1] > 1 else []
+
+        def compared() -> tuple[Ridge, Floats]:
+            ridge, _ = fit_ridge(signals, scores, learn_kernel(signals, scores))
+            return ridge, held_out(ridge, signals, scores, groups)
+
+        def judged(fit: Indices, judge: Indices) -> Floats | None:
+            if not len(fit):
+                return None
+            return _read(_fit_trees(signals[fit], scores[fit], HELD_OUT_BAGS), signals[judge])
+
+        works: list[Callable[[], Any]] = [compared, partial(_fit_trees, signals, scores, BAGS)]
+        works += [partial(judged, *split) for split in splits]
+        (ridge, expected), trees, *parts = side_by_side(works)
         read = np.zeros((len(signals), len(trees)))
-        if trees:
-            for fit, judge in folds(groups):
-                some = _fit_trees(signals[fit], scores[fit], HELD_OUT_BAGS) if len(fit) else ()
-                read[judge] = _read(some or trees, signals[judge])
+        for (_, judge), part in zip(splits, parts, strict=True):
+            read[judge] = _read(trees, signals[judge]) if part is None else part
         further = read - _gains(expected)
         missing = _gains(scores) - _gains(expected)
         shares = (missing * further).sum(axis=0) / np.maximum((further**2).sum(axis=0), TINY)

@@ -99,6 +99,7 @@ def _clusters(rows: Rows, count: int) -> tuple[NDArray[Any], list[int]]:
 
     matrix: Any = rows.matrix
     if not isinstance(matrix, np.ndarray):
+        matrix = rows.columns(rows.used).matrix  # a tenth of them
         matrix = TruncatedSVD(min(COMPONENTS, len(rows) - 1), random_state=0).fit_transform(matrix)
     fitted = KMeans(count, n_init=1, random_state=0).fit(matrix)
     return fitted.labels_, fitted.transform(matrix).argmin(axis=0).tolist()

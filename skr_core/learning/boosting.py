@@ -17,9 +17,13 @@ from skr_core.learning.threads import side_by_side
 TREES = 300
 DEPTH = 4
 RATE = 0.04
-"""Many small steps, each on a random half of the rows and a tenth of the features."""
+"""Many small steps, each on a random half of the rows, if these are not too many, and on a tenth of
+the features."""
 LEAF = 20
 """Rows in a leaf at least."""
+DRAWN = 5_000
+"""Rows that a tree is fitted on at most: it takes time in proportion to them, and three hundred
+trees see all of many rows."""
 BAGS = 4
 """Sums that are averaged, each of other random halves: one alone changes with its seed."""
 HELD_OUT_BAGS = 2
@@ -75,7 +79,7 @@ class BoostedTrees:
                 learning_rate=RATE,
                 max_depth=DEPTH,
                 min_samples_leaf=LEAF,
-                subsample=0.5,
+                subsample=min(0.5, DRAWN / len(read)),
                 max_features=0.1,
                 random_state=seed,
             )

@@ -36,7 +36,7 @@ def one_thread() -> AbstractContextManager[Any]:
         {1}
     """
     libraries = _libraries()
-    if libraries is None:
+    if libraries is None or getattr(_here, "pool", None) is not None:  # it is so already
         return nullcontext()
     limit: AbstractContextManager[Any] = libraries.limit(limits=1, user_api="blas")
     return limit
@@ -45,8 +45,8 @@ def one_thread() -> AbstractContextManager[Any]:
 def side_by_side(works: Sequence[Callable[[], Result]]) -> Iterator[Result]:
     """Do works that do not need each other in several threads, each with one thread of BLAS.
 
-    There are as many as processors, and `MOST` of them at most; a work that asks for this itself
-    does its own one after the other.
+    There are as many threads as processors, and `MOST` at most. Works may ask for this themselves:
+    theirs are done by whichever thread has nothing else to do, and by the one that asks.
 
     Args:
         works: To call. They spend their time where Python's lock is released: in linear algebra,
@@ -59,13 +59,33 @@ def side_by_side(works: Sequence[Callable[[], Result]]) -> Iterator[Result]:
         >>> list(side_by_side([lambda: 1, lambda: 2]))
         [1, 2]
     """
-    threads = min(len(works), processors(), MOST)
-    if threads < 2 or getattr(_here, "working", False):
+    pool: ThreadPoolExecutor | None = getattr(_here, "pool", None)
+    threads = min(processors(), MOST)
+    if pool is not None:
+        yield from _shared(works, pool)
+    elif threads > 1 and len(works) > 1:
+        with one_thread(), ThreadPoolExecutor(threads, "skr-fit") as pool:
+            yield from pool.map(lambda work: _within(pool, work), works)
+    else:
         for work in works:
             yield work()
-        return
-    with one_thread(), ThreadPoolExecutor(threads, "skr-fit", _begin) as pool:
-        yield from pool.map(lambda work: work(), works)
+
+
+def _within(pool: ThreadPoolExecutor, work: Callable[[], Result]) -> Result:
+    _here.pool = pool
+    return work()
+
+
+def _shared(works: Sequence[Callable[[], Result]], pool: ThreadPoolExecutor) -> Iterator[Result]:
+    """In a thread of the pool: what no other has begun is done here, what one has is waited for."""
+    begun = [pool.submit(_within, pool, work) for work in works]
+    try:
+        here = {place: work() for place, work in enumerate(works) if begun[place].cancel()}
+        for place, each in enumerate(begun):
+            yield here[place] if place in here else each.result()
+    finally:
+        for each in begun:
+            each.cancel()
 
 
 def processors() -> int:
@@ -78,10 +98,6 @@ def processors() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
-
-
-def _begin() -> None:
-    _here.working = True
 
 
 @cache

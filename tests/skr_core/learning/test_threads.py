@@ -81,15 +81,43 @@ def test_works_meet_where_there_are_processors(monkeypatch: pytest.MonkeyPatch) 
     assert threads() == before
 
 
-def test_a_work_does_its_own_one_after_the_other(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_works_may_have_works_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "processors", lambda: 2)
+    here: set[str] = set()
 
-    def inner() -> list[str]:
-        return list(side_by_side([lambda: threading.current_thread().name] * 3))
+    def work(depth: int) -> int:
+        here.add(threading.current_thread().name)
+        below = [lambda: work(depth - 1)] * 3 if depth else []
+        return 1 + sum(side_by_side(below))
 
-    for names in side_by_side([inner, inner]):
-        assert len(set(names)) == 1
-        assert names[0] != threading.current_thread().name
+    assert list(side_by_side([lambda: work(3)] * 4)) == [40] * 4
+    assert len(here) <= 2
+    assert threading.current_thread().name not in here
+
+
+def test_whoever_asks_does_what_nobody_has_begun(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "processors", lambda: 2)
+    begun, released = threading.Event(), threading.Event()
+
+    def long() -> None:
+        begun.set()
+        assert released.wait(30)
+
+    def asks() -> None:
+        assert begun.wait(30)  # the only other thread is busy until the last of these is done
+        list(side_by_side([lambda: None, released.set]))
+
+    list(side_by_side([asks, long]))
+
+
+def test_whoever_has_nothing_to_do_helps(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "processors", lambda: 2)
+    meeting = threading.Barrier(2, timeout=30)
+
+    def asks() -> None:
+        list(side_by_side([meeting.wait] * 2))
+
+    list(side_by_side([asks, lambda: None]))
 
 
 @pytest.mark.parametrize("count", [1, 2])
