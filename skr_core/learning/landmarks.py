@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from skr_core.learning.kernel import Kernel
 from skr_core.learning.ridge import repeated
 from skr_core.learning.rows import Floats
 from skr_core.learning.signals import Signals
+from skr_core.learning.threads import side_by_side
 
 LANDMARKS = 1000
 """Inducing points; memory and time are linear in the number of records."""
@@ -74,22 +75,31 @@ class LandmarkRidge:
             targets: Theirs, shape (n, t).
             groups: Records of equal numbers are left out together, shape (n,).
         """
-        with extra("learning"):
-            from scipy.linalg import cho_factor, cho_solve
-
-        factor = cho_factor(self._ridge)
+        lower = np.asarray(np.linalg.cholesky(self._ridge), dtype=np.float64)
         found = np.empty_like(targets)
-        for block in _blocks(len(signals)):
-            features = self._features(signals[block])
+
+        def seen(part: Any) -> tuple[Floats, Floats]:
+            """Features, and these in coordinates in which the ridge is the identity, (m, n)."""
+            features = self._features(signals[part])
+            return features, _solved(lower, features.T)
+
+        def left_out(block: slice) -> Floats:
+            features, whitened = seen(block)
             residual = targets[block] - self.mean - features @ self._solved
-            own = np.einsum("nm,mn->n", features, cho_solve(factor, features.T))
-            found[block] = targets[block] - residual / (1 - own)[:, None]
+            own = np.einsum("mn,mn->n", whitened, whitened)
+            expected: Floats = targets[block] - residual / (1 - own)[:, None]
+            return expected
+
+        blocks = list(_blocks(len(signals)))
+        works = [partial(left_out, block) for block in blocks]
+        for block, expected in zip(blocks, side_by_side(works), strict=True):
+            found[block] = expected
         for group in repeated(groups):
-            features = self._features(signals[group])
+            features, whitened = seen(group)
             residual = targets[group] - self.mean - features @ self._solved
             # (1 - H)⁻¹ r by whichever of both sides is smaller.
             if len(group) <= len(self.signals):
-                rest = np.eye(len(group)) - features @ cho_solve(factor, features.T)
+                rest = np.eye(len(group)) - whitened.T @ whitened
                 error = np.linalg.solve(rest, residual)
             else:
                 without = np.linalg.solve(
@@ -101,14 +111,21 @@ class LandmarkRidge:
 
     def extended(self, signals: Signals, targets: Floats) -> LandmarkRidge:
         """A model of more records; each costs the same, however many there are."""
-        sums = {name: np.array(value) for name, value in self._sums.items()}
-        for block in _blocks(len(signals)):
+
+        def summed(block: slice) -> dict[str, Any]:
             features, wanted = self._features(signals[block]), targets[block]
-            sums["products"] += features.T @ features
-            sums["features"] += features.sum(axis=0)[:, None]
-            sums["moments"] += features.T @ wanted
-            sums["total"] += wanted.sum(axis=0)
-            sums["count"] += len(wanted)
+            return {
+                "products": features.T @ features,
+                "features": features.sum(axis=0)[:, None],
+                "moments": features.T @ wanted,
+                "total": wanted.sum(axis=0),
+                "count": len(wanted),
+            }
+
+        sums = {name: np.array(value) for name, value in self._sums.items()}
+        for part in side_by_side([partial(summed, block) for block in _blocks(len(signals))]):
+            for name, value in part.items():
+                sums[name] += value
         return LandmarkRidge(self.kernel, self.signals, self.targets, sums)
 
     def arrays(self) -> dict[str, NDArray[Any]]:
@@ -128,12 +145,7 @@ class LandmarkRidge:
 
     def _features(self, signals: Signals) -> Floats:
         """Coordinates in which the landmarks' own kernel matrix is the identity, shape (n, m)."""
-        with extra("learning"):
-            from scipy.linalg import solve_triangular
-
-        between = self.kernel.between(signals, self.signals)
-        features: Floats = solve_triangular(self._lower, between.T, lower=True).T
-        return features
+        return _solved(self._lower, self.kernel.between(signals, self.signals).T).T
 
     @cached_property
     def _lower(self) -> Floats:
@@ -175,6 +187,15 @@ def landmarks_of(n: int) -> NDArray[np.int64]:
         1000
     """
     return np.sort(np.random.default_rng(0).permutation(n)[:LANDMARKS])
+
+
+def _solved(lower: Floats, values: Floats) -> Floats:
+    """What a lower triangle has to be multiplied with."""
+    with extra("learning"):
+        from scipy.linalg import solve_triangular
+
+    solved: Floats = solve_triangular(lower, values, lower=True, check_finite=False)
+    return solved
 
 
 def _blocks(n: int) -> Iterator[slice]:
