@@ -11,7 +11,8 @@ import pytest
 from skr_core.sample.reading import write_sample
 from tests.skr_app.conftest import Skr
 
-README = (Path(__file__).resolve().parents[2] / "README.md").read_text(encoding="utf-8")
+ROOT = Path(__file__).resolve().parents[2]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
 WALK = next(each for each in re.findall(r"```sh\n(.*?)```", README, re.DOTALL) if "export" in each)
 PRINTED = next(
     each for each in re.findall(r"```text\n(.*?)```", README, re.DOTALL) if "[6]" in each
@@ -23,6 +24,12 @@ QUESTIONS = 100
 def words(text: str) -> str:
     """A printed text without its frames and line breaks."""
     return " ".join(re.sub("[│╭╮╰╯─]", " ", text).split())
+
+
+def test_the_pictures_and_what_they_lead_to_are_there() -> None:
+    places = re.findall(r'(?:href|src)="([^"]+)"', README)
+    assert len(places) == 4
+    assert all((ROOT / place).is_file() for place in places)
 
 
 @pytest.fixture

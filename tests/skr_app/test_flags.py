@@ -8,12 +8,16 @@ import orjson
 import pytest
 import typer
 
+from skr_app.flags import in_flags
 from skr_app.main import app
-from skr_core import ChromaStore
+from skr_core import ChromaStore, Settings
+from skr_core.arbiters import MarginArbiter
+from skr_core.errors import InputError
 from skr_core.models.embedders import HashingEmbedder
 from skr_core.routers import KNNRouter
 from skr_core.self_knowledge import SelfKnowledge, write_self_knowledge
 from skr_core.self_knowledge.records import row_of
+from skr_core.testing import ScriptedModel
 from skr_core.types import Reference, Stamp
 from tests.skr_app.conftest import Skr
 
@@ -50,6 +54,12 @@ def test_a_router_of_an_embedder_that_only_its_maker_has(skr: Skr, tmp_path: Pat
     KNNRouter.fit(recorded("extractive"), embedder=Mine()).save(tmp_path / "router")
     said = line_of(skr, "route", "Who?", "--router", tmp_path / "router")
     assert said.endswith("it can be used from Python, with the embedder it was fitted with")
+
+
+def test_an_arbiter_that_asks_for_likelihoods():
+    with pytest.raises(InputError) as caught:
+        Settings.of(ScriptedModel([]), None, arbiter=MarginArbiter())
+    assert in_flags(str(caught.value), {}).endswith(": give --likelihoods")
 
 
 def test_a_store_that_is_open_elsewhere(skr: Skr, tmp_path: Path):
