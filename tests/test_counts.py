@@ -25,6 +25,7 @@ from skr_core import SelfKnowledge
 from skr_core.models.embedders import HashingEmbedder
 from skr_core.plain import from_plain, to_plain
 from skr_core.routers import KNNRouter
+from skr_graphs import SKRContext
 from tests.servers import OpenAIServer
 
 pytestmark = [
@@ -158,6 +159,13 @@ def test_how_often_the_state_is_copied(server: OpenAIServer, question: str) -> N
     graph = create_skr_graph(model, Library())
     copies = calls_of(ChannelRead.do_read, lambda: graph.invoke({"question": question}))
     assert 0 < copies <= COPIES[question]
+
+
+def test_what_a_run_replaces_is_looked_up_once(server: OpenAIServer) -> None:
+    model = load_model("openai:test", base_url=server.url, api_key="none")
+    graph, context = create_skr_graph(model, Library()), SKRContext(stream=False)
+    given = vars(SKRContext)["given"].fget
+    assert calls_of(given, lambda: graph.invoke({"question": ONE}, context=context)) == 1
 
 
 @pytest.mark.parametrize("question", [ONE, TWO], ids=["one round", "two rounds"])

@@ -128,28 +128,33 @@ class SettingsOfRuns:
             InputError: There is no model, or something is not what its name says.
         """
         # A sub-graph is handed its parent's context, which need not be one of ours.
-        if not isinstance(context, SKRContext) or not context.given:
-            return self._defaults or Settings.of(**{"model": None, **self._given})
+        if not isinstance(context, SKRContext):
+            return self._own()
         if (settings := self._of_runs.get(context)) is None:
-            # A client of a server may say anything here; it shall read no file of it.
-            if isinstance(context.router, str | Path):
-                raise InputError("a router's folder is given to the factory; a text has no decide")
-            if isinstance(context.arbiter, str | Path):
-                raise InputError("an arbiter's folder is given to the factory; a text cannot judge")
-            if isinstance(context.reflector, str | Path):
-                raise InputError("a reflector's folder is given to the factory, not with a run")
-            given = context.given
-            loaded: dict[str, Any] = {}
-            if self._defaults is not None and not {"model", "retriever"} & given.keys():
-                # Folders are read once; for another model they are, so that stamps are compared.
-                loaded = {
-                    name: getattr(self._defaults, name)
-                    for name in ("router", "arbiter", "reflector")
-                }
-                if isinstance(given.get("router"), AnswerArbiter):
-                    kept: Any = loaded.pop("arbiter")  # one ladder takes the other's place
-                    if kept is not loaded["router"]:
-                        loaded["arbiter"] = kept
-            settings = Settings.of(**{"model": None, **self._given, **loaded, **given})
+            settings = self._replaced(context) if context.given else self._own()
             self._of_runs[context] = settings
         return settings
+
+    def _own(self) -> Settings:
+        return self._defaults or Settings.of(**{"model": None, **self._given})
+
+    def _replaced(self, context: SKRContext) -> Settings:
+        # A client of a server may say anything here; it shall read no file of it.
+        if isinstance(context.router, str | Path):
+            raise InputError("a router's folder is given to the factory; a text has no decide")
+        if isinstance(context.arbiter, str | Path):
+            raise InputError("an arbiter's folder is given to the factory; a text cannot judge")
+        if isinstance(context.reflector, str | Path):
+            raise InputError("a reflector's folder is given to the factory, not with a run")
+        given = context.given
+        loaded: dict[str, Any] = {}
+        if self._defaults is not None and not {"model", "retriever"} & given.keys():
+            # Folders are read once; for another model they are, so that stamps are compared.
+            loaded = {
+                name: getattr(self._defaults, name) for name in ("router", "arbiter", "reflector")
+            }
+            if isinstance(given.get("router"), AnswerArbiter):
+                kept: Any = loaded.pop("arbiter")  # one ladder takes the other's place
+                if kept is not loaded["router"]:
+                    loaded["arbiter"] = kept
+        return Settings.of(**{"model": None, **self._given, **loaded, **given})
