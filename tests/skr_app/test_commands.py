@@ -107,6 +107,17 @@ def test_demo_refuses_a_file_in_its_folders_place(skr: Skr, tmp_path: Path) -> N
     assert "give --out a folder" in result.err
 
 
+def test_a_pdf_that_is_none_is_one_line_of_our_own(
+    skr: Skr, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    bad = tmp_path / "bad.pdf"
+    bad.write_bytes(b"\xc1\xdc no PDF" * 200)
+    result = skr("ingest", bad, "--store", tmp_path / "store")
+    assert result.code == 2
+    assert "not a readable PDF" in result.err
+    assert caplog.records == []  # pypdf's, which a terminal would show too
+
+
 def test_ingesting_twice_changes_nothing(skr: Skr, corpus: Path, tmp_path: Path) -> None:
     first = skr("ingest", corpus, "--store", tmp_path / "store", "--json").json
     second = skr("ingest", corpus, "--store", tmp_path / "store", "--json").json
