@@ -68,11 +68,16 @@ def find_gaps(text: str) -> Gaps:
     said = _sentences(text)
     if not said or _NO_ANSWER.fullmatch(text.strip()[:40]):
         return Gaps((), refuses=True, opens=True)
-    may_lack = [_may_lack(each) for each in said]
+    cited = [wording.CITATION.search(each) for each in said]
+    # A cited sentence says that something is missing only where it names the material.
+    may_lack = [
+        marker is None or wording.SURELY_MATERIAL.search(each) is not None
+        for marker, each in zip(cited, said, strict=True)
+    ]
     lacks = [may and _lacks(each) for may, each in zip(may_lack, said, strict=True)]
     cannot = [may and _cannot(each) for may, each in zip(may_lack, said, strict=True)]
-    if wording.MATERIAL_ONLY.search(said[0]):
-        lacks[0] = not wording.CITATION.search(said[0])
+    if may_lack[0] and wording.MATERIAL_ONLY.search(said[0]):
+        lacks[0] = cited[0] is None
     for place, each in enumerate(said[1:], start=1):
         # An absence that something is concluded from is no gap: "Therefore, the amount is 0."
         if lacks[place - 1] and not (lacks[place] or cannot[place]):
@@ -87,7 +92,7 @@ def find_gaps(text: str) -> Gaps:
         tuple(said[place] for place in gaps),
         refuses=refuses,
         opens=opens,
-        answers=any(map(_is_backed, said)),
+        answers=any(map(_is_backed, said, cited, may_lack)),
     )
 
 
@@ -189,13 +194,6 @@ def _sentences(text: str) -> list[str]:
     return [_SPACES.sub(" ", each) for each in split_sentences(prose)]
 
 
-def _may_lack(sentence: str) -> bool:
-    """Whether a sentence may say that something is missing: a cited one must name the material."""
-    if wording.CITATION.search(sentence) is None:
-        return True
-    return wording.SURELY_MATERIAL.search(sentence) is not None
-
-
 def _lacks(sentence: str) -> bool:
     """Whether a sentence says that the material lacks something."""
     patterns = (wording.MATERIAL_LACKS, *languages.LANGUAGES)
@@ -207,14 +205,11 @@ def _cannot(sentence: str) -> bool:
     return wording.WRITER_CANNOT.search(sentence) is not None
 
 
-def _is_backed(sentence: str) -> bool:
+def _is_backed(sentence: str, marker: re.Match[str] | None, may_lack: bool) -> bool:
     """Whether a citation stands behind something else than a gap."""
-    marker = wording.CITATION.search(sentence)
-    if marker is None:
-        return False
+    if marker is None or not may_lack:
+        return marker is not None
     said = sentence[: marker.start()]
-    if not wording.SURELY_MATERIAL.search(sentence):
-        return True
     return not (_lacks(said) or _cannot(said))
 
 
