@@ -13,7 +13,14 @@ from numpy.typing import NDArray
 from skr_core.answering import answer_directly
 from skr_core.arbiters.answers import SeenAnswer
 from skr_core.arbiters.climbing import Climber
-from skr_core.arbiters.rungs import Climb, Rung, fit_rungs, part_of, views_of_rungs
+from skr_core.arbiters.rungs import (
+    Climb,
+    Rung,
+    arrays_of_rungs,
+    fit_rungs,
+    rungs_of_arrays,
+    views_of_rungs,
+)
 from skr_core.arbiters.views import Views
 from skr_core.errors import DataError, InputError
 from skr_core.files.arrays import BROKEN
@@ -27,13 +34,7 @@ from skr_core.metrics.cost import Price
 from skr_core.models.adapting import AnyModel, as_language_model
 from skr_core.models.embedders import HashingEmbedder
 from skr_core.prompts.templates import checked_question
-from skr_core.routers.saving import (
-    LADDER,
-    ROUTER_FILE,
-    SavedRouter,
-    embedder_stamp,
-    read_router,
-)
+from skr_core.routers.saving import LADDER, ROUTER_FILE, SavedRouter, embedder_stamp, read_router
 from skr_core.self_knowledge.records import SelfKnowledge
 from skr_core.types import Action, Decision, Generation, Stamp, Verdict
 
@@ -171,12 +172,7 @@ class Ladder:
 
     def climb(self, views: Sequence[Views]) -> Climb:
         """What it would do with questions whose answers are all there."""
-        pairs = list(zip(self._rungs, views, strict=True))
-        return Climb(
-            [rung.expected(seen) for rung, seen in pairs],
-            [rung.served(seen) for rung, seen in pairs],
-            self.costs,
-        )
+        return Climb.of(self._rungs, views, self.costs)
 
     def use_model(self, model: AnyModel | None) -> None:
         """Ask this model for direct answers: the one the records are about."""
@@ -257,12 +253,8 @@ class Ladder:
             "costs": self.costs.tolist(),
             "exact": is_exact(self._rungs[0].worth.ridge),
         }
-        arrays = {
-            f"{action}.{name}": each
-            for action, rung in zip(self.actions, self._rungs, strict=True)
-            for name, each in rung.arrays().items()
-        }
         stamp = {**asdict(self.stamp), **embedder_stamp(self.embedder)}
+        arrays = arrays_of_rungs(self._rungs, self.actions)
         SavedRouter(LADDER, stamp, parameters, arrays).write(path)
 
     @classmethod
@@ -283,20 +275,11 @@ class Ladder:
         given = saved.parameters
         try:
             actions: tuple[Action, ...] = tuple(given["actions"])
-            rungs = [
-                Rung.from_arrays(part_of(saved.arrays, action), exact=bool(given["exact"]))
-                for action in actions
-            ]
-            return cls(
-                rungs,
-                actions,
-                np.array(given["costs"], dtype=np.float64),
-                made_with,
-                saved.made_of,
-                price=float(given["price"]),
-                unit=given["unit"],
-                model=model,
-            )
+            rungs = rungs_of_arrays(saved.arrays, actions, exact=bool(given["exact"]))
+            costs = np.array(given["costs"], dtype=np.float64)
+            ladder = cls(rungs, actions, costs, made_with, saved.made_of, model=model)
+            ladder.price, ladder.unit = float(given["price"]), given["unit"]
+            return ladder
         except BROKEN as error:
             raise DataError(Path(path) / ROUTER_FILE, None, f"it lacks {error}") from error
 

@@ -114,6 +114,13 @@ class Climb:
     served: Sequence[NDArray[np.int64]]
     costs: Floats
 
+    @classmethod
+    def of(cls, rungs: Sequence[Rung], views: Sequence[Views], costs: Floats) -> Self:
+        """Of questions whose answers are all there, by what is seen at each rung."""
+        pairs = list(zip(rungs, views, strict=True))
+        expected = [rung.expected(seen) for rung, seen in pairs]
+        return cls(expected, [rung.served(seen) for rung, seen in pairs], costs)
+
     def ends(self, price: float) -> NDArray[np.int64]:
         """Index of the rung at which each question ends, shape (n,).
 
@@ -185,6 +192,22 @@ def part_of(arrays: Mapping[str, NDArray[Any]], part: str) -> dict[str, NDArray[
     """
     start = f"{part}."
     return {name.removeprefix(start): arrays[name] for name in arrays if name.startswith(start)}
+
+
+def arrays_of_rungs(rungs: Sequence[Rung], actions: Sequence[Action]) -> dict[str, NDArray[Any]]:
+    """The rungs of a ladder as plain arrays, for a file."""
+    return {
+        f"{action}.{name}": each
+        for action, rung in zip(actions, rungs, strict=True)
+        for name, each in rung.arrays().items()
+    }
+
+
+def rungs_of_arrays(
+    arrays: Mapping[str, NDArray[Any]], actions: Sequence[Action], *, exact: bool
+) -> list[Rung]:
+    """The rungs of a ladder from what `arrays_of_rungs` returned."""
+    return [Rung.from_arrays(part_of(arrays, action), exact=exact) for action in actions]
 
 
 def fit_rungs(

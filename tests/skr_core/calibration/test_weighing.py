@@ -10,6 +10,7 @@ import pytest
 from skr_core.calibration import replay
 from skr_core.calibration.judging import Replayed, judge_group
 from skr_core.calibration.replay import THREE
+from skr_core.learning import boosting
 from skr_core.learning.outcomes import ActionTable
 from skr_core.self_knowledge import SelfKnowledge, read_self_knowledge
 from skr_core.self_knowledge.records import Outcome
@@ -135,9 +136,16 @@ def test_no_score_of_a_judged_record_is_looked_at():
     assert found.shares == other.shares
 
 
+@pytest.fixture
+def fewer_trees(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A sixth of the boosted trees, in steps six times as long, which gain as much."""
+    monkeypatch.setattr(boosting, "TREES", boosting.TREES // 6)
+    monkeypatch.setattr(boosting, "RATE", boosting.RATE * 6)
+
+
 @pytest.mark.data
-def test_on_six_data_sets_the_likelier_answer_is_served(data_dir):
-    """Measured 0.017 above always; the margin is that of another draw of the folds."""
+def test_on_six_data_sets_the_likelier_answer_is_served(data_dir, fewer_trees):
+    """Measured 0.018 above always; the margin is that of another draw of the folds."""
     recorded = read_self_knowledge(data_dir / "adarague_llama31_8b_dev.jsonl.gz")
     found = replay(recorded, routers=["arbiter"]).overall.routers["arbiter"]
     assert found.gain_over_always.mean >= 0.014
@@ -146,7 +154,9 @@ def test_on_six_data_sets_the_likelier_answer_is_served(data_dir):
 
 @pytest.mark.data
 @pytest.mark.timeout(300)
-def test_on_another_source_no_answer_is_lost_to_what_was_learnt_from_six_sets(data_dir):
+def test_on_another_source_no_answer_is_lost_to_what_was_learnt_from_six_sets(
+    data_dir, fewer_trees
+):
     """Without drawing what is novel towards the averages, 2.5 points are lost."""
     known, other = (
         read_self_knowledge(data_dir / f"{name}.jsonl.gz", mixed_stamps=True)
