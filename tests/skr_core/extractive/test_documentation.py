@@ -58,7 +58,7 @@ LEAST = 22
 @pytest.fixture(scope="module")
 def answers() -> dict[str, Answer]:
     with ChromaStore.ephemeral() as store:
-        ingest([ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))], store)
+        ingest([ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))], store)
         system = GraphAnswerer(Settings.of(ExtractiveModel(), store))
         return {question: system.answer(question) for question in ASKED | OTHERS}
 
