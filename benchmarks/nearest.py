@@ -25,7 +25,7 @@ from skr_core.routers import KNNRouter
 from skr_core.types import Stamp
 
 SIZES = (1_000, 10_000, 100_000, 1_000_000)
-GRAPHS = (100_000,)
+GRAPHS = (100_000, 1_000_000)
 WIDTH, TOPICS, K = 384, 1_000, 10
 BATCH = 64
 MS = 1_000
