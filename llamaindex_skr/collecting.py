@@ -3,20 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from functools import partial
 from typing import TYPE_CHECKING
 
 from typing_extensions import Unpack
 
 from llamaindex_skr.adapters import ModelLike, RetrieverLike, as_language_model, as_retriever
-from skr_core.settings import Settings, SettingsOptions
-from skr_graphs.collecting import (
-    CollectOptions,
-    acollect_with,
-    can_be_sent,
-    collect_with,
-    made,
-)
+from skr_core.settings import SettingsOptions
+from skr_graphs.collecting import CollectOptions, acollect_with, collect_with, system_of
 
 if TYPE_CHECKING:
     from skr_core.engines import Engine
@@ -66,7 +59,7 @@ def collect(
         >>> record.effect
         'same'
     """
-    system = _system(model, retriever, settings)
+    system = system_of(model, retriever, settings, as_language_model, as_retriever)
     return collect_with(questions, system, options or {}, engine)
 
 
@@ -80,23 +73,5 @@ async def acollect(
     **settings: Unpack[SettingsOptions],
 ) -> list[SelfKnowledge]:
     """The same as `collect`, with awaited calls."""
-    system = _system(model, retriever, settings)
+    system = system_of(model, retriever, settings, as_language_model, as_retriever)
     return await acollect_with(questions, system, options or {}, engine)
-
-
-def _system(
-    model: ModelLike | Callable[[], ModelLike],
-    retriever: RetrieverLike | Callable[[], RetrieverLike],
-    settings: SettingsOptions,
-) -> Settings | Callable[[], Settings]:
-    """The settings, or what makes them where workers can make them too."""
-    make = partial(_settings, model, retriever, settings)
-    return make if can_be_sent(model, retriever) else make()
-
-
-def _settings(
-    model: ModelLike | Callable[[], ModelLike],
-    retriever: RetrieverLike | Callable[[], RetrieverLike],
-    settings: SettingsOptions,
-) -> Settings:
-    return Settings.of(as_language_model(made(model)), as_retriever(made(retriever)), **settings)

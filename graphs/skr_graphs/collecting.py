@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 from typing_extensions import TypedDict
 
-from skr_core.settings import Settings
+from skr_core.settings import Settings, SettingsOptions
 
 if TYPE_CHECKING:
     from skr_core.engines import Engine
+    from skr_core.ports import LanguageModel, Retriever
     from skr_core.questions import Question
     from skr_core.self_knowledge import Judge, SelfKnowledge
     from skr_core.self_knowledge.progress import OnCollected
@@ -87,29 +88,58 @@ async def acollect_with(
     return await acollect(questions, _answerer(settings), **_arguments(options, engine))
 
 
-def makes(given: object) -> bool:
-    """Whether something is a function or a class of the caller's, to be called for what it makes.
+def system_of(
+    model: object,
+    retriever: object,
+    settings: SettingsOptions,
+    as_model: Callable[[Any], LanguageModel],
+    as_retriever: Callable[[Any], Retriever],
+) -> Settings | Callable[[], Settings]:
+    """The settings of a system, or what makes them where workers can make them too.
+
+    Args:
+        model: Of a framework, a model's id, or a function that makes either.
+        retriever: Of a framework, or a function that makes it.
+        settings: The other settings.
+        as_model: Puts a framework's model behind the port.
+        as_retriever: The same for its retriever.
+
+    Returns:
+        A function where nothing that is alive was given, which could not leave this process.
 
     Example:
-        >>> makes(lambda: "openai:gpt-4.1-mini"), makes("openai:gpt-4.1-mini")
-        (True, False)
+        >>> from skr_core.testing import MappingRetriever, ScriptedModel
+        >>> def adapted(given):
+        ...     return given
+        >>> system = system_of(
+        ...     ScriptedModel({}), lambda: MappingRetriever({}), {}, adapted, adapted
+        ... )
+        >>> type(system).__name__
+        'Settings'
     """
+    make = partial(_made_settings, model, retriever, settings, as_model, as_retriever)
+    can_be_sent = (_makes(model) or isinstance(model, str)) and _makes(retriever)
+    return make if can_be_sent else make()
+
+
+def _made_settings(
+    model: object,
+    retriever: object,
+    settings: SettingsOptions,
+    as_model: Callable[[Any], LanguageModel],
+    as_retriever: Callable[[Any], Retriever],
+) -> Settings:
+    return Settings.of(as_model(_made(model)), as_retriever(_made(retriever)), **settings)
+
+
+def _makes(given: object) -> bool:
+    """Whether it is a function or a class of the caller's, to be called for what it makes."""
     return isinstance(given, partial) or inspect.isroutine(given) or inspect.isclass(given)
 
 
-def made(given: Any) -> Any:
-    """What a function makes; anything else as it is.
-
-    Example:
-        >>> made(lambda: "openai:gpt-4.1-mini"), made("extractive")
-        ('openai:gpt-4.1-mini', 'extractive')
-    """
-    return given() if makes(given) else given
-
-
-def can_be_sent(model: object, retriever: object) -> bool:
-    """Whether a system of these can be made in another process: of functions, and a model's id."""
-    return (makes(model) or isinstance(model, str)) and makes(retriever)
+def _made(given: Any) -> Any:
+    """What a function makes; anything else as it is."""
+    return given() if _makes(given) else given
 
 
 def _answerer(

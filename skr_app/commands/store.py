@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -33,11 +34,12 @@ def serve(
     from skr_core.store.server import serve as serve_folder
 
     signal.signal(signal.SIGTERM, _stop)
+    what = escape(folder) + ("" if Path(folder).exists() else ", which is new and empty,")
     with serve_folder(
         store_folder(folder), store_embedder(embedder), host=host, port=port
     ) as server:
         shown = f"[{host}]" if ":" in host else host
-        line = f"{escape(folder)} is served at http://{escape(shown)}:{port}; Ctrl-C ends it"
+        line = f"{what} is served at http://{escape(shown)}:{port}; Ctrl-C ends it"
         messages.print(line, soft_wrap=True)
         try:
             code = server.wait()

@@ -6,6 +6,8 @@ import socket
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import httpx
@@ -35,9 +37,9 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path / "store"
 
 
-@pytest.fixture
-def served(folder: Path):
-    """The command's process and its address; whatever is left of it is killed."""
+@contextmanager
+def serving(folder: Path) -> Iterator[tuple[subprocess.Popen, str, str]]:
+    """The command's process, its address and what it says; whatever is left of it is killed."""
     port = free_port()
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     command = [sys.executable, "-m", "skr_app", "store", "serve", str(folder), "--port", str(port)]
@@ -46,9 +48,16 @@ def served(folder: Path):
         try:
             line = process.stderr.readline()
             assert f"http://127.0.0.1:{port}" in line, line
-            yield process, f"http://127.0.0.1:{port}"
+            yield process, f"http://127.0.0.1:{port}", line
         finally:
             process.kill()
+
+
+@pytest.fixture
+def served(folder: Path):
+    with serving(folder) as (process, url, line):
+        assert "new and empty" not in line
+        yield process, url
 
 
 def children(process: subprocess.Popen) -> list[int]:
@@ -62,6 +71,11 @@ def everything_is_there(folder: Path) -> None:
         assert store.count() == 100
         for each in (BEFORE[7], GIVEN[7]):
             assert store.retrieve(each.text)[0].text == each.text
+
+
+def test_a_folder_that_was_not_there_is_said_to_be_new(tmp_path: Path):
+    with serving(tmp_path / "mistyped") as (_, _, line):
+        assert "mistyped, which is new and empty, is served" in line
 
 
 def test_a_served_folder_is_locked_and_keeps_what_the_server_was_given(folder: Path, served):
