@@ -54,8 +54,12 @@ def exact(router: KNNRouter, matrix: Vectors, asked: Vectors, turns: int) -> Ite
     size = len(matrix)
     observed = [Observed(str(place)) for place in range(BATCH)]
     neighbours = fitted_neighbours(matrix)
+
+    def signals() -> Signals:
+        return Signals.of(observed, router.embedder, drafts=False, features=router.features)
+
     ways: dict[str, Callable[[], Any]] = {
-        "ours": lambda: router.scores(Signals.of(observed, router.embedder, drafts=False)),
+        "ours": lambda: router.scores(signals()),
         "numpy's product": lambda: by_product(matrix, asked),
         "scikit-learn's NearestNeighbors": lambda: neighbours.kneighbors(asked, K),
     }

@@ -40,7 +40,7 @@ class Signals:
 
     Attributes:
         question: Embeddings, shape (n, d).
-        features: Shape (n, 32), or (n, 60) with the drafts'.
+        features: Shape (n, 32), or (n, 60) with the drafts'; (n, 0) where they are left out.
         draft: Embeddings of the direct answers; None where the questions alone are looked at.
         confidence: In the direct answers, shape (n,), NaN where not stated; None as above.
     """
@@ -52,7 +52,12 @@ class Signals:
 
     @classmethod
     def of(
-        cls, observed: Sequence[Observed], embedder: Embedder, *, drafts: bool = True
+        cls,
+        observed: Sequence[Observed],
+        embedder: Embedder,
+        *,
+        drafts: bool = True,
+        features: bool = True,
     ) -> Signals:
         """Embed and measure.
 
@@ -60,6 +65,7 @@ class Signals:
             observed: The questions, with their direct answers where `drafts` is set.
             embedder: For questions and answers.
             drafts: Look at the direct answers too.
+            features: Measure them; without drafts a router may do with the vectors alone.
 
         Example:
             >>> from skr_core.models.embedders import HashingEmbedder
@@ -67,12 +73,16 @@ class Signals:
             (1, 60)
         """
         vectors = embed_texts(embedder, texts_of(observed, drafts))
-        return cls.of_vectors(observed, vectors, drafts=drafts)
+        return cls.of_vectors(observed, vectors, drafts=drafts, features=features)
 
     @classmethod
-    def of_vectors(cls, observed: Sequence[Observed], vectors: Matrix, *, drafts: bool) -> Signals:
+    def of_vectors(
+        cls, observed: Sequence[Observed], vectors: Matrix, *, drafts: bool, features: bool = True
+    ) -> Signals:
         """Signals from observations and the vectors of their `texts_of`."""
         n, rows = len(observed), Rows(vectors)
+        if not (drafts or features):
+            return cls(rows, np.zeros((n, 0)))
         asked = np.array([question_features(each.question) for each in observed])
         asked = asked.reshape(n, len(QUESTION_FEATURES))
         if not drafts:

@@ -48,6 +48,7 @@ class ClassifierRouter(FittedRouter):
     """
 
     kind: ClassVar[str] = "classifier"
+    features: ClassVar[bool] = False
 
     def __init__(self, weights: Floats, precision: Floats, **parts: Any) -> None:
         super().__init__(**parts)

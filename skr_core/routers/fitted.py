@@ -43,6 +43,7 @@ class FittedRouter(ABC):
     of 1, so that its price is a threshold.
 
     Attributes:
+        features: Whether it looks at more of a question than its vector.
         actions: It chooses among, from the cheapest to the dearest; the first is ``direct``.
         price: Accuracy that a unit of cost is worth.
         unit: What cost is counted in.
@@ -52,6 +53,7 @@ class FittedRouter(ABC):
     """
 
     kind: ClassVar[str]
+    features: ClassVar[bool] = True
 
     def __init__(
         self,
@@ -225,7 +227,9 @@ class FittedRouter(ABC):
     def _decision_for(self, observed: Observed) -> Flow[Decision]:
         texts = texts_of([observed], self.drafts)
         vectors = yield from call(embed_texts, aembed_texts, self.embedder, texts)
-        signals = Signals.of_vectors([observed], vectors, drafts=self.drafts)
+        signals = Signals.of_vectors(
+            [observed], vectors, drafts=self.drafts, features=self.features
+        )
         return (yield from call(self._decide_one, self._adecide_one, signals))
 
     def _decide_one(self, signals: Signals) -> Decision:

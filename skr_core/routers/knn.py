@@ -59,6 +59,7 @@ class KNNRouter(FittedRouter):
     """
 
     kind: ClassVar[str] = "knn"
+    features: ClassVar[bool] = False
 
     def __init__(
         self,

@@ -119,6 +119,13 @@ class TestRows:
         assert len(again.concatenated(seen)) == 4
         assert again.without_drafts.features.shape == (2, 32)
 
+    def test_features_may_be_left_out(self, embedder):
+        observed = [Observed("Who?"), Observed("When?")]
+        seen = Signals.of(observed, embedder, drafts=False, features=False)
+        assert seen.features.shape == (2, 0)
+        measured = Signals.of(observed, embedder, drafts=False)
+        assert np.array_equal(seen.question.matrix, measured.question.matrix)
+
 
 def test_equal_questions_are_one_group():
     records = [answered(q, 0.0, 1.0) for q in ("Who is it?", "who is IT", "When?")]
