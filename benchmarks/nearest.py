@@ -3,7 +3,9 @@
 The records of a kNN router are vectors of 384 numbers that are made up around a thousand topics;
 the question's is given, so that no embedding is in the figures. The peers do the same search:
 numpy's product with `argpartition`; the search of semantic-router's local index, which takes the
-norm of every vector for each question; scikit-learn's NearestNeighbors. From 100,000 records a
+norm of every vector for each question; scikit-learn's NearestNeighbors. A decision is made with one
+thread, because those of the embedding wait for others, where numpy's product has every processor;
+a batch has them too. From 100,000 records a
 router follows a graph by default (`skr-rag[nearest]`), which finds about 99 of 100 neighbours;
 its peer is the same product.
 """
