@@ -39,7 +39,7 @@ def folder(tmp_path: Path) -> Path:
 
 @contextmanager
 def serving(folder: Path) -> Iterator[tuple[subprocess.Popen, str, str]]:
-    """The command's process, its address and what it says; whatever is left of it is killed."""
+    """The command's process, its address and what it says; it ends its server when it is ended."""
     port = free_port()
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     command = [sys.executable, "-m", "skr_app", "store", "serve", str(folder), "--port", str(port)]
@@ -50,7 +50,7 @@ def serving(folder: Path) -> Iterator[tuple[subprocess.Popen, str, str]]:
             assert f"http://127.0.0.1:{port}" in line, line
             yield process, f"http://127.0.0.1:{port}", line
         finally:
-            process.kill()
+            process.terminate()
 
 
 @pytest.fixture
