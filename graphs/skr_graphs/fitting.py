@@ -65,14 +65,14 @@ def pack_rounds(
         ['One i', 'Three']
     """
     packed = pack_references(references, max_tokens, metadata_keys=metadata_keys)
-    if len(rankings) < 2:
+    if len(rankings) < 2 or not packed.dropped:
         return packed
     by_id = {each.id: each for each in references}
     for cap in range(len(references) - 1, 0, -1):
-        if not packed.dropped:
-            break
         fewer = [by_id[key] for key in merge_rankings(rankings, limit=cap) if key in by_id]
         packed = pack_references(fewer, max_tokens, metadata_keys=metadata_keys)
+        if not packed.dropped:
+            break
     kept = {each.id for each in packed.references}
     return replace(packed, dropped=tuple(each for each in references if each.id not in kept))
 

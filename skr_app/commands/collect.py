@@ -7,7 +7,7 @@ from contextlib import ExitStack
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -59,9 +59,6 @@ from skr_core.engines import LocalEngine
 from skr_core.errors import InputError, ModelError
 from skr_core.self_knowledge import Progress, acollect
 from skr_core.self_knowledge.scoring import TextMetric
-
-if TYPE_CHECKING:
-    pass
 
 
 class Metric(StrEnum):
