@@ -155,8 +155,6 @@ def calibrate(
         price=token_price,
         assumed_steps=assumed_steps,
     )
-    # Routers of two actions are compared over folds, of which each has its own best otherwise.
-    table = replace(table, preferred=table.retrieving)
     embedder = embedder or HashingEmbedder()
     done, steps = 0, 1 + len(candidates) + FOLDS + 1 + 2 * arbiter
 

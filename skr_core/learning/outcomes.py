@@ -35,8 +35,6 @@ class ActionTable:
         unit: What cost is counted in.
         assumed_steps: Retrievals that were assumed for loops that nobody counted; None where all
             are known or do not matter.
-        preferred: Index of the retrieving action of a choice of two, for a part of the records to
-            have that of all; None: the best on these.
     """
 
     actions: tuple[Action, ...]
@@ -44,7 +42,6 @@ class ActionTable:
     costs: Floats
     unit: CostUnit = "retrievals"
     assumed_steps: float | None = None
-    preferred: int | None = None
 
     @classmethod
     def of(
@@ -140,8 +137,6 @@ class ActionTable:
     @property
     def retrieving(self) -> int:
         """Index of the retrieving action of highest mean score; of equal ones the cheapest."""
-        if self.preferred is not None:
-            return self.preferred
         return 1 + int(np.argmax(self.scores[:, 1:].mean(axis=0)))
 
     @property
