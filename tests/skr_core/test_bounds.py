@@ -143,6 +143,7 @@ def test_what_is_left_behind_stops_at_its_next_look(calls: Calls) -> None:
                 time.sleep(0.01)
         except DeadlineError:
             stopped.set()
+            raise  # who looks first, the call or who waits for it, is left to the machine
 
     def flow() -> Flow[None]:
         yield from call(read, calls.ahang)
