@@ -25,20 +25,12 @@ from langchain_core.retrievers import BaseRetriever
 from langchain_core.tools import tool
 from langchain_openai import ChatOpenAI
 from llama_index.core.base.base_retriever import BaseRetriever as LlamaIndexRetriever
-from llama_index.core.indices.query.query_transform import StepDecomposeQueryTransform
-from llama_index.core.query_engine import (
-    CitationQueryEngine,
-    MultiStepQueryEngine,
-    RetrieverQueryEngine,
-    SubQuestionQueryEngine,
-)
-from llama_index.core.question_gen import LLMQuestionGenerator
-from llama_index.core.response_synthesizers import get_response_synthesizer
+from llama_index.core.query_engine import CitationQueryEngine
 from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
-from llama_index.core.tools import QueryEngineTool
 from llama_index.core.utils import get_tokenizer
 
 from benchmarks import library
+from benchmarks.engines import peers
 from langchain_skr import create_skr_chain
 from llamaindex_skr import SKRQueryEngine, openai_like
 from skr_core import SelfKnowledge
@@ -144,27 +136,9 @@ def langchain_ways(url: str) -> Iterator[tuple[str, Ask]]:
 def llamaindex_ways(url: str) -> Iterator[tuple[str, Ask]]:
     llm = openai_like("test", base_url=url)
     retriever = Nodes()
-    # Not awaited, and with the model of all in the place of `Settings.llm`.
-    synthesizer = get_response_synthesizer(llm=llm)
-    plain = RetrieverQueryEngine.from_args(retriever, llm=llm)
-    named = QueryEngineTool.from_defaults(plain, name="library", description=ABOUT)
     engines = {
-        "RetrieverQueryEngine": plain,
+        **peers(llm, retriever, ABOUT),
         "CitationQueryEngine": CitationQueryEngine(retriever, llm=llm),
-        "SubQuestionQueryEngine": SubQuestionQueryEngine.from_defaults(
-            [named],
-            llm=llm,
-            question_gen=LLMQuestionGenerator.from_defaults(llm),
-            response_synthesizer=synthesizer,
-            use_async=False,
-            verbose=False,
-        ),
-        "MultiStepQueryEngine": MultiStepQueryEngine(
-            plain,
-            StepDecomposeQueryTransform(llm),
-            response_synthesizer=synthesizer,
-            index_summary=ABOUT,
-        ),
         "SKRQueryEngine": SKRQueryEngine.from_defaults(retriever, llm=llm),
         "SKRQueryEngine with a router": SKRQueryEngine.from_defaults(
             retriever, llm=llm, router=records_router()

@@ -25,19 +25,11 @@ from typing import Any
 
 from llama_index.core.base.base_retriever import BaseRetriever
 from llama_index.core.base.llms.types import ChatMessage, ChatResponse, MessageRole
-from llama_index.core.indices.query.query_transform import StepDecomposeQueryTransform
 from llama_index.core.llms import CompletionResponse, CustomLLM, LLMMetadata
-from llama_index.core.query_engine import (
-    MultiStepQueryEngine,
-    RetrieverQueryEngine,
-    SubQuestionQueryEngine,
-)
-from llama_index.core.question_gen import LLMQuestionGenerator
-from llama_index.core.response_synthesizers import get_response_synthesizer
 from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
-from llama_index.core.tools import QueryEngineTool
 
 from benchmarks.adaptive_rag import create_adaptive_rag
+from benchmarks.engines import peers
 from benchmarks.rows import needed
 from benchmarks.stand_in import Spent, StandIn
 from skr_core.ingest.loaders import load_file
@@ -162,28 +154,9 @@ def ends(interval: Interval) -> tuple[float, float, float]:
 def systems(stand_in: StandIn) -> dict[str, Ask]:
     """Each way of answering, by its name."""
     llm, retriever = Spoken(stand_in), Nodes(stand_in)
-    synthesizer = get_response_synthesizer(llm=llm)
-    plain = RetrieverQueryEngine.from_args(retriever, llm=llm)
-    engines: dict[str, Any] = {
-        "`RetrieverQueryEngine`": plain,
-        "`SubQuestionQueryEngine`": SubQuestionQueryEngine.from_defaults(
-            [QueryEngineTool.from_defaults(plain, name="library", description=ABOUT)],
-            llm=llm,
-            question_gen=LLMQuestionGenerator.from_defaults(llm),
-            response_synthesizer=synthesizer,
-            use_async=False,
-            verbose=False,
-        ),
-        "`MultiStepQueryEngine`": MultiStepQueryEngine(
-            plain,
-            StepDecomposeQueryTransform(llm),
-            response_synthesizer=synthesizer,
-            index_summary=ABOUT,
-        ),
-    }
     found: dict[str, Ask] = {
-        name: lambda question, engine=engine: str(engine.query(question))
-        for name, engine in engines.items()
+        f"`{name}`": lambda question, engine=engine: str(engine.query(question))
+        for name, engine in peers(llm, retriever, ABOUT).items()
     }
     graph = create_adaptive_rag(
         stand_in.reply,
