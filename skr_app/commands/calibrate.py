@@ -169,12 +169,15 @@ def calibrate(
             console.print(escape(each.sentence))
     if worth is not None:
         console.print(escape(worth.sentence))
-        console.print(f"It is in {escape(str(out))}:  skr ask QUESTION --reflector learned:{out}")
-    console.print(
-        f"The router is in {escape(str(out))}. With the model and store of the records:  "
-        f"skr ask QUESTION --router {escape(shlex.quote(str(out)))}",
-        soft_wrap=True,
+        _tell_use("The reflector", out, f"--reflector {shlex.quote(f'learned:{out}')}")
+    _tell_use("The router", out, f"--router {shlex.quote(str(out))}")
+
+
+def _tell_use(what: str, out: Path, option: str) -> None:
+    told = (
+        f"{what} is in {out}. With the model and store of the records:  skr ask QUESTION {option}"
     )
+    console.print(escape(told), soft_wrap=True)
 
 
 def split(names: str | None) -> list[str]:

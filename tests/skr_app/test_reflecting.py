@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -105,7 +106,7 @@ def test_records_and_runs_of_another_reflector_are_told_apart(
 
 
 def test_for_people_calibrate_says_where_it_is(skr: Skr, tmp_path: Path):
-    path, out = tmp_path / "records.jsonl.gz", tmp_path / "router"
+    path, out = tmp_path / "records.jsonl.gz", tmp_path / "my router"
     write_self_knowledge(path, [record(n) for n in range(60)])
     options = ("--out", out, "--router", "paper", "--no-arbiter")
     assert "reflector" not in skr("calibrate", path, *options).out
@@ -113,4 +114,5 @@ def test_for_people_calibrate_says_where_it_is(skr: Skr, tmp_path: Path):
         LearnedReflector.load(out)
     said = skr("calibrate", path, *options, "--reflector").out
     assert "A learned reflector pays" in said
-    assert "--reflector learned:" in " ".join(said.split())
+    hints = [shlex.split(line)[-2:] for line in said.splitlines() if "skr ask QUESTION" in line]
+    assert hints == [["--reflector", f"learned:{out}"], ["--router", str(out)]]
