@@ -88,7 +88,7 @@ def searched(questions: str, corpus: str, limit: str) -> list[float]:
 
     import bm25s
 
-    from skr_core.store.bm25 import searched_words
+    from skr_core.store.counting import searched_words
 
     with gzip.open(corpus, "rt") as file:
         texts = [json.loads(line)["text"] for line in file]

@@ -62,7 +62,8 @@ def mapped(folder: str, number: int) -> None:
     """Put the same into an index of bm25s'."""
     import bm25s
 
-    from skr_core.store.bm25 import K1, B, searched_words
+    from skr_core.store.bm25 import K1, B
+    from skr_core.store.counting import searched_words
 
     index = bm25s.BM25(method="lucene", k1=K1, b=B)
     # Each word once in memory: a million passages are 80 million of them.
@@ -99,7 +100,7 @@ def open_bm25s(folder: str) -> tuple[float, float, float]:
     """The same of bm25s."""
     import bm25s
 
-    from skr_core.store.bm25 import searched_words
+    from skr_core.store.counting import searched_words
 
     begin = time.perf_counter()
     index = bm25s.BM25.load(Path(folder, "bm25s"), mmap=True)

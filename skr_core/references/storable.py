@@ -26,14 +26,20 @@ def storable_reference(reference: Reference) -> Reference:
         InputError: A value of the metadata is not a string, a bool, a finite float or a 64-bit int.
     """
     kept = flat_metadata(reference.metadata)
-    for key, value in reference.metadata.items():
-        if key not in kept:
-            raise InputError(
-                f"metadata {key!r} of reference {reference.title or reference.id!r} is "
-                f"{value!r:.60}, but must be a string, a bool, a finite float or a 64-bit int"
-            )
+    if len(kept) < len(reference.metadata):
+        key = next(key for key in reference.metadata if key not in kept)
+        raise InputError(
+            f"metadata {key!r} of reference {reference.title or reference.id!r} is "
+            f"{reference.metadata[key]!r:.60}, but must be a string, a bool, a finite float or a "
+            f"64-bit int"
+        )
+    if not isinstance(reference.metadata, dict):
+        reference = replace(reference, metadata=kept)
+    reference = encodable_reference(reference)
+    if reference.original is None and not reference.also_in:
+        return reference
     return replace(
-        encodable_reference(replace(reference, metadata=kept)),
+        reference,
         original=_json(reference.original),
         also_in=tuple(map(_json, reference.also_in)),
     )

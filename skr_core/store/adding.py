@@ -34,7 +34,9 @@ def add_new(
     items = [storable_reference(item) for item in references if item.text.strip()]
     for start in range(0, len(items), BATCH_SIZE):
         batch = {item.id: item for item in items[start : start + BATCH_SIZE]}
-        known = yield from index.known(list(batch))
+        # What the journal of a folder has not, its index has not either.
+        recorded = batch if folder is None else batch.keys() & folder.journal.ids.keys()
+        known = yield from index.known(list(recorded))
         new = [item for item in batch.values() if item.id not in known]
         if not new:
             continue

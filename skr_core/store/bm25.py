@@ -10,15 +10,14 @@ index gives, however its postings are parted.
 from __future__ import annotations
 
 import math
-import re
 import threading
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from skr_core.store.postings import GrowingPostings, Postings, merged, postings_of
-from skr_core.texts import words as all_words
+from skr_core.store.counting import count_words, searched_words
+from skr_core.store.postings import GrowingPostings, Postings, merged
 
 if TYPE_CHECKING:
     import numpy as np
@@ -29,23 +28,6 @@ if TYPE_CHECKING:
 # Lucene's variant and its usual constants.
 K1 = 1.2
 B = 0.75
-STOP_WORDS = frozenset(
-    re.findall(
-        r"\w+",
-        "a an and are as at be but by for if in into is it no not of on or such that the their "
-        "then there these they this to was will with",
-    )
-)
-
-
-def searched_words(text: str) -> list[str]:
-    """Split a text into the words that keyword search sees.
-
-    Example:
-        >>> searched_words("The Eiffel Tower, 巴黎")
-        ['eiffel', 'tower', '巴', '黎']
-    """
-    return [word for word in all_words(text) if word not in STOP_WORDS]
 
 
 class BM25Index:
@@ -64,12 +46,13 @@ class BM25Index:
     def __init__(self, parts: Sequence[Postings] = ()) -> None:
         self._lock = threading.Lock()
         self._parts = list(parts)
+        self._at_once: list[Postings] = []  # in memory alone, as the growing ones
         self._growing = GrowingPostings()
         self._words = sum(int(part.lengths.sum(dtype="uint64")) for part in parts)
         self._seen: set[str] | None = None
 
     def __len__(self) -> int:
-        return sum(map(len, self._parts)) + len(self._growing)
+        return sum(map(len, self._all()))
 
     def ids(self) -> Iterator[str]:
         """The ids of all passages, as they were added."""
@@ -98,25 +81,21 @@ class BM25Index:
                     self._seen.add(identity)
 
     def extend(self, passages: Iterable[tuple[str, str]]) -> None:
-        """Add (id, text) pairs whose ids are known to be new, all at once: quicker for thousands.
-
-        They become a part, merged with earlier ones that are no longer than twice its length.
-        """
-        part = postings_of((identity, searched_words(text)) for identity, text in passages)
+        """Add (id, text) pairs whose ids are known to be new, all at once: quicker for many."""
+        part = count_words(passages)
         with self._lock:
-            self._parts.append(part)
+            self._at_once = [*self._in_memory(), part]
+            self._growing = GrowingPostings()
             self._words += int(part.lengths.sum(dtype="uint64"))
             if self._seen is not None:
                 self._seen.update(part.ids())
-            while len(self._parts) > 1 and len(self._parts[-2]) < 2 * len(self._parts[-1]):
-                self._parts[-2:] = [merged(self._parts[-2:])]
 
     def freeze(self) -> Postings:
         """Turn what is in memory alone into a part, and return it."""
         with self._lock:
-            part = self._growing.freeze()
+            part = merged(self._in_memory() or [self._growing.freeze()])
             self._parts.append(part)
-            self._growing = GrowingPostings()
+            self._at_once, self._growing = [], GrowingPostings()
         return part
 
     def replace_last(self, number: int, part: Postings) -> None:
@@ -135,6 +114,7 @@ class BM25Index:
         import numpy as np
 
         with self._lock:
+            self._merge()
             scored = self._scored(searched_words(query))
             best = _best([scores for _, scores in scored], limit)
             candidates = [
@@ -145,7 +125,27 @@ class BM25Index:
         return sorted(candidates, key=lambda each: (-each[1], each[0]))[:limit]
 
     def _all(self) -> list[Part]:
-        return [*self._parts, self._growing]
+        return [*self._parts, *self._at_once, self._growing]
+
+    def _in_memory(self) -> list[Postings]:
+        """What is in memory alone, in parts that do not grow."""
+        return [*self._at_once, *([self._growing.freeze()] if len(self._growing) else [])]
+
+    def _merge(self) -> None:
+        """Make one part of what was added at once, but of earlier parts of twice its length.
+
+        Before a search and not with each addition, so that a hundred of them are merged once.
+        """
+        parts = self._at_once
+        if len(parts) < 2:
+            return
+        start = len(parts) - 1
+        length = len(parts[start])
+        while start and len(parts[start - 1]) < 2 * length:
+            start -= 1
+            length += len(parts[start])
+        if start < len(parts) - 1:
+            self._at_once = [*parts[:start], merged(parts[start:])]
 
     def _insert(self, identity: str, counts: Counter[str]) -> None:
         self._growing.insert(identity, counts)

@@ -194,8 +194,8 @@ def _encode(reference: Reference) -> bytes:
         "metadata": reference.metadata,
         **provenance(reference),
     }
-    row = orjson.loads(json_line(row))  # as it is read again
-    return json_line({**row, "check": _checksum(row)})
+    line = json_line(row)
+    return line.removesuffix(b"}\n") + f',"check":"{_checksum(line)}"}}\n'.encode()
 
 
 def _decode(line: bytes, path: Path, number: int) -> Reference:
@@ -205,7 +205,7 @@ def _decode(line: bytes, path: Path, number: int) -> Reference:
         reference = Reference(row["id"], row["text"], row["title"], metadata=row["metadata"])
         # A line of an earlier version has no checksum: the id is one, of title and text.
         if (check or reference.id) != (
-            _checksum(row) if check else content_id(reference.text, reference.title)
+            _checksum(json_line(row)) if check else content_id(reference.text, reference.title)
         ):
             raise DataError(
                 path,
@@ -218,8 +218,8 @@ def _decode(line: bytes, path: Path, number: int) -> Reference:
         raise DataError(path, number, f"not a recorded reference ({error})") from error
 
 
-def _checksum(row: dict[str, Any]) -> str:
-    return hashlib.blake2b(json_line(row), digest_size=8).hexdigest()
+def _checksum(line: bytes) -> str:
+    return hashlib.blake2b(line, digest_size=8).hexdigest()
 
 
 def _header(embedder: str) -> bytes:

@@ -31,6 +31,8 @@ VERSION = 1
 SUFFIX = ".words"
 KEPT_AFTER = 20_000
 """Passages in memory before they are written."""
+MANY = 200
+"""Passages of one addition that are counted at once."""
 WORTH_KEEPING = 100
 """Passages that were read from the journal again; fewer wait until the store is closed."""
 _BLOCK = 1 << 22
@@ -81,7 +83,8 @@ class KeywordFiles:
 
     def append(self, references: Sequence[Reference]) -> None:
         """Add what the journal has just been given, and knows to be new."""
-        self.index.append((item.id, keyworded(item)) for item in references)
+        add = self.index.extend if len(references) >= MANY else self.index.append
+        add((item.id, keyworded(item)) for item in references)
         self._lines += len(references)
         self._end = self._journal.stat().st_size
         if self._lines >= KEPT_AFTER:

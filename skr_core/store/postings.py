@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_left
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -76,13 +76,13 @@ class GrowingPostings:
         """The same postings in arrays."""
         import numpy as np
 
-        rows = sorted((_bytes(word), posting) for word, posting in self._postings.items())
+        rows = sorted((as_bytes(word), posting) for word, posting in self._postings.items())
         places = np.frombuffer(b"".join(posting[0] for _, posting in rows), np.uint32)
         counts = np.frombuffer(b"".join(posting[1] for _, posting in rows), np.uint32)
         return Postings(
             self.lengths.copy(),
-            *_joined([_bytes(identity) for identity in self._ids]),
-            *_joined([word for word, _ in rows]),
+            *joined([as_bytes(identity) for identity in self._ids]),
+            *joined([word for word, _ in rows]),
             np.cumsum([len(posting[0]) for _, posting in rows], dtype=np.uint64),
             places,
             counts.astype(np.min_scalar_type(counts.max(initial=0))),
@@ -122,7 +122,7 @@ class Postings:
 
     def find(self, word: str) -> Found | None:
         """Who holds a word."""
-        sought = _bytes(word)
+        sought = as_bytes(word)
         row = bisect_left(range(len(self.ends)), sought, key=self._word)
         if row == len(self.ends) or self._word(row) != sought:
             return None
@@ -138,61 +138,22 @@ class Postings:
 
     def identity(self, place: int) -> str:
         """The id of a passage."""
-        return _text(_item(self.id_bytes, self.id_ends, place))
+        return as_text(_item(self.id_bytes, self.id_ends, place))
 
     def ids(self) -> list[str]:
         """All ids, by place."""
-        return [_text(each) for each in _items(self.id_bytes, self.id_ends)]
+        return [as_text(each) for each in _items(self.id_bytes, self.id_ends)]
 
     def _word(self, row: int) -> bytes:
         return _item(self.words, self.word_ends, row)
-
-
-def postings_of(passages: Iterable[tuple[str, Sequence[str]]]) -> Postings:
-    """The postings of passages that are all there already, which is quicker than one by one.
-
-    Args:
-        passages: The id of each, and its words.
-
-    Example:
-        >>> found = postings_of([("a", ["red", "red", "blue"]), ("b", ["red"])])
-        >>> [numbers.tolist() for numbers in found.find("red")]
-        [[0, 1], [2, 1]]
-    """
-    import numpy as np
-
-    ids: list[bytes] = []
-    lengths, numbers = array("I"), array("I")
-    vocabulary: defaultdict[str, int] = defaultdict()
-    vocabulary.default_factory = vocabulary.__len__  # a new word has the next number
-    for identity, words in passages:
-        ids.append(_bytes(identity))
-        lengths.append(len(words))
-        numbers.extend(map(vocabulary.__getitem__, words))
-    sorted_words = sorted((_bytes(word), number) for word, number in vocabulary.items())
-    row_of = np.empty(len(sorted_words), np.int64)
-    row_of[[number for _, number in sorted_words]] = np.arange(len(sorted_words))
-    total = max(len(ids), 1)
-    places = np.repeat(np.arange(len(ids)), np.frombuffer(lengths, np.uint32))
-    # Sorted by word and then by passage; a passage that repeats a word stands there once.
-    held, counts = np.unique(
-        row_of[np.frombuffer(numbers, np.uint32)] * total + places, return_counts=True
-    )
-    rows, places = np.divmod(held, total)
-    return Postings(
-        np.array(lengths, np.uint32),
-        *_joined(ids),
-        *_joined([word for word, _ in sorted_words]),
-        np.cumsum(np.bincount(rows, minlength=len(sorted_words)), dtype=np.uint64),
-        places.astype(np.uint32),
-        counts.astype(np.min_scalar_type(counts.max(initial=0))),
-    )
 
 
 def merged(parts: Sequence[Postings]) -> Postings:
     """The postings of the passages of several, one after the other."""
     import numpy as np
 
+    if len(parts) == 1:
+        return parts[0]
     vocabularies = [_items(part.words, part.word_ends) for part in parts]
     words = sorted(set().union(*vocabularies))
     row_of = {word: row for row, word in enumerate(words)}
@@ -215,33 +176,36 @@ def merged(parts: Sequence[Postings]) -> Postings:
         before += len(part)
     return Postings(
         np.concatenate([part.lengths for part in parts]),
-        *_joined([identity for part in parts for identity in _items(part.id_bytes, part.id_ends)]),
-        *_joined(words),
+        *joined([identity for part in parts for identity in _items(part.id_bytes, part.id_ends)]),
+        *joined(words),
         ends.astype(np.uint64),
         places,
         counts,
     )
 
 
-def _joined(items: Sequence[bytes]) -> Found:
+def joined(items: Sequence[bytes]) -> Found:
+    """Items without anything between them, and where each ends."""
     import numpy as np
 
     ends = np.cumsum([len(each) for each in items], dtype=np.uint64)
     return np.frombuffer(b"".join(items), np.uint8), ends
 
 
-def _item(joined: Numbers, ends: Numbers, place: int) -> bytes:
-    return joined[int(ends[place - 1]) if place else 0 : int(ends[place])].tobytes()
+def _item(whole: Numbers, ends: Numbers, place: int) -> bytes:
+    return whole[int(ends[place - 1]) if place else 0 : int(ends[place])].tobytes()
 
 
-def _items(joined: Numbers, ends: Numbers) -> list[bytes]:
-    whole = joined.tobytes()
-    return [whole[start:end] for start, end in pairwise([0, *ends.tolist()])]
+def _items(whole: Numbers, ends: Numbers) -> list[bytes]:
+    content = whole.tobytes()
+    return [content[start:end] for start, end in pairwise([0, *ends.tolist()])]
 
 
-def _bytes(text: str) -> bytes:
+def as_bytes(text: str) -> bytes:
+    """In UTF-8, where a text is one that others made and not all of it is Unicode."""
     return text.encode(errors="surrogatepass")
 
 
-def _text(encoded: bytes) -> str:
+def as_text(encoded: bytes) -> str:
+    """What `as_bytes` was given."""
     return encoded.decode(errors="surrogatepass")

@@ -1,4 +1,3 @@
-from collections import Counter
 from itertools import pairwise
 
 import bm25s
@@ -6,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skr_core.store.bm25 import K1, B, BM25Index, searched_words
-from skr_core.store.postings import GrowingPostings, postings_of
+from skr_core.store.bm25 import K1, B, BM25Index
+from skr_core.store.counting import searched_words
 
 TEXTS = [
     "Paris is the capital of France and its largest city.",
@@ -49,21 +48,6 @@ def test_growing_step_by_step_ranks_like_a_rebuilt_index(lists, cut):
     assert grown.search("red blue", 20) == index_of(texts).search("red blue", 20)
 
 
-WORDS = st.lists(st.text("réd巴\ud800\U0001f600", min_size=1, max_size=3), max_size=6)
-
-
-@given(st.lists(WORDS, max_size=8))
-def test_postings_made_at_once_are_those_that_grew(lists):
-    grown = GrowingPostings()
-    for place, each in enumerate(lists):
-        grown.insert(f"{place}", Counter(each))
-    at_once = postings_of((f"{place}", each) for place, each in enumerate(lists))
-    for (name, one), other in zip(
-        grown.freeze().arrays().items(), at_once.arrays().values(), strict=True
-    ):
-        assert (name, one.tolist(), one.dtype) == (name, other.tolist(), other.dtype)
-
-
 @given(
     st.lists(st.lists(st.sampled_from(["red", "green", "blue"]), max_size=6), max_size=30),
     st.lists(st.integers(0, 30), max_size=4),
@@ -81,12 +65,24 @@ def test_extending_at_once_ranks_like_adding(lists, cuts):
     assert len(extended) == len(pairs)
 
 
-def test_what_is_extended_stays_in_few_parts():
+def test_what_is_searched_is_in_few_parts():
     index = BM25Index()
     for number in range(40):
         index.extend([(f"{number}", "red"), (f"{number} too", "blue")])
-    assert len(index._parts) <= 6
+        if number % 3 == 0:
+            index.search("red", 1)
     assert len(index.search("red", 100)) == 40
+    assert len(index._at_once) <= 6
+
+
+def test_ids_are_in_the_order_of_their_addition():
+    index = BM25Index()
+    index.append([("c", "red")])
+    index.extend([("b", "red"), ("a", "red")])
+    index.append([("e", "red")])
+    index.extend([("d", "red")])
+    assert list(index.ids()) == ["c", "b", "a", "e", "d"]
+    assert index.freeze().ids() == ["c", "b", "a", "e", "d"]
 
 
 def test_equals_stand_by_id_also_at_the_cut():

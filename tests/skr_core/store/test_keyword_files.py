@@ -15,8 +15,9 @@ from hypothesis import strategies as st
 from skr_core.errors import DataError, StoreError
 from skr_core.references.storable import keyworded
 from skr_core.store import keyword_files
-from skr_core.store.bm25 import K1, B, BM25Index, searched_words
+from skr_core.store.bm25 import K1, B, BM25Index
 from skr_core.store.chroma_store import ChromaStore
+from skr_core.store.counting import searched_words
 from skr_core.store.journal import Journal, begin_journal, read_journal
 from skr_core.store.keyword_files import KeywordFiles
 from skr_core.types import Reference
