@@ -265,8 +265,8 @@ def as_retriever(
     elif isinstance(retriever, Retriever):
         return retriever
     raise InputError(
-        f"a retriever is wanted, not {type(retriever).__name__}: "
-        "give a LangChain retriever, a vector store or a runnable that returns documents"
+        f"a retriever is wanted, not {type(retriever).__name__}: give a LangChain retriever, a "
+        "vector store or a runnable that returns documents, such as RunnableLambda(function)"
     )
 
 

@@ -68,9 +68,13 @@ def checked_documents(found: object) -> list[Document]:
         >>> checked_documents((Document("Paris"),))[0].page_content
         'Paris'
     """
-    if not isinstance(found, Sequence) or not all(isinstance(each, Document) for each in found):
-        raise NoReferencesError(f"the retriever returned {type(found).__name__}, not documents")
-    return list(found)
+    given = type(found).__name__
+    if isinstance(found, Sequence) and not isinstance(found, str | bytes):
+        others = (type(each).__name__ for each in found if not isinstance(each, Document))
+        if (other := next(others, None)) is None:
+            return list(found)
+        given = f"{given} of {other}"
+    raise NoReferencesError(f"the retriever returned {given}, not documents")
 
 
 def _metadata(reference: Reference) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from langchain_core.tools import BaseTool
 from pydantic import BaseModel
 
 from langchain_skr.inputs import Asked, graph_input
+from skr_core.errors import InputError
 from skr_core.prompts.words import TOOL_DESCRIPTION, TOOL_NAME
 from skr_graphs import CompiledGraph, SKRContext, SKRInput
 
@@ -39,11 +40,19 @@ class GraphChain(Runnable[Asked, Given]):
     The graph's run is the chain's own in traces: callbacks, tags, metadata and the run name of a
     config are the graph's.
 
+    Raises:
+        InputError: The graph is none.
+
     Attributes:
         graph: The compiled graph, for those who want more.
     """
 
     def __init__(self, graph: CompiledGraph) -> None:
+        if not hasattr(graph, "astream"):
+            raise InputError(
+                f"{type(self).__name__} is made from a compiled graph, not from "
+                f"{type(graph).__name__}: create_skr_chain(model, retriever) makes both"
+            )
         self.graph = graph
         self.name = graph.name
         self._made_of: tuple[Any, ...] | None = None

@@ -90,8 +90,8 @@ class SKRMiddleware(AgentMiddleware[SKRAgentState, Any, Any]):
             ``max_history_tokens`` the turns by which a message is rewritten.
 
     Raises:
-        InputError: The router, the retriever or the model is not usable; or, when the model is
-            first called, the agent has no tool of a given name.
+        InputError: There is neither router nor retriever, or one of them or the model is not
+            usable; or, when the model is first called, the agent has no tool of a given name.
 
     Example:
         >>> from langchain.agents import create_agent
@@ -125,6 +125,11 @@ class SKRMiddleware(AgentMiddleware[SKRAgentState, Any, Any]):
             raise InputError(
                 "the first argument of SKRMiddleware is the router: write "
                 "SKRMiddleware(retriever=...)"
+            )
+        if router is None and retriever is None:
+            raise InputError(
+                "SKRMiddleware would change nothing: give retriever=..., which is searched for "
+                "each message, or a router that says when tools=[...] are withheld"
             )
         self.retriever = None if retriever is None else as_retriever(retriever)
         self.model = None if model is None else as_language_model(model)

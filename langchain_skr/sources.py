@@ -39,6 +39,10 @@ class AnswerWithSources(TypedDict):
     verdict: NotRequired[dict[str, Any]]
 
 
+MADE = AnswerWithSources.__annotations__.keys() - {"question", "input"}
+"""The keys of what was found and answered."""
+
+
 class SourcesChunk(AddableDict):
     """A piece of an answer with sources; pieces add up to the whole.
 

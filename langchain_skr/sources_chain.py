@@ -11,7 +11,7 @@ from langchain_core.runnables import RunnableConfig
 from langchain_skr.documents import to_document
 from langchain_skr.graph_chain import GraphChain, context_of, refuse_bound
 from langchain_skr.inputs import Asked, as_mapping, graph_input
-from langchain_skr.sources import AnswerWithSources, SourcesChunk
+from langchain_skr.sources import MADE, AnswerWithSources, SourcesChunk
 from skr_core.plain import from_plain
 from skr_core.types import Reference
 from skr_graphs.sources import StreamedSources
@@ -93,7 +93,9 @@ class _Pieces:
     """Makes the pieces of an answer with sources of what the graph tells while it runs."""
 
     def __init__(self, asked: Asked) -> None:
-        self.asked = SourcesChunk(as_mapping(asked))
+        given = as_mapping(asked).items()
+        # The output's own keys take the place of what the input has under the same names.
+        self.asked = SourcesChunk({key: value for key, value in given if key not in MADE})
         self._so_far = SourcesChunk()
         self._sources = StreamedSources()
         self._output: Any = {}

@@ -60,6 +60,9 @@ class SKRChatEngine(RemadeGraph, BaseChatEngine):
         context: Of every run; what it leaves open is the graph's own.
         callback_manager: LlamaIndex's.
 
+    Raises:
+        InputError: The graph is none, or the memory.
+
     Example:
         >>> from skr_core.testing import MappingRetriever, ScriptedModel
         >>> engine = SKRChatEngine.from_defaults(
@@ -81,7 +84,10 @@ class SKRChatEngine(RemadeGraph, BaseChatEngine):
         *,
         callback_manager: CallbackManager | None = None,
     ) -> None:
-        self._graph = graph
+        self._use(graph)
+        given: object = memory
+        if not isinstance(given, BaseMemory | None):
+            raise InputError(f"a memory of LlamaIndex is wanted, not {type(given).__name__}")
         self._memory = _memory([]) if memory is None else memory
         self._context = context or SKRContext()
         self.callback_manager = callback_manager or CallbackManager([])

@@ -67,6 +67,9 @@ class SKRQueryEngine(RemadeGraph, BaseQueryEngine):
         streaming: Whether responses stream the final answer's tokens.
         callback_manager: LlamaIndex's.
 
+    Raises:
+        InputError: The graph is none.
+
     Example:
         >>> from skr_core.testing import MappingRetriever, ScriptedModel
         >>> engine = SKRQueryEngine.from_defaults(
@@ -87,7 +90,7 @@ class SKRQueryEngine(RemadeGraph, BaseQueryEngine):
         callback_manager: CallbackManager | None = None,
     ) -> None:
         super().__init__(callback_manager)
-        self._graph = graph
+        self._use(graph)
         self._context = context or SKRContext()
         self._streaming = streaming
 

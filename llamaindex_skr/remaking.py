@@ -15,6 +15,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from skr_core.errors import InputError
+
 if TYPE_CHECKING:
     from skr_graphs.compiled import SelfCompletionGraph
 
@@ -27,6 +29,20 @@ class RemadeGraph:
 
     _graph: Any
     _factory: Callable[[], SelfCompletionGraph] | None = None
+
+    def _use(self, graph: object) -> None:
+        """Take a compiled graph.
+
+        Raises:
+            InputError: It is something else, such as what `from_defaults` makes a graph of.
+        """
+        if not hasattr(graph, "astream"):
+            name = type(self).__name__
+            raise InputError(
+                f"{name} is made from a compiled graph, not from {type(graph).__name__}: "
+                f"{name}.from_defaults(...) takes a retriever or an index"
+            )
+        self._graph = graph
 
     def __getstate__(self) -> dict[str, Any]:
         """All but the graph.

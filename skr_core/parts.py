@@ -49,11 +49,8 @@ def as_router(
         from skr_core.routers.loading import load_router
 
         return load_router(router, model=model, retriever=retriever)
-    if not isinstance(router, Router):
-        raise InputError(
-            f"a router has decide and adecide, which {type(router).__name__} lacks: give one, or "
-            "the folder of a saved one"
-        )
+    if isinstance(router, type) or not isinstance(router, Router):
+        raise _refused("a router has decide and adecide", router, "a saved one")
     return router
 
 
@@ -75,11 +72,10 @@ def as_arbiter(
         from skr_core.arbiters import Arbiter
 
         return Arbiter.load(arbiter, model=model, retriever=retriever)
-    if arbiter is not None and not isinstance(arbiter, AnswerArbiter):
-        raise InputError(
-            f"an arbiter has actions, judge and ajudge, which {type(arbiter).__name__} lacks: give "
-            "one, or the folder of a saved one"
-        )
+    if arbiter is None:
+        return None
+    if isinstance(arbiter, type) or not isinstance(arbiter, AnswerArbiter):
+        raise _refused("an arbiter has actions, judge and ajudge", arbiter, "a saved one")
     return arbiter
 
 
@@ -119,11 +115,8 @@ def as_reflector(
         from skr_core.reflectors import LearnedReflector
 
         return LearnedReflector.load(reflector, model=model, retriever=retriever)
-    if not isinstance(reflector, Reflector):
-        raise InputError(
-            f"a reflector has reflect and areflect, which {type(reflector).__name__} lacks: give "
-            "one, or the folder of a learned one"
-        )
+    if isinstance(reflector, type) or not isinstance(reflector, Reflector):
+        raise _refused("a reflector has reflect and areflect", reflector, "a learned one")
     return reflector
 
 
@@ -136,3 +129,10 @@ def with_arbiter(options: Mapping[str, Any]) -> dict[str, Any]:
         if holds_arbiter(router):
             return {**options, "arbiter": router}
     return dict(options)
+
+
+def _refused(what: str, given: object, saved: str) -> InputError:
+    if isinstance(given, type):
+        return InputError(f"{what}: give {given.__name__}(...), not the class itself")
+    lacking = f"{what}, which {type(given).__name__} lacks"
+    return InputError(f"{lacking}: give one, or the folder of {saved}")

@@ -8,7 +8,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from skr_core.errors import DataError
+from skr_core.errors import DataError, InputError
 from skr_core.files import read_jsonl
 from skr_core.types import Reference
 
@@ -41,6 +41,9 @@ class Context:
 class Question:
     """A question to be judged.
 
+    Raises:
+        InputError: `gold` is a text, not several.
+
     Attributes:
         id: Its own, or its line's number.
         question: The text.
@@ -62,6 +65,11 @@ class Question:
     choices: tuple[str, ...] = ()
     key_facts: tuple[str, ...] = ()
     types: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        gold: object = self.gold
+        if isinstance(gold, str):  # each of its characters would count as a right answer
+            raise InputError(f"gold is one text: give a tuple of right answers, ({gold!r},)")
 
     @property
     def asked(self) -> str:

@@ -159,7 +159,7 @@ def _raise_unless_told(
     """Fail where the first searches all failed: nothing is known of what the references say."""
     if settings.on_retriever_error == "raise":
         if isinstance(cause, DeadlineError):
-            raise cause
+            raise DeadlineError("the deadline passed before a search was over") from cause
         message = f"every search failed: {'; '.join(errors)}"
         raise failure(RetrieverError, message, cause) from cause
 

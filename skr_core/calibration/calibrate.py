@@ -126,7 +126,8 @@ def calibrate(
         on_progress: Told after each step.
 
     Raises:
-        InputError: There are too few records, or the options contradict one another.
+        InputError: There are too few records, or something else, or the options contradict one
+            another.
         StampMismatch: The records were made with different things.
 
     Example:
@@ -142,6 +143,10 @@ def calibrate(
         >>> calibration.curve.recommended, round(calibration.curve.chosen.mean, 2)
         ('router', 1.0)
     """
+    if isinstance(records, str | Path) or not all(
+        isinstance(each, SelfKnowledge) for each in records
+    ):
+        raise InputError("a list of SelfKnowledge is wanted: read_self_knowledge(path) reads one")
     aim = Aim(retrieval_rate, price, budget)
     token_price = price_of(prices, records[0].stamp.model) if prices and records else None
     candidates = candidates_of(routers, statements_of(records), token_price)

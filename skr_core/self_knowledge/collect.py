@@ -15,6 +15,7 @@ from pathlib import Path
 
 from skr_core.engines.engine import Engine, Recipe
 from skr_core.engines.local import LocalEngine
+from skr_core.errors import InputError
 from skr_core.files import KeyedLog
 from skr_core.flow import Flow, arun, call, run
 from skr_core.ports import ActionAnswerer
@@ -78,7 +79,8 @@ def collect(
         The records of the questions given, in their order; those that failed are missing.
 
     Raises:
-        InputError: There is no such metric, or the file cannot be appended to.
+        InputError: There is no such metric, something is no `Question`, or the file cannot be
+            appended to.
         DataError: The file holds something else than records.
         StampMismatch: The file holds records made with something else.
         EngineError: The engine failed. What is on record stays there.
@@ -138,6 +140,11 @@ class _Collection:
         wanted: dict[str, Question] = {}
         unscored = 0
         for question in questions:
+            if not isinstance(question, Question):
+                raise InputError(
+                    f"a Question is wanted, not {type(question).__name__}: give "
+                    "Question(id, text, gold), or what read_questions(path) reads of a file"
+                )
             if any(answer.strip() for answer in question.gold):
                 wanted.setdefault(question_key(question.asked), question)
             else:

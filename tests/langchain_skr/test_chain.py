@@ -74,7 +74,15 @@ async def test_it_stands_in_a_pipe(say: Say) -> None:
     assert await say(chain, QUESTION) == ANSWER.upper()
 
 
-@pytest.mark.parametrize("wrong", [5, None, {"query": "x"}, {"question": 5}])
+async def test_it_stands_in_an_assign_beside_other_keys(say: Say) -> None:
+    chain = RunnablePassthrough.assign(answer=create_skr_chain(model(), Library())).pick("answer")
+    assert await say(chain, {"question": QUESTION, "lang": "en", "context": "mine"}) == ANSWER
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [5, None, b"x", {"query": "x"}, {"question": 5}, {"question": "x", "histroy": [("user", "y")]}],
+)
 async def test_another_input_is_refused(say: Say, wrong: Any) -> None:
     with pytest.raises(InputError, match="the chain takes a string"):
         await say(create_skr_chain(model(), Library()), wrong)

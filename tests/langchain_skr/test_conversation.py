@@ -100,15 +100,17 @@ async def test_a_thread_of_its_own_remembers(way: str) -> None:
 @pytest.mark.parametrize(
     ("wrong", "match"),
     [
-        ({"query": FIRST}, r"question \(or input\) or messages, and history.*no 'query'"),
-        ({"question": FIRST, "past": []}, "no 'past'"),
+        ({"query": FIRST}, r"question \(or input\) or messages, and history.*among 'query'"),
+        ({"question": FIRST, "histroy": []}, "no 'histroy': 'history' is meant, perhaps"),
         ({"question": 5}, "the question is int"),
-        ({"history": HISTORY}, "the question is empty"),
+        ({"history": HISTORY}, "no question among 'history'"),
         ([], "the question is empty"),
         (5, "this is int"),
     ],
 )
-async def test_unknown_keys_are_named(way: str, wrong: Any, match: str) -> None:
+async def test_what_has_no_question_or_a_misspelt_key_is_refused(
+    way: str, wrong: Any, match: str
+) -> None:
     with pytest.raises(InputError, match=match):
         await say(way, World().chain(), wrong)
 

@@ -153,6 +153,8 @@ async def test_a_withheld_tool_is_not_forced(ask: Any) -> None:
 def test_what_cannot_be_used_is_refused_at_once() -> None:
     with pytest.raises(InputError, match="a retriever is wanted"):
         SKRMiddleware(retriever=5)
+    with pytest.raises(InputError, match="would change nothing: give retriever="):
+        SKRMiddleware(tools=["search"])
 
 
 def test_without_langchain_all_else_imports_and_the_middleware_says_what_to_install() -> None:

@@ -124,13 +124,18 @@ async def test_failure_is_raised_and_never_looks_like_knowledge(find: Find) -> N
         await find(SKRRetriever(retriever=broken, model=model()), QUESTION)
 
 
-@pytest.mark.parametrize("found", [None, "text", [5]])
-async def test_what_returns_no_documents_is_told_in_one_line(find: Find, found: Any) -> None:
+@pytest.mark.parametrize(
+    ("found", "kind"),
+    [(None, "NoneType"), ("", "str"), ("text", "str"), ([(Document("x"), 0.5)], "list of tuple")],
+)
+async def test_what_returns_no_documents_is_told_in_one_line(
+    find: Find, found: Any, kind: str
+) -> None:
     for fields in ({}, {"k": 1}, {"model": model()}):
         retriever = SKRRetriever(retriever=RunnableLambda(lambda query: found), **fields)
         with pytest.raises(RetrieverError) as caught:
             await find(retriever, QUESTION)
-        said, problem = str(caught.value), f"returned {type(found).__name__}, not documents"
+        said, problem = str(caught.value), f"returned {kind}, not documents"
         assert said.endswith(f"the retriever {problem}")
         assert said.count(problem) == 1
         assert "\n" not in said

@@ -80,6 +80,13 @@ async def test_what_was_asked_with_comes_back(say: Say, key: str) -> None:
         await say(chain, {key: 5})
 
 
+async def test_other_keys_come_back_and_what_it_makes_is_its_own(say: Say) -> None:
+    chain = create_skr_chain(stating_model(), Library(), return_sources=True)
+    answer = await say(chain, {"input": QUESTION, "lang": "en", "answer": "none", "context": []})
+    assert (answer["lang"], answer["answer"]) == ("en", ANSWER)
+    assert sorted(each.page_content for each in answer["context"]) == sorted(CONTEXT)
+
+
 async def test_a_known_question_has_no_context(say: Say) -> None:
     known = create_skr_chain(
         FakeListChatModel(responses=["In Port Elm."]),

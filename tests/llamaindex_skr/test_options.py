@@ -327,6 +327,14 @@ def test_what_an_engine_does_not_take_is_a_type_error_that_names_what_is_right(
         SKRQueryEngine.from_defaults(Search(), llm=Speaker(), **{wrong: 1})  # type: ignore[arg-type]
 
 
+def test_what_is_not_made_of_a_graph_names_from_defaults() -> None:
+    for made in (SKRQueryEngine, SKRChatEngine):
+        with pytest.raises(InputError, match=rf"not from Search: {made.__name__}.from_defaults\("):
+            made(Search())  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="a memory of LlamaIndex is wanted, not int"):
+        SKRChatEngine.from_defaults(Search(), llm=Speaker(), memory=3)  # type: ignore[arg-type]
+
+
 @pytest.mark.parametrize(
     ("wrong", "right"),
     [("similarity_top_k", "k is meant"), ("filters", r"index.as_retriever"), ("routr", "router")],

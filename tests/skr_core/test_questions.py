@@ -79,3 +79,8 @@ def test_a_file_without_a_question(path: Path):
 def test_no_file(path: Path):
     with pytest.raises(InputError, match="there is no file"):
         read_questions(path)
+
+
+def test_one_text_is_no_tuple_of_right_answers():
+    with pytest.raises(InputError, match=r"give a tuple of right answers, \('Port Elm',\)"):
+        Question("1", "Where?", "Port Elm")  # type: ignore[arg-type]

@@ -8,6 +8,7 @@ from typing import Any, get_type_hints
 
 import pytest
 
+from skr_core.arbiters import MarginArbiter
 from skr_core.budget import Budget
 from skr_core.errors import InputError, StampMismatch
 from skr_core.prompts.papers import SKR_TEMPLATES
@@ -50,6 +51,9 @@ def test_plain_values_of_a_server_become_typed():
         ({"budget": 3}, "Budget is made from an object"),
         ({"when_insufficient": "guess"}, "give one of best_draft"),
         ({"router": 42}, "a router has decide"),
+        ({"router": AlwaysRetrieve}, r"give AlwaysRetrieve\(...\), not the class itself"),
+        ({"arbiter": MarginArbiter}, r"give MarginArbiter\(...\), not the class itself"),
+        ({"reflector": JudgeReflector}, r"give JudgeReflector\(...\), not the class itself"),
         ({"store": "a/folder"}, "a store has name, retrieve, .* and aadd, which str lacks"),
         ({"store": RETRIEVER}, "a store has .*, which MappingRetriever lacks"),
         ({"reflector": 42}, "a reflector has reflect and areflect, which int lacks"),

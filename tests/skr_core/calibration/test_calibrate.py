@@ -151,6 +151,12 @@ def test_options_are_checked(options: dict, word: str):
         calibrate(records(10), **options)
 
 
+@pytest.mark.parametrize("wrong", ["records.jsonl", Path("records.jsonl"), [{"question": "?"}]])
+def test_what_is_no_records_is_told(wrong: object):
+    with pytest.raises(InputError, match=r"read_self_knowledge\(path\) reads one"):
+        calibrate(wrong)
+
+
 def test_too_few_records_are_an_error():
     with pytest.raises(InputError, match="too few"):
         calibrate(records(3))

@@ -58,6 +58,13 @@ both = pytest.mark.parametrize("gather", [blocking, awaited])
 QUESTIONS = [Question(str(n), f"Question {n}?", (f"gold{n}",)) for n in range(6)]
 
 
+@both
+@pytest.mark.parametrize("wrong", ["questions.jsonl", ["Who?"], [{"question": "Who?"}]])
+def test_what_is_no_question_is_told(gather: Collect, wrong: object):
+    with pytest.raises(InputError, match=r"a Question is wanted, not (str|dict): give Question"):
+        gather(wrong, model=ScriptedModel(), retriever=MappingRetriever({}))
+
+
 class Student:
     """Knows even numbers by itself, odd ones from references; broken for chosen questions."""
 
