@@ -22,7 +22,7 @@ from skr_core.ingest.ingestion import ingest
 from skr_core.models.embedders import HashingEmbedder
 from skr_core.store.chroma_store import ChromaStore
 from skr_core.store.server import serve
-from tests.integration.test_served_stores import free_port
+from tests.servers import reserved_port
 
 SIZES = {"words": (1_000, 10_000, 30_000, 100_000), "words and vectors": (1_000, 10_000)}
 SEARCHES = 50
@@ -40,7 +40,7 @@ def rows(quick: bool) -> Iterator[Row]:
                 with ChromaStore.open(folder, embedder=embedder) as store:
                     ingest([corpus], store)
                 theirs = in_a_process("benchmarks.served:searched", folder)
-                with serve(folder, port=(port := free_port())):
+                with reserved_port() as port, serve(folder, port=port):
                     ours = in_a_process("benchmarks.served:searched", f"http://127.0.0.1:{port}")
                 taken = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
                 on_disk.append((kind, size, taken / 1e6, corpus.stat().st_size / 1e6))

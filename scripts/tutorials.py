@@ -73,6 +73,10 @@ def build(script: Path, told: Mapping[str, str] = NOTHING) -> NotebookNode:
             # Files in place of ports, so that nobody else on the machine can speak to the kernel.
             km=KernelManager(transport="ipc", connection_file=f"{folder}/kernel.json"),
             timeout=SECONDS,
+            startup_timeout=SECONDS,
+            # What a cell shows comes another way than the word that it has ended, and may be late.
+            iopub_timeout=SECONDS,
+            raise_on_iopub_timeout=True,
             resources={"metadata": {"path": folder}},
             record_timing=False,
         )

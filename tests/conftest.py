@@ -10,6 +10,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from skr_core.learning import boosting
+from tests.servers import reserved_port
 
 
 @pytest.fixture(scope="session")
@@ -22,9 +23,19 @@ def data_dir() -> Path:
     return folder
 
 
-# On a shared machine the time that an example takes says nothing.
-settings.register_profile("shared", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+# On a shared machine the time that an example takes says nothing, and a change is tried on the same
+# examples wherever it is tried.
+settings.register_profile(
+    "shared", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
+)
 settings.load_profile("shared")
+
+
+@pytest.fixture
+def port() -> Iterator[int]:
+    """Of a server that the test starts, or of none."""
+    with reserved_port() as port:
+        yield port
 
 
 @pytest.fixture(scope="module")

@@ -21,11 +21,13 @@ import hashlib
 import json
 import math
 import re
+import socket
 import struct
 import threading
 import zlib
 from asyncio import StreamReader, StreamWriter
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from itertools import count
 from typing import Any, Literal, Self
 
@@ -52,6 +54,18 @@ REASONS = {
 }
 
 
+@contextmanager
+def reserved_port() -> Iterator[int]:
+    """A port for a server that is told its port; the system gives it to nobody else meanwhile.
+
+    The socket that holds it does not listen, so that whoever reuses addresses may listen there.
+    """
+    with socket.socket() as held:
+        held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        held.bind(("127.0.0.1", 0))
+        yield held.getsockname()[1]
+
+
 class OpenAIServer:
     """Serves ``/v1/chat/completions``, ``/v1/models`` and ``/v1/embeddings``.
 
@@ -68,7 +82,7 @@ class OpenAIServer:
         times: With how many of the first chat requests it goes wrong; None is all.
         retry_after: Header of a 429. The OpenAI client takes 0 for no header and waits longer.
         delay: Seconds before each chat reply.
-        together: Chat replies wait until this many requests are in flight, for 10 seconds at most;
+        together: Chat replies wait until this many requests are in flight, for a minute at most;
             may be set later.
         likelihood: From the words before it, joined, and a word to its log-probability.
         echoes: Whether completions do echo; without, they hold what was generated alone.
@@ -127,13 +141,13 @@ class OpenAIServer:
 
     def __enter__(self) -> Self:
         self._thread.start()
-        if not self._ready.wait(10):
+        if not self._ready.wait(60):
             raise RuntimeError("the server did not start")
         return self
 
     def __exit__(self, *exc: object) -> None:
         self._loop.call_soon_threadsafe(self._stop.set)
-        self._thread.join(10)
+        self._thread.join(60)
 
     async def _serve(self) -> None:
         self._loop, self._stop = asyncio.get_running_loop(), asyncio.Event()
@@ -202,7 +216,7 @@ class OpenAIServer:
         elif self.times is None or self.calls <= self.times:
             fault = self.fault
         await asyncio.sleep(self.delay)
-        patience = self._loop.time() + 10
+        patience = self._loop.time() + 60
         while self.peak < self.together and self._loop.time() < patience:  # noqa: ASYNC110
             await asyncio.sleep(0.005)  # an event would not notice that `together` was set anew
         # A client that is not told would send its next request where nobody listens any more.

@@ -64,7 +64,7 @@ def commands(block: str, folder: Path) -> Iterator[list[str]]:
     told = folder / "told"
     shell = ["/bin/sh", "-c", f"exec 3>told\n{TELLING}{block}"]
     alone = {"PATH": "", "SKR_DATA": "recorded"}
-    subprocess.run(shell, cwd=folder, env=alone, capture_output=True, timeout=60)
+    subprocess.run(shell, cwd=folder, env=alone, capture_output=True, timeout=150)
     for called in told.read_text(encoding="utf-8").split("\0\n\0")[:-1]:
         yield called.split("\0")
 

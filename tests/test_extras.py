@@ -111,7 +111,7 @@ def without(missing: str, code: str, *arguments: str) -> subprocess.CompletedPro
         [sys.executable, "-c", blocked, *arguments],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=150,
         check=False,
     )
 

@@ -28,7 +28,7 @@ def loaded_by(package: str, modules: list[str]) -> list[str]:
     """Which of the modules importing the package loads."""
     code = f"import sys, {package}; print(*(set({modules!r}) & set(sys.modules)))"
     result = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=150, check=False
     )
     assert result.returncode == 0, result.stderr
     return result.stdout.split()

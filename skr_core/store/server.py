@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import socket
 import subprocess
 import sys
 import time
@@ -45,6 +46,7 @@ def serve(
         StoreLocked: The folder is open elsewhere.
         StoreError: The folder cannot be used, or the server does not start.
     """
+    _check_free(host, port)
     folder = StoreFolder(Path(path), embedder)
     try:
         with folder.lent() as lock:
@@ -69,6 +71,21 @@ def serve(
     StoreFolder(Path(path), embedder).close()  # records what it was given
 
 
+def _check_free(host: str, port: int) -> None:
+    """Somebody else's answer would pass for that of a server that has not come so far."""
+    try:
+        family, kind, *_, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        with socket.socket(family, kind) as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            probe.bind(address)
+    except OSError as error:
+        raise StoreError(_no_start(host, port)) from error
+
+
+def _no_start(host: str, port: int) -> str:
+    return f"the Chroma server does not start at {host}:{port}: is the port taken?"
+
+
 def _wait_for(server: subprocess.Popen[bytes], host: str, port: int) -> None:
     deadline = time.monotonic() + SECONDS_TO_START
     while time.monotonic() < deadline and server.poll() is None:
@@ -83,7 +100,7 @@ def _wait_for(server: subprocess.Popen[bytes], host: str, port: int) -> None:
         time.sleep(0.3)
         if server.poll() is None:
             return
-    raise StoreError(f"the Chroma server does not start at {host}:{port}: is the port taken?")
+    raise StoreError(_no_start(host, port))
 
 
 def _stop(server: subprocess.Popen[bytes]) -> None:

@@ -13,6 +13,7 @@ import io
 import random
 import time
 from collections.abc import Callable
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +41,14 @@ FIRST = {q: [f"Ada {n} was engineer {n}."] for n, q in enumerate(QUESTIONS)}
 SECOND = {f"Where was Ada {n} born?": [f"Ada {n} was born in Port {n}."] for n in range(6)}
 
 
+def hold(folder: Path, step: int) -> None:
+    """Wait for the kill, where ``last.txt`` names this step or an earlier one."""
+    last = folder / "last.txt"
+    if last.exists() and step >= int(last.read_text()):
+        (folder / "held.txt").touch()
+        time.sleep(600)
+
+
 class Model:
     """Answers as soon as it is shown a port, and asks for one until then."""
 
@@ -47,10 +56,12 @@ class Model:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
+        self.calls = count(1)
 
     def generate(self, prompt: Prompt, *, on_token: Any = None) -> Generation:
         with (self.folder / "asked.txt").open("a") as asked:
             asked.write(f"{prompt.task} {len(prompt.references)} {prompt.question}\n")
+        hold(self.folder, next(self.calls))
         time.sleep(0.02)
         number = prompt.question.split()[3]
         if prompt.task == "self_complete":
@@ -152,7 +163,7 @@ def ingested(folder: Path) -> str:
     (folder / "asked.txt").touch()
     # By its words: two graphs of vectors differ in what they miss, also where nobody was killed.
     with ChromaStore.open(folder / "store", k=3, search="bm25") as store:
-        report = ingest([corpus], store)
+        report = ingest([corpus], store, on_progress=lambda done, _: hold(folder, done // 150))
         said = [f"{report.passages} {store.count()} {len(store._folder.journal.ids)}"]
         for n in range(0, 2000, 250):
             found = store.retrieve(f"T{n} {n % 900} {n % 700}")

@@ -31,10 +31,13 @@ pytestmark = [
 
 QUESTION = "What is the capital of France?"
 SEARCH = MappingRetriever({QUESTION: ["Paris is the capital of France."]})
+DEADLINES = (0.5, 5.0, 50.0)
+"""Each is tried where the one before had passed when nothing was asked yet, on a busy machine."""
+
 SLACK = 1.0
 """Seconds that a question may outlive its deadline, where nothing else uses the machine."""
 
-PATIENCE = 15.0
+PATIENCE = 60.0
 """The same on a machine that others use; what hangs does so for minutes."""
 
 
@@ -83,22 +86,37 @@ WAYS: dict[str, Way] = {
 FAULTS: list[Fault] = ["hang", "drip", "drip_head", "endless", "rate_limit"]
 
 
-def seconds_of(way: str, fault: Fault, deadline: float) -> float:
-    """How long a question takes; it ends with the error that is promised."""
-    with OpenAIServer(fault=fault, retry_after="50") as server:
+def late_by(way: str, fault: Fault) -> float:
+    """How many seconds a question outlives its deadline that was asked of the server in time."""
+    # Whoever is told to wait is not asked again, so nothing is waited for.
+    for deadline in DEADLINES if fault != "rate_limit" else DEADLINES[-1:]:
+        seconds = seconds_of(way, fault, deadline)
+        if seconds is not None:
+            return seconds - deadline
+    return pytest.fail("nothing was ever asked")
+
+
+def seconds_of(way: str, fault: Fault, deadline: float) -> float | None:
+    """How long a question takes; it ends with the error that is promised.
+
+    None where the deadline had passed before anything was asked of the server.
+    """
+    with OpenAIServer(fault=fault, retry_after="500") as server:
         make, ask = WAYS[way]
         system = make(server, Budget(deadline_s=deadline))
         started = time.monotonic()
         with pytest.raises(ModelError) as caught:
             ask(system)
         seconds = time.monotonic() - started
-        # What is left behind in a thread sends nothing more.
         requests = server.calls
+        if not requests:
+            assert isinstance(caught.value, DeadlineError)
+            return None
+        # What is left behind in a thread sends nothing more.
         time.sleep(0.3)
         assert server.calls == requests == 1
     if fault == "rate_limit":
         assert "slow down" in str(caught.value)  # at once, with the true reason
-        assert seconds < 50
     elif fault != "endless":  # whose reply may grow too long before
         assert isinstance(caught.value, DeadlineError)
     return seconds
@@ -126,7 +144,7 @@ def no_key(monkeypatch: pytest.MonkeyPatch) -> None:
     ],
 )
 def test_a_question_does_not_outlive_its_deadline(way: str, fault: Fault) -> None:
-    assert seconds_of(way, fault, 1.0) < 1.0 + PATIENCE
+    assert late_by(way, fault) < PATIENCE
 
 
 @pytest.mark.usefixtures("connections")
@@ -142,14 +160,16 @@ def test_a_question_does_not_outlive_its_deadline(way: str, fault: Fault) -> Non
     ],
 )
 def test_an_awaited_one_does_not_either(way: str, fault: Fault) -> None:
-    assert seconds_of(way, fault, 1.0) < 1.0 + PATIENCE
+    assert late_by(way, fault) < PATIENCE
 
 
 @pytest.mark.soak
 @pytest.mark.parametrize("fault", FAULTS)
 @pytest.mark.parametrize("way", WAYS)
 def test_none_of_forty_does(way: str, fault: Fault) -> None:
-    assert seconds_of(way, fault, 3.0) < 3.0 + SLACK
+    seconds = seconds_of(way, fault, 3.0)
+    assert seconds is not None
+    assert seconds < 3.0 + SLACK
 
 
 @pytest.mark.parametrize("way", ["chain", "chain, streamed", "engine", "engine, streamed"])
@@ -206,11 +226,11 @@ class HangingModel:
         self.over = threading.Event()
 
     def generate(self, prompt: Prompt, *, on_token: Any = None) -> Generation:
-        self.over.wait(60)
+        self.over.wait(600)
         raise ModelError("too late")
 
     async def agenerate(self, prompt: Prompt, *, on_token: Any = None) -> Generation:
-        await asyncio.sleep(60)
+        await asyncio.sleep(600)
         raise ModelError("too late")
 
 

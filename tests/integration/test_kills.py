@@ -78,20 +78,29 @@ def tear(folder: Path, journals: Iterable[str]) -> None:
 
 
 def kill(name: str, times: int, tmp_path: Path) -> None:
-    """Each of the runs is killed once, from its first call on, and started again."""
+    """Each of the runs is killed once, from its first call on, and started again.
+
+    The first waits for it in the middle, so that one at least is killed whatever the machine does.
+    """
     expected = finish(name, tmp_path / "whole")
     asked = calls_of(tmp_path / "whole")
     draw = random.Random(5)
     killed, again = 0, []
     for turn in range(times):
         folder = tmp_path / str(turn)
+        folder.mkdir()
+        last, held = folder / "last.txt", folder / "held.txt"
         begun = folder / ("store/references.jsonl" if name == "ingest" else "asked.txt")
+        if not turn:
+            last.write_text(str(draw.randint(2, 12)))
         process = start(name, folder)
-        while process.is_alive() and not begun.exists():
+        while process.is_alive() and not (held if last.exists() else begun).exists():
             time.sleep(0.002)
-        time.sleep(draw.uniform(0, 0.5))
+        if not last.exists():
+            time.sleep(draw.uniform(0, 0.5))
         process.kill()
         process.join()
+        last.unlink(missing_ok=True)
         killed += process.exitcode == -9
         kept, done = written(folder), acknowledged(folder)
         tear(folder, kept)

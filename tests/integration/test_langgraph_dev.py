@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import socket
 import subprocess
 import sys
 import time
@@ -17,6 +16,7 @@ from typing import Any
 import pytest
 
 from skr_app.demo_corpus import QUESTION
+from tests.servers import reserved_port
 
 sdk = pytest.importorskip("langgraph_sdk", reason="the extra `server` is not installed")
 pytestmark = pytest.mark.integration
@@ -25,24 +25,21 @@ ROOT = Path(__file__).resolve().parents[2]
 CONFIGS = [ROOT / "langgraph.json", ROOT / "examples" / "langgraph.json"]
 COMMAND = Path(sys.executable).with_name("langgraph")
 INPUT = {"question": QUESTION}
-PATIENCE_S = 60
+PATIENCE_S = 120
 
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     if not COMMAND.exists():
         pytest.skip("no `langgraph` command: the extra `server` is not installed")
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
     folder = tmp_path_factory.mktemp("server")
     log, config = folder / "log", folder / "langgraph.json"
     graphs = {name: place for path in CONFIGS for name, place in graphs_of(path)}
     config.write_text(json.dumps({"dependencies": [str(ROOT)], "graphs": graphs}))
-    url = f"http://127.0.0.1:{port}"
     here = {key: value for key, value in os.environ.items() if not key.startswith("SKR_")}
     paths = [str(ROOT), str(ROOT / "graphs"), here.get("PYTHONPATH", "")]
-    with log.open("w") as output:
+    with reserved_port() as port, log.open("w") as output:
+        url = f"http://127.0.0.1:{port}"
         process = subprocess.Popen(
             [COMMAND, "dev", "--no-browser", "--no-reload", "--port", str(port)],
             cwd=folder,
@@ -56,7 +53,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
             assert "Blocking call" not in log.read_text()
         finally:
             process.terminate()
-            process.wait(20)
+            process.wait(60)
 
 
 def graphs_of(config: Path) -> Iterator[tuple[str, str]]:
@@ -69,7 +66,7 @@ def wait_for(url: str, process: subprocess.Popen[bytes], log: Path) -> None:
     until = time.monotonic() + PATIENCE_S
     while time.monotonic() < until and process.poll() is None:
         try:
-            with urllib.request.urlopen(f"{url}/ok"):
+            with urllib.request.urlopen(f"{url}/ok", timeout=PATIENCE_S):
                 return
         except OSError:
             time.sleep(0.2)

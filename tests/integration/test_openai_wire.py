@@ -166,10 +166,10 @@ async def test_no_server_is_a_model_error(ask: Ask, load: Load) -> None:
 
 
 async def test_awaited_calls_wait_side_by_side_without_threads(load: Load) -> None:
-    threads: list[int] = []
+    threads: list[set[threading.Thread]] = []
 
     def reply(messages: Messages) -> str:
-        threads.append(threading.active_count())
+        threads.append(set(threading.enumerate()))
         return REPLY
 
     with OpenAIServer(reply) as server:
@@ -178,8 +178,8 @@ async def test_awaited_calls_wait_side_by_side_without_threads(load: Load) -> No
         server.together = 32
         replies = await asyncio.gather(*(model.agenerate(PROMPT) for _ in range(32)))
     assert server.peak == 32
-    # Counted when all 32 wait. Afterwards ChatOpenAI parses replies in the loop's own small pool.
-    assert threads[1] == threads[0]
+    # Seen when all 32 wait. Afterwards ChatOpenAI parses replies in the loop's own small pool.
+    assert threads[1] <= threads[0]
     assert [reply.text for reply in replies] == [REPLY] * 32
 
 

@@ -42,7 +42,6 @@ from tests.integration.ray_work import (
     system,
     systems,
 )
-from tests.integration.test_served_stores import free_port
 from tests.servers import OpenAIServer
 from tests.skr_app import conftest
 from tests.skr_app.conftest import Skr
@@ -190,7 +189,7 @@ def reply(messages: list[dict[str, Any]]) -> str:
 
 
 def test_the_command_works_on_ray_as_it_does_here(
-    engine: RayEngine, skr: Skr, corpus: Path, asked: Path, tmp_path: Path
+    engine: RayEngine, skr: Skr, corpus: Path, asked: Path, tmp_path: Path, port: int
 ):
     on_ray = ["--engine", "ray", "--workers", "2", "--json"]
     store = tmp_path / "store"
@@ -206,7 +205,7 @@ def test_the_command_works_on_ray_as_it_does_here(
 
     prices = tmp_path / "prices.json"
     prices.write_text('{"extractive": {"prompt": 10, "completion": 10}}')
-    url = f"http://127.0.0.1:{(port := free_port())}"
+    url = f"http://127.0.0.1:{port}"
     run_folder = [asked, "--prices", prices, "--out", tmp_path / "run"]
     local = skr("evaluate", asked, "--prices", prices, "--store", store, "--json")
     on_ray[3] = "1"
@@ -280,19 +279,16 @@ def workers(folder: Path) -> list[int]:
 
 
 def test_a_killed_worker_loses_nothing_and_the_next_run_goes_on(engine: RayEngine, tmp_path: Path):
-    killed = threading.Event()
     out = tmp_path / "records.jsonl"
 
-    def kill_one(progress: Any) -> None:
-        if progress.recorded >= 4 and not killed.is_set():
-            killed.set()
+    def kill_one(number: int) -> None:
+        if number == 12:  # of many more, of which none is answered meanwhile
             os.kill(workers(tmp_path)[0], signal.SIGKILL)
 
-    with OpenAIServer(reply, delay=0.02, keep_alive=False) as server:
+    with OpenAIServer(reply, fault=kill_one, delay=0.02, keep_alive=False) as server:
         make = partial(system, server.url, tmp_path)
         options: Any = {"concurrency": 4, "ask": partial(asking_routers, ["confidence"])}
-        found = collect(QUESTIONS, make, out=out, engine=engine, on_progress=kill_one, **options)
-        assert killed.is_set()
+        found = collect(QUESTIONS, make, out=out, engine=engine, **options)
         assert len(workers(tmp_path)) == 3  # one was started again
         assert server.peak <= 4  # over both workers
         calls = server.calls

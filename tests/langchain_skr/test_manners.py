@@ -245,11 +245,11 @@ class Waiting(ScriptedModel):
         self.was_told: list[bool] = []
 
     def generate(self, prompt: Any, *, on_token: Any = None) -> Any:
-        self.was_told.append(self.told(10))
+        self.was_told.append(self.told(60))
         return super().generate(prompt, on_token=on_token)
 
     async def agenerate(self, prompt: Any, *, on_token: Any = None) -> Any:
-        self.was_told.append(await asyncio.to_thread(self.told, 10))
+        self.was_told.append(await asyncio.to_thread(self.told, 60))
         return super().generate(prompt, on_token=on_token)
 
 
@@ -263,11 +263,11 @@ class WaitingSearch:
         self.was_told: list[bool] = []
 
     def retrieve(self, query: str) -> Any:
-        self.was_told.append(self.told(10))
+        self.was_told.append(self.told(60))
         return []
 
     async def aretrieve(self, query: str) -> Any:
-        self.was_told.append(await asyncio.to_thread(self.told, 10))
+        self.was_told.append(await asyncio.to_thread(self.told, 60))
         return []
 
 

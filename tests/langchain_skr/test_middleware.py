@@ -169,7 +169,7 @@ except ImportError as error:
     print(type(error).__name__, error)
 """
     done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=60
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=150
     )
     assert done.stdout.startswith("MissingDependency langchain")
     assert done.stdout.endswith('is not installed: run  pip install "skr-rag[langchain]"\n')

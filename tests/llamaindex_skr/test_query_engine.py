@@ -447,6 +447,6 @@ async def main():
 assert "get_response" in asyncio.run(main())
 """
     done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=60
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=150
     )
     assert (done.returncode, done.stderr) == (0, "")

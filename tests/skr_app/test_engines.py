@@ -21,7 +21,6 @@ from skr_core.models.limited import Spending
 from skr_core.questions import Question
 from skr_core.store.chroma_store import ChromaStore
 from skr_core.types import Reference
-from tests.integration.test_served_stores import free_port
 from tests.skr_app.conftest import Skr
 
 DESCRIBED = Described(
@@ -86,9 +85,11 @@ def test_a_cluster_shares_a_store_by_its_address(tmp_path: Path):
 
 
 @pytest.mark.parametrize("kind", ["", "ray://"])
-def test_a_cluster_that_is_not_there_is_said_at_once(skr: Skr, questions: Path, kind: str):
+def test_a_cluster_that_is_not_there_is_said_at_once(
+    skr: Skr, questions: Path, kind: str, port: int
+):
     pytest.importorskip("ray")
-    address = f"{kind}127.0.0.1:{free_port()}"
+    address = f"{kind}127.0.0.1:{port}"
     result = skr("collect", questions, "--engine", "ray", "--address", address)
     assert (result.code, result.out) == (1, "")
     assert f"no Ray answers at {address}: " in " ".join(result.err.split())

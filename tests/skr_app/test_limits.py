@@ -72,7 +72,7 @@ def test_a_command_ends_in_time(verb: str, questions: Path) -> None:
     with OpenAIServer(fault="hang") as server:
         started = time.monotonic()
         done = skr(*verbs(questions)[verb], "--deadline", 0.5, "--limit", 2, server=server)
-        assert time.monotonic() - started < 30  # what it loads included; a hang lasts minutes
+        assert time.monotonic() - started < 120  # what it loads included; a hang has no end
     assert isinstance(done.exception, ModelError)
     assert "every question failed" in str(done.exception)
     assert "deadline" in str(done.exception)
@@ -110,20 +110,31 @@ def hangs_for_the_judge(server: OpenAIServer) -> None:
     )
 
 
+def until_the_judge_is_asked(*arguments: object, folder: Path) -> tuple[Any, Path]:
+    """Run a command, again with more time where a busy machine came to the judge too late."""
+    for seconds in (1.0, 8.0, 50.0):
+        out = folder / f"{seconds:g}"
+        with OpenAIServer(lambda messages: REPLY) as server:
+            hangs_for_the_judge(server)
+            limits = ["--deadline", seconds, "--limit", 1, "--out", out]
+            done = skr(*arguments, *limits, server=server)
+            if "judge" in [request["model"] for request in server.requests]:
+                return done, out
+    return pytest.fail("the judge was never asked")
+
+
 def test_a_judge_has_the_seconds_of_a_question(questions: Path, tmp_path: Path) -> None:
-    options = ["--deadline", 4.0, "--limit", 1]
-    with OpenAIServer(lambda messages: REPLY) as server:
-        hangs_for_the_judge(server)
-        collect = [*verbs(questions)["collect"], "--judge", "openai:judge"]
-        done = skr(*collect, *options, server=server)
-        assert isinstance(done.exception, ModelError)
-        assert "deadline" in str(done.exception)
-        asked = server.calls
-        run = ["evaluate", questions, "--systems", "loop", "--entailment", "judge:openai:judge"]
-        done = skr(*run, "--out", tmp_path / "run", *options, server=server)
-        assert done.exit_code == 0
-        assert "judge" in [request["model"] for request in server.requests[asked:]]
-    [row] = json.loads((tmp_path / "run" / "result.json").read_text())["rows"]
+    collect = ["collect", questions, "--corpus", tmp_path / "corpus.jsonl"]
+    (tmp_path / "collected").mkdir()
+    done, _ = until_the_judge_is_asked(
+        *collect, "--judge", "openai:judge", folder=tmp_path / "collected"
+    )
+    assert isinstance(done.exception, ModelError)
+    assert "deadline" in str(done.exception)
+    evaluate = ["evaluate", questions, "--systems", "loop", "--entailment", "judge:openai:judge"]
+    done, run = until_the_judge_is_asked(*evaluate, folder=tmp_path / "evaluated")
+    assert done.exit_code == 0
+    [row] = json.loads((run / "result.json").read_text())["rows"]
     judged = row["cells"]["self_consistency"]
     assert (judged["n"], judged["n_failed"]) == (0, 1)
 

@@ -6,6 +6,7 @@ import asyncio
 import threading
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import wait
 from contextvars import ContextVar
 from typing import Any
 
@@ -226,50 +227,67 @@ def test_gather_of_few(drive: Drive, count: int):
 
 @both
 def test_gather_runs_side_by_side_but_never_more_than_its_limit(drive: Drive):
-    lock, under_way, most = threading.Lock(), 0, 0
+    changed, under_way, most = threading.Condition(), 0, 0
 
-    def enter() -> None:
+    def step(by: int) -> None:
         nonlocal under_way, most
-        with lock:
-            under_way += 1
+        with changed:
+            under_way += by
             most = max(most, under_way)
-
-    def leave() -> None:
-        nonlocal under_way
-        with lock:
-            under_way -= 1
+            changed.notify_all()
 
     def blocking() -> None:
-        enter()
+        step(1)
+        with changed:
+            assert changed.wait_for(lambda: most >= 3, timeout=60)
         time.sleep(0.01)
-        leave()
+        step(-1)
 
     async def awaitable() -> None:
-        enter()
+        step(1)
+        async with asyncio.timeout(60):
+            while most < 3:  # noqa: ASYNC110  # another task ends that
+                await asyncio.sleep(0)
         await asyncio.sleep(0.01)
-        leave()
+        step(-1)
 
     drive(gather([call(blocking, awaitable) for _ in range(9)], limit=3))
-    assert 2 <= most <= 3
+    assert most == 3
 
 
 @both
-def test_gather_raises_the_first_error_and_starts_nothing_more(drive: Drive):
+def test_gather_raises_the_first_error_and_starts_nothing_more(
+    drive: Drive, monkeypatch: pytest.MonkeyPatch
+):
     started: list[int] = []
+    noticed = threading.Event()
+
+    def noticing(*given: Any) -> Any:
+        done, others = wait(*given)
+        if any(each.exception() for each in done):
+            noticed.set()
+        return done, others
+
+    monkeypatch.setattr("skr_core.flow.wait", noticing)
 
     def failing() -> None:
         raise ValueError("first")
 
     def counted(each: int) -> Flow[Any]:
-        def note() -> None:
+        def until_it_is_noticed() -> None:
             started.append(each)
+            assert noticed.wait(60)
 
-        return sleeper(0.02, note)
+        async def until_it_is_cancelled() -> None:
+            started.append(each)
+            await asyncio.sleep(60)
+
+        return call(until_it_is_noticed, until_it_is_cancelled)
 
     flows = [sleeper(0, failing), *(counted(each) for each in range(50))]
     with pytest.raises(ValueError, match="first"):
         drive(gather(flows, limit=2))
-    assert len(started) < 10
+    assert started in ([], [0])
 
 
 @both
@@ -409,9 +427,7 @@ async def test_arun_starts_no_thread(monkeypatch: pytest.MonkeyPatch):
         raise AssertionError("a thread was started")
 
     monkeypatch.setattr(threading.Thread, "start", refuse)
-    before = threading.active_count()
     assert await arun(gather([twice(Doubler(), each) for each in range(4)])) == [1, 5, 9, 13]
-    assert threading.active_count() == before
 
 
 async def test_one_gathered_flow_is_awaited_in_the_task_that_asks():

@@ -26,10 +26,11 @@ export async function showDocuments(place, about) {
       try {
         await listen("/api/documents", body, (name, said) => {
           if (name === "progress") told.replaceChildren(`${count(said.done, "passage")} read`);
-          if (name === "result") told.replaceChildren(...report(said));
+          if (name !== "result") return;
+          told.replaceChildren(...report(said));
+          form.reset(); // at once: later it would take away what is chosen next
         });
         tell((await ask("GET", "/api/system")).references);
-        form.reset();
       } catch (error) {
         told.replaceChildren(failure(error.message));
       }

@@ -403,7 +403,7 @@ def test_closing_the_tab_cancels_the_question(make_page: MakePage):
                         break
                 _wait_until(lambda: model._in_flight == 1)
             _wait_until(lambda: model._in_flight == 0)
-            assert httpx.get(f"{url}/api/runs").json() == []
+            assert httpx.get(f"{url}/api/runs", timeout=60).json() == []
 
 
 def _wait_until(condition, seconds: float = 60) -> None:

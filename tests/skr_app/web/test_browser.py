@@ -32,7 +32,7 @@ ARGUMENTS = [
     *("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
     *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
 ]
-PATIENCE = 45_000
+PATIENCE = 90_000
 """Milliseconds on a machine that does other things too."""
 AXE = files("axe_playwright_python") / "axe.min.js"
 
@@ -43,7 +43,9 @@ def browser() -> Iterator[Browser]:
     if chromium is None:
         pytest.skip("there is no Chromium on this machine: install the package chromium")
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium, args=ARGUMENTS)
+        browser = playwright.chromium.launch(
+            executable_path=chromium, args=ARGUMENTS, timeout=PATIENCE
+        )
         yield browser
         browser.close()
 
@@ -220,6 +222,7 @@ def test_what_a_passage_says_is_shown_and_never_run(tab: Page):
 
 def test_the_browser_itself_refuses_html_and_scripts(browser: Browser, address: str):
     tab = browser.new_page()
+    tab.set_default_timeout(PATIENCE)
     tab.goto(address)
     refused = tab.evaluate(
         """() => {
@@ -381,6 +384,7 @@ def test_elsewhere_the_token_is_asked_for(browser: Browser, tmp_path: Path):
 def test_another_page_can_neither_read_nor_write(browser: Browser, address: str, tmp_path: Path):
     with pages(tmp_path) as make, serving(make()) as other:
         context = browser.new_context()
+        context.set_default_timeout(PATIENCE)
         tab = context.new_page()
         tab.goto(f"{other}/static/icon.svg")
         told = tab.evaluate(

@@ -11,6 +11,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
@@ -39,17 +40,21 @@ def served(*options: object) -> Iterator[tuple[subprocess.Popen[str], str]]:
             process.kill()
 
 
+def get(address: str, **more: Any) -> httpx.Response:
+    return httpx.get(address, timeout=60, **more)
+
+
 @pytest.mark.integration
 def test_the_demonstration_asks_for_a_token_where_others_can_reach_it():
     with served("--demo", "--host", "0.0.0.0") as (process, printed):
         address, token = printed.split("/?token=")
         address = address.replace("0.0.0.0", "127.0.0.1")
-        assert httpx.get(f"{address}/api/system").status_code == 401
+        assert get(f"{address}/api/system").status_code == 401
         bearer = {"authorization": f"Bearer {token}"}
-        about = httpx.get(f"{address}/api/system", headers=bearer).json()
+        about = get(f"{address}/api/system", headers=bearer).json()
         assert about["references"] > 100
         assert len(about["examples"]) == 5
-        assert httpx.get(f"{address}/api/router", headers=bearer).json()["questions"] == 200
+        assert get(f"{address}/api/router", headers=bearer).json()["questions"] == 200
         process.send_signal(signal.SIGTERM)
         assert process.wait(60) == 0
         assert "Traceback" not in (process.stderr.read() if process.stderr else "")
@@ -64,12 +69,12 @@ def test_it_holds_the_store_and_serves_it_to_others(tmp_path: Path):
         port = probe.getsockname()[1]
     folders = ("--store", tmp_path / "store", "--folder", tmp_path / "page")
     with served(*folders, "--store-port", port) as (process, address):
-        assert httpx.get(f"{address}api/system").json()["references"] == 1
+        assert get(f"{address}api/system").json()["references"] == 1
         with pytest.raises(StoreLocked):
             ChromaStore.open(tmp_path / "store")
         with ChromaStore.connect(f"http://127.0.0.1:{port}") as shared:
             shared.add([Reference.of("The ferry of Lorn is red.", "Ferry")])
-        assert httpx.get(f"{address}api/system").json()["references"] == 2
+        assert get(f"{address}api/system").json()["references"] == 2
         process.send_signal(signal.SIGTERM)
         assert process.wait(60) == 0
     with ChromaStore.open(tmp_path / "store") as store:

@@ -35,7 +35,8 @@ def test_what_is_put_is_there_after_closing_in_both_colours(path: Path) -> None:
     cache.close()  # twice does nothing
 
 
-def test_threads_and_a_second_user_share_it(path: Path) -> None:
+def test_threads_and_a_second_user_share_it(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("skr_core.caching.sqlite.PATIENCE_S", 100)
     with SqliteCache(path) as one, SqliteCache(path) as other:
         with ThreadPoolExecutor(8) as pool:
             list(pool.map(lambda n: (one, other)[n % 2].put(str(n), f"text {n}"), range(40)))
@@ -49,7 +50,7 @@ def test_another_process_finds_it(path: Path) -> None:
             "import sys; from skr_core.caching import SqliteCache\n"
             "cache = SqliteCache(sys.argv[1]); cache.put('b', ascii(cache.get('a'))); cache.close()"
         )
-        subprocess.run([sys.executable, "-c", code, str(path)], check=True, timeout=60)
+        subprocess.run([sys.executable, "-c", code, str(path)], check=True, timeout=150)
         assert cache.get("b") == ascii("näïve ☃")
 
 

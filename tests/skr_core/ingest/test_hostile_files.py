@@ -24,7 +24,7 @@ from skr_core.ingest.loaders import find_files, load_file
 from skr_core.store.chroma_store import ChromaStore
 
 GB = 1 << 30
-SECONDS = 60
+SECONDS = 150
 """Far more than any of these takes, and far less than it took."""
 
 

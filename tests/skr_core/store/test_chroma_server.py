@@ -1,6 +1,5 @@
 import asyncio
 import os
-import socket
 import subprocess
 import sys
 import time
@@ -16,37 +15,40 @@ from skr_core.models.embedders import HashingEmbedder
 from skr_core.store import collection_words
 from skr_core.store.chroma_store import ChromaStore
 from skr_core.types import Reference
+from tests.servers import reserved_port
 
 pytestmark = pytest.mark.integration
 
 PASSAGES = [Reference.of(f"passage number {n}", metadata={"n": n}) for n in range(50)]
 
 
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
-
-
 @pytest.fixture(scope="module")
 def url(tmp_path_factory):
-    port = free_port()
     command = [Path(sys.executable).with_name("chroma"), "run", "--host", "127.0.0.1"]
-    command += ["--port", str(port), "--path", tmp_path_factory.mktemp("chroma")]
-    with subprocess.Popen(
-        list(map(str, command)), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-    ) as server:
+    command += ["--path", tmp_path_factory.mktemp("chroma"), "--port"]
+    with (
+        reserved_port() as port,
+        subprocess.Popen(
+            [*map(str, command), str(port)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        ) as server,
+    ):
         address = f"http://127.0.0.1:{port}"
         try:
-            for _ in range(300):
-                try:
-                    httpx.get(f"{address}/api/v2/heartbeat")
-                    break
-                except httpx.TransportError:
-                    time.sleep(0.1)
+            wait_for(address, server)
             yield address
         finally:
             server.terminate()
+
+
+def wait_for(address, server):
+    until = time.monotonic() + 120
+    while time.monotonic() < until and server.poll() is None:
+        try:
+            httpx.get(f"{address}/api/v2/heartbeat", timeout=60)
+            return
+        except httpx.TransportError:
+            time.sleep(0.1)
+    pytest.fail("Chroma's server did not start")
 
 
 @pytest.fixture
@@ -159,6 +161,6 @@ def test_another_embedder_is_refused(url, collection):
         ChromaStore.connect(url, collection=collection, embedder=Other())
 
 
-def test_no_server_is_one_line_that_says_what_to_do():
+def test_no_server_is_one_line_that_says_what_to_do(port):
     with pytest.raises(StoreError, match="skr store serve"):
-        ChromaStore.connect(f"http://127.0.0.1:{free_port()}")
+        ChromaStore.connect(f"http://127.0.0.1:{port}")

@@ -332,7 +332,7 @@ def python(script, **options):
         env={**os.environ, "PYTHONPATH": path},
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=150,
         **options,
     )
 
