@@ -40,25 +40,40 @@ def nearest(rows: Rows, asked: Rows, k: int) -> tuple[NDArray[np.int64], Floats]
     for start in range(0, len(asked), together):
         some = slice(start, start + together)
         indices[some], cosines[some] = _nearest(rows, asked[some], k)
-    return indices, np.clip(cosines, -1.0, 1.0)  # never beyond by a rounding error
+    return indices, cosines.clip(-1.0, 1.0)  # never beyond by a rounding error
 
 
 def _nearest(rows: Rows, asked: Rows, k: int) -> tuple[NDArray[np.int64], NDArray[Any]]:
     m = len(asked)
+    each = np.arange(m)[:, None]
     indices, best = np.zeros((m, 0), dtype=np.int64), np.zeros((m, 0), dtype=np.float32)
     for start, products in _products(rows, asked, k):
         if start:
             hits = products > best[:, -1:]  # of equals the earlier row stays
         else:
-            hits = products >= np.partition(products, -k, axis=1)[:, [-k]]
+            hits = products >= _reached(products, k)
         flat = np.flatnonzero(hits)  # many times faster than finding both numbers of a place
         who, where = np.divmod(flat, products.shape[1])
         some, more = _as_table(who, start + where, products.ravel()[flat], m, k)
-        best = np.concatenate([best, more], axis=1)
-        order = np.argsort(-best, axis=1, kind="stable")[:, :k]
-        best = np.take_along_axis(best, order, axis=1)
-        indices = np.take_along_axis(np.concatenate([indices, some], axis=1), order, axis=1)
+        if start:
+            some = np.concatenate([indices, some], axis=1)
+            more = np.concatenate([best, more], axis=1)
+        order = np.argsort(-more, axis=1, kind="stable")[:, :k]
+        indices, best = some[each, order], more[each, order]
     return indices, best
+
+
+def _reached(products: NDArray[Any], k: int) -> NDArray[Any]:
+    """For each row a value that k of it or a few more reach, shape (m, 1).
+
+    It is the k-th of the greatest of groups, each of which reaches it: these are many times fewer.
+    """
+    m, n = products.shape
+    groups = max(8 * k, n // 32)
+    if n >= 2 * groups:
+        size = n // groups
+        products = products[:, : size * groups].reshape(m, size, groups).max(axis=1)
+    return np.partition(products, -k, axis=1)[:, [-k]]
 
 
 def _as_table(
@@ -67,9 +82,9 @@ def _as_table(
     """Places and values as m rows, from the ascending numbers of these; at least k columns."""
     counts = np.bincount(who, minlength=m)
     width = max(k, int(counts.max(initial=0)))
-    column = np.arange(len(who)) - np.repeat(np.cumsum(counts) - counts, counts)
+    filled = np.arange(width) < counts[:, None]
     places, table = np.zeros((m, width), dtype=np.int64), np.full((m, width), -np.inf, values.dtype)
-    places[who, column], table[who, column] = where, values
+    places[filled], table[filled] = where, values
     return places, table
 
 

@@ -70,10 +70,8 @@ class Rows:
 
     def __getitem__(self, chosen: Any) -> Rows:
         rows = Rows(self.matrix[chosen])
-        if isinstance(chosen, np.ndarray | slice):
-            whole, places = self._origin
-            if whole._among is not None:
-                rows._part_of = whole, places[chosen]
+        if self._whole._among is not None and isinstance(chosen, np.ndarray | slice):
+            rows._part_of = self._whole, self._places[chosen]
         return rows
 
     def dot(self, other: Rows) -> Floats:
@@ -95,9 +93,9 @@ class Rows:
 
     def products(self, other: Rows) -> NDArray[Any]:
         """The same in the precision of the rows themselves."""
-        (whole, mine), (same, theirs) = self._origin, other._origin
-        if whole is same and whole._among is not None:
-            return whole._among[np.ix_(mine, theirs)]
+        among = self._whole._among
+        if among is not None and self._whole is other._whole:
+            return among[np.ix_(self._places, other._places)]
         if isinstance(self.matrix, np.ndarray):
             return np.asarray(self.matrix @ other._transposed)
         found = np.empty((len(self), len(other)), dtype=self.matrix.dtype)
@@ -179,9 +177,14 @@ class Rows:
         return cls(matrix)
 
     @property
-    def _origin(self) -> tuple[Rows, NDArray[np.int64]]:
-        """The rows that these are some of, themselves by default, and which."""
-        return self._part_of or (self, np.arange(len(self)))
+    def _whole(self) -> Rows:
+        """The rows that these are some of, themselves by default."""
+        return self if self._part_of is None else self._part_of[0]
+
+    @property
+    def _places(self) -> NDArray[np.int64]:
+        """Which of them these are."""
+        return np.arange(len(self)) if self._part_of is None else self._part_of[1]
 
     @cached_property
     def _transposed(self) -> Any:

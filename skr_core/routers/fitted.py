@@ -239,8 +239,8 @@ class FittedRouter(ABC):
     def _decided(self, signals: Signals) -> Decision:
         scores, costs = self.expected(signals)
         benefits, thresholds, best = _benefit(scores, costs, self.price)
-        score = float(np.clip(benefits[0], -1.0, 1.0))
-        threshold = float(np.clip(thresholds[0], -_NEVER, _NEVER))
+        score = min(max(float(benefits[0]), -1.0), 1.0)
+        threshold = min(max(float(thresholds[0]), -_NEVER), _NEVER)
         action, retrieve = self.actions[best[0]], score > threshold
         return Decision(
             retrieve=retrieve,
@@ -263,8 +263,9 @@ def scored(scores: Floats) -> tuple[Floats, Floats]:
         >>> [each.tolist() for each in scored(np.array([0.2]))]
         [[[0.0, 0.2]], [[0.0, 1.0]]]
     """
-    zero = np.zeros(len(scores))
-    return np.column_stack([zero, scores]), np.column_stack([zero, zero + 1.0])
+    worth, costs = np.zeros((len(scores), 2)), np.zeros((len(scores), 2))
+    worth[:, 1], costs[:, 1] = scores, 1.0
+    return worth, costs
 
 
 def pack_texts(texts: NDArray[np.object_]) -> NDArray[np.uint8]:

@@ -172,11 +172,9 @@ class KNNRouter(FittedRouter):
         )
 
     def _neighbours(self, signals: Signals) -> tuple[Neighbour, ...]:
-        found, similarity = self._nearest(signals)
-        return tuple(
-            neighbour(self._questions[index], cosine, self._benefit[index])
-            for index, cosine in zip(found[0][:SHOWN], similarity[0], strict=False)
-        )
+        found, similarity = (each[0, :SHOWN] for each in self._nearest(signals))
+        shown = (self._questions[found], similarity.tolist(), self._benefit[found].tolist())
+        return tuple(map(neighbour, *shown))
 
     def _nearest(self, signals: Signals) -> tuple[NDArray[np.int64], Floats]:
         """Indices and cosines of the records that are asked, shape (n, k) each."""

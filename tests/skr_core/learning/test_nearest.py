@@ -55,3 +55,11 @@ def test_fewer_rows_than_are_asked_for():
 def test_nothing_asked():
     found, cosines = nearest(Rows(unit_rows(3)), Rows(unit_rows(0)), 2)
     assert found.shape == cosines.shape == (0, 2)
+
+
+def test_the_best_are_found_wherever_they_stand():
+    rows = unit_rows(1_000)
+    best = np.arange(0, 960, 80)  # every eightieth: all in one of the groups that are looked at
+    rows[best] = rows[0]
+    found, _ = nearest(Rows(rows), Rows(rows[[0]]), 10)
+    assert found.tolist() == [best[:10].tolist()]
