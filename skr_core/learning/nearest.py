@@ -48,10 +48,8 @@ def _nearest(rows: Rows, asked: Rows, k: int) -> tuple[NDArray[np.int64], NDArra
     each = np.arange(m)[:, None]
     indices, best = np.zeros((m, 0), dtype=np.int64), np.zeros((m, 0), dtype=np.float32)
     for start, products in _products(rows, asked, k):
-        if start:
-            hits = products > best[:, -1:]  # of equals the earlier row stays
-        else:
-            hits = products >= _reached(products, k)
+        # Of equals the earlier row stays.
+        hits = products > best[:, -1:] if start else products >= _reached(products, k)
         flat = np.flatnonzero(hits)  # many times faster than finding both numbers of a place
         who, where = np.divmod(flat, products.shape[1])
         some, more = _as_table(who, start + where, products.ravel()[flat], m, k)
