@@ -24,7 +24,7 @@ from skr_core.conversation.turns import exchanges, latest_turns
 from skr_core.errors import InputError, extra
 from skr_core.flow import Flow, arun, call, run
 from skr_core.models.windows import tokens_for
-from skr_core.parts import RouterLike, as_router
+from skr_core.parts import RouterLike, as_router, decided
 from skr_core.plain import from_plain, to_plain
 from skr_core.ports import Retriever, Router
 from skr_core.prompts.templates import WITH_REFERENCES
@@ -212,7 +212,7 @@ class SKRMiddleware(AgentMiddleware[SKRAgentState, Any, Any]):
 
     def _decide(self, question: str, asked: str, turns: Sequence[str]) -> Flow[Decision]:
         if self.model is None:
-            return (yield from call(self.router.decide, self.router.adecide, question))
+            return (yield from decided(self.router, question))
         system = Settings(self.model, router=self.router)
         return (yield from decide(question, system, asked=asked, history=exchanges(turns)))
 

@@ -27,7 +27,7 @@ from skr_core.budget import Budget
 from skr_core.errors import InputError, retrieved
 from skr_core.flow import Flow, arun, call, run
 from skr_core.options import refuse_unknown
-from skr_core.parts import RouterLike, as_router
+from skr_core.parts import RouterLike, as_router, decided
 from skr_core.plain import to_plain
 from skr_core.ports import LanguageModel
 from skr_core.prompts.templates import checked_question
@@ -132,7 +132,7 @@ class SKRRetriever(BaseRetriever):
         if k is not None and k < 1:
             raise InputError(f"k must be at least 1, not {k}")
         router = as_router(self.router)
-        decision = yield from call(router.decide, router.adecide, question)
+        decision = yield from decided(router, question)
         tell = (DECISION_EVENT, to_plain(decision))
         yield from call(dispatch_custom_event, adispatch_custom_event, *tell, config=config)
         if not decision.retrieve:

@@ -26,7 +26,7 @@ from skr_core.budget import Budget
 from skr_core.errors import InputError, OptionError, retrieved
 from skr_core.flow import Flow, arun, call, run
 from skr_core.options import refuse_unknown
-from skr_core.parts import RouterLike, as_router
+from skr_core.parts import RouterLike, as_router, decided
 from skr_core.plain import to_plain
 from skr_core.prompts.templates import PromptTemplates, checked_question
 from skr_core.routers.constant import FixedDecision
@@ -131,7 +131,7 @@ class SKRRetriever(RemadeGraph, BaseRetriever):
 
     def _nodes(self, query_bundle: QueryBundle) -> Flow[list[NodeWithScore]]:
         question = checked_question(query_bundle.query_str)
-        decision = yield from call(self._router.decide, self._router.adecide, question)
+        decision = yield from decided(self._router, question)
         if decision.retrieve and self._completes:
             # The graph tells the decision.
             return (yield from self._complete(question, decision, query_bundle))

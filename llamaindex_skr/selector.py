@@ -13,7 +13,7 @@ from llama_index.core.tools import ToolMetadata
 from llamaindex_skr.events import tell
 from skr_core.errors import InputError, ModelError
 from skr_core.flow import Flow, arun, call, run
-from skr_core.parts import RouterLike, as_router
+from skr_core.parts import RouterLike, as_router, decided
 from skr_core.plain import to_plain
 from skr_core.prompts.templates import checked_question
 
@@ -80,7 +80,7 @@ class SKRSelector(BaseSelector):
                 f"{len(choices)} choices {sorted(retrieving)} cannot be those that retrieve"
             )
         question = checked_question(query.query_str)
-        decision = yield from call(self._router.decide, self._router.adecide, question)
+        decision = yield from decided(self._router, question)
         tell({"type": "route", "decision": to_plain(decision)})
         wanted = sorted(retrieving) if decision.retrieve else direct
         if self._selector is None or len(wanted) == 1:

@@ -44,7 +44,7 @@ def refuse_unknown(
     for name in given:
         if name in known:
             continue
-        close = get_close_matches(name, sorted(known), n=1)
+        close = get_close_matches(name, sorted(known), n=1, cutoff=0.7)
         if advice and name in advice:
             right = advice[name]
         elif close:

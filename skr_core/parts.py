@@ -7,9 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from skr_core.errors import InputError
+from skr_core.flow import Flow, call
 from skr_core.ports import AnswerArbiter, LanguageModel, Reflector, Retriever, Router
 from skr_core.reflectors.refusal import RefusalReflector
 from skr_core.routers.constant import AlwaysRetrieve
+from skr_core.types import Decision
 
 RouterLike = Router | Path
 """A router, or the folder of a saved one.
@@ -52,6 +54,26 @@ def as_router(
     if isinstance(router, type) or not isinstance(router, Router):
         raise _refused("a router has decide and adecide", router, "a saved one")
     return router
+
+
+def decided(router: Router, question: str) -> Flow[Decision]:
+    """Ask a router, which may be anybody's.
+
+    Raises:
+        InputError: It returned something else than a `Decision`.
+
+    Example:
+        >>> from skr_core.flow import run
+        >>> run(decided(AlwaysRetrieve(), "Who?")).retrieve
+        True
+    """
+    decision: object = yield from call(router.decide, router.adecide, question)
+    if not isinstance(decision, Decision):
+        raise InputError(
+            f"{type(router).__name__} returned {type(decision).__name__}, not a Decision: return "
+            "skr_core.types.Decision(retrieve=...)"
+        )
+    return decision
 
 
 def as_arbiter(

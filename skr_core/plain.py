@@ -68,7 +68,9 @@ def from_plain(cls: type[T], data: Mapping[str, Any], *, strict: bool = False) -
             of its field, or `data` is no mapping.
     """
     if type(data) is not dict and not isinstance(data, Mapping):
-        raise InputError(f"{cls.__name__} is made from an object, not from {type(data).__name__}")
+        raise InputError(
+            f"{cls.__name__} is made from a mapping of its fields, not from {type(data).__name__}"
+        )
     plain_class: type = cls
     given = data if type(data) is dict else dict(data)
     try:

@@ -15,6 +15,7 @@ from typing_extensions import TypedDict, Unpack
 
 from skr_core.budget import Budget
 from skr_core.errors import InputError
+from skr_core.models.adapting import AnyModel, AnyRetriever, as_language_model, as_retriever
 from skr_core.options import refuse_unknown
 from skr_core.parts import ArbiterLike as ArbiterLike
 from skr_core.parts import ReflectorLike as ReflectorLike
@@ -126,15 +127,15 @@ class Settings:
     @classmethod
     def of(
         cls,
-        model: LanguageModel | None,
-        retriever: Retriever | None = None,
+        model: AnyModel | None,
+        retriever: AnyRetriever | None = None,
         **options: Unpack[SettingsOptions],
     ) -> Self:
         """Make settings of what a caller gave; None leaves a default.
 
         Args:
-            model: Must be given.
-            retriever: May be missing where nothing is retrieved.
+            model: Must be given. A framework's is adapted.
+            retriever: May be missing where nothing is retrieved. A framework's is adapted.
             **options: Those of `SettingsOptions`. A server gives budget, demonstrations and
                 templates as plain objects.
 
@@ -147,6 +148,8 @@ class Settings:
         if model is None:
             raise InputError("no model: give one to the factory or in the run's context")
         refuse_unknown("a system", options, [each.name for each in fields(cls)])
+        model = as_language_model(model)
+        retriever = None if retriever is None else as_retriever(retriever)
         given: dict[str, Any] = {
             name: value for name, value in with_arbiter(options).items() if value is not None
         }

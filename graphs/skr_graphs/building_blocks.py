@@ -31,7 +31,7 @@ from skr_core import answering
 from skr_core.errors import InputError
 from skr_core.flow import Flow, call
 from skr_core.models.adapting import AnyModel, as_language_model
-from skr_core.parts import RouterLike, as_router
+from skr_core.parts import RouterLike, as_router, decided
 from skr_core.plain import from_plain, to_plain
 from skr_core.ports import Reflector
 from skr_core.prompts.templates import DEFAULT_TEMPLATES, PromptTemplates, checked_question
@@ -113,7 +113,7 @@ def create_route_node(
     def route(state: Any) -> Flow[Plain]:
         question = _question(state, keys)
         if system is None:
-            decision = yield from call(chosen.decide, chosen.adecide, question)
+            decision = yield from decided(chosen, question)
         else:
             decision = yield from steps.decide(question, system)
         return {keys.decision: to_plain(decision)}

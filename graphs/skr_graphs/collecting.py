@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from typing_extensions import TypedDict
 
+from skr_core.errors import OptionError
 from skr_core.settings import Settings, SettingsOptions
 
 if TYPE_CHECKING:
@@ -107,6 +108,9 @@ def system_of(
     Returns:
         A function where nothing that is alive was given, which could not leave this process.
 
+    Raises:
+        OptionError: One of the settings is one of `CollectOptions`.
+
     Example:
         >>> from skr_core.testing import MappingRetriever, ScriptedModel
         >>> def adapted(given):
@@ -117,6 +121,11 @@ def system_of(
         >>> type(system).__name__
         'Settings'
     """
+    for name in settings.keys() & CollectOptions.__annotations__.keys():
+        raise OptionError(
+            f"collect takes {name} in its fourth argument: "
+            f"collect(questions, model, retriever, {{{name!r}: ...}})"
+        )
     make = partial(_made_settings, model, retriever, settings, as_model, as_retriever)
     can_be_sent = (_makes(model) or isinstance(model, str)) and _makes(retriever)
     return make if can_be_sent else make()

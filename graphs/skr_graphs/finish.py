@@ -17,7 +17,6 @@ from skr_core.plain import from_plain, to_plain
 from skr_core.references.citations import CitedText, resolve_citations
 from skr_core.replies.refusal import is_refusal
 from skr_core.replies.refusing import refuse
-from skr_core.replies.reply import cited_numbers
 from skr_core.replies.thoughts import strip_thoughts
 from skr_core.settings import Settings
 from skr_core.types import NO_USAGE, Answer, Reference, Usage
@@ -94,16 +93,21 @@ def conclude(
         """What a draft was given; its markers count these, not what later rounds brought."""
         return [from_plain(Reference, pool[key]) for key in round_["given"]]
 
+    def drafted(round_: Plain) -> Conclusion:
+        return Conclusion(round_["draft"], references_of(round_))
+
+    # Nothing is left of a draft of markers alone that name no reference: it is no answer.
+    if sufficient and (served := drafted(rounds[-1])).cited.text:
+        return served
     last = references_of(rounds[-1]) if rounds else []
-    if sufficient:
-        return Conclusion(rounds[-1]["draft"], last)
     refused = Conclusion(refuse(question, _missing(rounds)), last)
     if settings.when_insufficient == "refuse":
         return refused
-    answers = [each for each in reversed(rounds) if not is_refusal(each["draft"])]
+    drafts = (drafted(each) for each in reversed(rounds) if not is_refusal(each["draft"]))
+    answers = [each for each in drafts if each.cited.text]
     for each in answers:
-        if cited_numbers(each["draft"], len(each["given"])):
-            return Conclusion(each["draft"], references_of(each))
+        if each.grounded:
+            return each
     if settings.when_insufficient == "own_knowledge" and may_call:
         write(events.start("answer_anyway", len(rounds)))
         try:
@@ -128,7 +132,7 @@ def conclude(
             text = strip_thoughts(generation.text)
             handed = last[: len(packed.references)]
             return Conclusion(text, handed, from_memory=True, usage=generation.usage)
-    return Conclusion(answers[0]["draft"], references_of(answers[0])) if answers else refused
+    return answers[0] if answers else refused
 
 
 def is_served(stop_reason: str, settings: Settings) -> bool:

@@ -13,6 +13,7 @@ from skr_core import answering
 from skr_core.conversation.turns import exchanges
 from skr_core.errors import DeadlineError, ModelError
 from skr_core.flow import Flow, call
+from skr_core.parts import decided
 from skr_core.plain import from_plain, to_plain
 from skr_core.ports import DraftRouter, OnToken
 from skr_core.references.citations import resolve_citations, without_markers
@@ -80,7 +81,7 @@ def _decide(
     router = settings.router
     # The attribute first: Python looks at each member of a protocol, every time.
     if not (getattr(router, "drafts", False) and isinstance(router, DraftRouter)):
-        return (yield from call(router.decide, router.adecide, question)), None
+        return (yield from decided(router, question)), None
     direct = yield from answering.answer_directly(
         settings.model,
         asked or question,

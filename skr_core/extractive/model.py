@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 
 from skr_core.extractive.evidence import Sentence, without_brackets
@@ -9,6 +10,7 @@ from skr_core.extractive.follow_up import follow_up_queries
 from skr_core.extractive.memory import Memory
 from skr_core.extractive.quoting import Quotes, choose_quotes, is_sufficient, speaks_of_all
 from skr_core.extractive.text import content_words
+from skr_core.patterns import lazy_pattern
 from skr_core.ports import OnToken
 from skr_core.prompts.routing import ANSWER_ALONE, CERTAINTY_ALONE
 from skr_core.prompts.templates import (
@@ -28,6 +30,9 @@ NAME = "extractive"
 # with punishment, or doubts the answer, of so much.
 CERTAIN = 0.55
 CERTAIN_THOUGH_WARNED = 0.75
+_FILE_NAME = lazy_pattern(
+    r"://|\.(?:md|txt|rst|html?|pdf|jsonl?|csv|docx?|pptx?|xlsx?|py|ipynb)\Z", re.IGNORECASE
+)
 
 
 class ExtractiveModel:
@@ -158,9 +163,13 @@ def _answer(prompt: Prompt, quotes: Quotes) -> str:
 
 
 def _quote(sentence: Sentence, reference: Reference) -> str:
-    """The sentence with its marker; behind its title where it does not name what it is about."""
+    """The sentence with its marker; behind its title where it does not name what it is about.
+
+    The name of a file, which many loaders give in place of a title, says nothing of that.
+    """
     title = " ".join(without_brackets(reference.title).split())
     is_named = set(content_words(title)) <= set(content_words(sentence.text))
+    is_named = is_named or _FILE_NAME.search(title) is not None
     return f"{'' if is_named else f'{title}: '}{sentence.text} [{sentence.number}]"
 
 

@@ -1,7 +1,7 @@
-"""as_language_model: a framework's model where one of ours is wanted, without its being wrapped.
+"""A framework's model or retriever where one of ours is wanted, without its being wrapped.
 
-Each plug-in knows its framework's models. It is imported when such a model is given, by name, so
-that nothing here depends on a framework.
+Each plug-in knows its framework's. It is imported when one of them is given, by name, so that
+nothing here depends on a framework.
 
 Example:
     >>> from skr_core.routers import PromptRouter
@@ -16,11 +16,11 @@ from importlib import import_module
 from typing import Any, Protocol
 
 from skr_core.errors import InputError
-from skr_core.ports import LanguageModel
+from skr_core.ports import LanguageModel, Retriever
 
 
-class LangChainModelLike(Protocol):
-    """What a LangChain model shows of itself, also behind ``bind`` or ``with_fallbacks``."""
+class LangChainRunnable(Protocol):
+    """What a LangChain model or retriever shows of itself, also behind ``bind`` and the like."""
 
     def invoke(self, input: Any, config: Any = None, **kwargs: Any) -> Any:
         """Answer."""
@@ -38,14 +38,33 @@ class LlamaIndexModelLike(Protocol):
         """Answer."""
 
 
-AnyModel = LanguageModel | LangChainModelLike | LlamaIndexModelLike
-"""What routers and judges take for a model."""
+class LlamaIndexRetriever(Protocol):
+    """What a LlamaIndex retriever shows of itself."""
+
+    def retrieve(self, str_or_query_bundle: Any) -> Any:
+        """Find nodes."""
+
+
+class RetrieverMaker(Protocol):
+    """What a LangChain vector store and a LlamaIndex index show of themselves."""
+
+    @property
+    def as_retriever(self) -> Any:
+        """Make a retriever."""
+
+
+AnyModel = LanguageModel | LangChainRunnable | LlamaIndexModelLike
+"""What settings, routers and judges take for a model."""
+
+AnyRetriever = Retriever | LangChainRunnable | LlamaIndexRetriever | RetrieverMaker
+"""What settings take for a retriever."""
 
 ADAPTERS = {
     "langchain_core": "langchain_skr.adapters",
     "llama_index": "llamaindex_skr.adapters",
 }
-"""By the framework that a class comes from: the module whose `as_language_model` takes it."""
+"""By the framework that a class comes from: the module whose `as_language_model` and
+`as_retriever` take what is of it."""
 
 
 def as_language_model(model: AnyModel) -> LanguageModel:
@@ -64,13 +83,48 @@ def as_language_model(model: AnyModel) -> LanguageModel:
     """
     # Before the port: LangChain's models have a `generate` of their own, with another meaning.
     given: object = model
-    for base in type(given).__mro__:
-        if adapter := ADAPTERS.get(base.__module__.partition(".")[0]):
-            adapted: LanguageModel = import_module(adapter).as_language_model(given)
-            return adapted
-    if isinstance(given, LanguageModel):
+    if adapter := _adapter_of(given):
+        adapted: LanguageModel = import_module(adapter).as_language_model(given)
+        return adapted
+    if isinstance(given, LanguageModel) and not isinstance(given, type):
         return given
     raise InputError(
-        f"a model is wanted, not {type(given).__name__}: "
+        f"a model is wanted, not {_named(given)}: "
         "give a LangChain chat model, a LlamaIndex LLM or a LanguageModel"
     )
+
+
+def as_retriever(retriever: AnyRetriever) -> Retriever:
+    """Make a `Retriever` of what a caller gave.
+
+    Args:
+        retriever: A `Retriever`, which is passed through, or a retriever, vector store or index of
+            LangChain or LlamaIndex.
+
+    Raises:
+        InputError: It is none of these.
+
+    Example:
+        >>> from langchain_core.runnables import RunnableLambda
+        >>> as_retriever(RunnableLambda(lambda query: [], name="nothing")).name
+        'nothing'
+    """
+    given: object = retriever
+    if adapter := _adapter_of(given):
+        adapted: Retriever = import_module(adapter).as_retriever(given)
+        return adapted
+    if isinstance(given, Retriever) and not isinstance(given, type):
+        return given
+    raise InputError(
+        f"a retriever is wanted, not {_named(given)}: "
+        "give a retriever of LangChain or LlamaIndex, or a Retriever"
+    )
+
+
+def _adapter_of(given: object) -> str | None:
+    names = (ADAPTERS.get(base.__module__.partition(".")[0]) for base in type(given).__mro__)
+    return next(filter(None, names), None)
+
+
+def _named(given: object) -> str:
+    return f"the class {given.__name__}" if isinstance(given, type) else type(given).__name__

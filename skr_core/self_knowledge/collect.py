@@ -149,6 +149,8 @@ class _Collection:
                 wanted.setdefault(question_key(question.asked), question)
             else:
                 unscored += 1
+        if unscored and not wanted:
+            log.warning("none of the questions has a right answer: there is nothing to collect")
         held = self._held(file)
         records = {key: held[key] for key in wanted if key in held}
         tally = Tally(

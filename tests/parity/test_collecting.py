@@ -83,6 +83,13 @@ async def test_an_engine_collects_what_is_collected_here(
     assert len(away.sent) == 4
 
 
+def test_an_option_among_the_settings_is_told(plug_in: Any) -> None:
+    with pytest.raises(
+        TypeError, match=r"collect takes out in its fourth argument: .*'out': ...\}"
+    ):
+        plug_in.collect(ASKED, "extractive", retriever(), out="records.jsonl")
+
+
 def judge() -> Judge:
     return Judge(ScriptedModel(otherwise="Correct"))
 

@@ -48,7 +48,7 @@ def test_plain_values_of_a_server_become_typed():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"budget": 3}, "Budget is made from an object"),
+        ({"budget": 3}, "Budget is made from a mapping"),
         ({"when_insufficient": "guess"}, "give one of best_draft"),
         ({"router": 42}, "a router has decide"),
         ({"router": AlwaysRetrieve}, r"give AlwaysRetrieve\(...\), not the class itself"),

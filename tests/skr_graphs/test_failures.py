@@ -176,7 +176,35 @@ def test_any_iterable_of_references_will_do(invoke: Invoke):
     assert output["stop_reason"] == "sufficient"
 
 
+@both
+@pytest.mark.parametrize("reply", ["[99]", "SUFFICIENT\n[8] [9]", "INSUFFICIENT\n[7]"])
+def test_nothing_but_markers_of_no_reference_is_no_answer(reply: str, invoke: Invoke):
+    graph = create_self_completion_graph(model=ScriptedModel([reply]), retriever=searchable())
+    output = invoke(graph.compile())
+    assert output["answer"] == f"{REFUSAL}."
+    assert not output["grounded"]
+
+
 # What a caller gets wrong
+
+
+class SaysYes:
+    """A router that returns no decision."""
+
+    def decide(self, question: str) -> Any:
+        return True
+
+    async def adecide(self, question: str) -> Any:
+        return True
+
+
+@both
+def test_a_router_that_returns_no_decision_is_told(invoke: Invoke):
+    graph = create_self_completion_graph(
+        model=ScriptedModel(["Paris."]), retriever=searchable(), router=SaysYes()
+    )
+    with pytest.raises(InputError, match=r"SaysYes returned bool, not a Decision: return"):
+        invoke(graph.compile())
 
 
 @both
@@ -188,12 +216,12 @@ def test_any_iterable_of_references_will_do(invoke: Invoke):
         ({"budget": {"max_rounds": 1.5}}, "max_rounds: Input should be a valid integer"),
         ({"budget": {"max_rounds": 0}}, "max_rounds must be at least 1"),
         ({"budget": {"deadline_s": float("nan")}}, "deadline_s"),
-        ({"budget": 3}, "Budget is made from an object"),
-        ({"budget": 0}, "Budget is made from an object"),
+        ({"budget": 3}, "Budget is made from a mapping"),
+        ({"budget": 0}, "Budget is made from a mapping"),
         ({"router": "always"}, "has no decide"),
         ({"templates": {"greeting": "hello"}}, "no greeting"),
         ({"demonstrations": [{"question": "?", "answr": "!"}]}, "no answr"),
-        ({"demonstrations": ["?"]}, "Demonstration is made from an object"),
+        ({"demonstrations": ["?"]}, "Demonstration is made from a mapping"),
     ],
 )
 def test_a_wrong_context_is_told(context: Any, message: str, invoke: Invoke):

@@ -79,6 +79,13 @@ def test_quotes_with_markers_and_says_what_a_pronoun_stands_for() -> None:
     )
 
 
+@pytest.mark.parametrize("title", ["born.md", "/home/ada/My notes.PDF", "https://films.org/born"])
+def test_the_name_of_a_file_stands_before_no_sentence(title: str) -> None:
+    born = Reference.of("Steven Spielberg was born in Cincinnati.", title)
+    prompt = asking.answer_with_references("Where was Steven Spielberg born?", [born])
+    assert MODEL.generate(prompt).text == "SUFFICIENT\nSteven Spielberg was born in Cincinnati. [1]"
+
+
 def test_asks_in_the_words_that_the_loop_reads() -> None:
     prompt = asking.self_complete(QUESTION, [FILM], [QUESTION])
     assert parse_queries(MODEL.generate(prompt).text) == ("Steven Spielberg born",)

@@ -8,9 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from langchain_core.documents import Document
 from langchain_core.language_models import FakeListChatModel
+from langchain_core.runnables import RunnableLambda
+from llama_index.core import SummaryIndex
 from llama_index.core.base.llms.types import ChatMessage
 from llama_index.core.llms.mock import MockFunctionCallingLLM
+from llama_index.core.schema import TextNode
 
 from skr_core.entailment import JudgeEntailment
 from skr_core.errors import InputError
@@ -27,7 +31,9 @@ from skr_core.routers import (
     load_router,
 )
 from skr_core.self_knowledge.scoring import Judge
+from skr_core.settings import Settings
 from skr_core.testing import ScriptedModel
+from skr_graphs import GraphAnswerer
 
 QUESTION = "Who wrote Emma?"
 Make = Callable[[str], Any]
@@ -101,3 +107,27 @@ def test_one_of_ours_is_passed_through_and_anything_else_refused() -> None:
     for wrong in ("openai:gpt-4.1-mini", 5, object()):
         with pytest.raises(InputError, match=f"a model is wanted, not {type(wrong).__name__}"):
             PromptRouter(wrong)  # type: ignore[arg-type]
+
+
+def test_settings_take_a_framework_s_model_and_retriever() -> None:
+    document = Document("Jane Austen wrote Emma.")
+    index = SummaryIndex([TextNode(text=document.page_content)])
+    finds = [RunnableLambda(lambda query: [document]), index, index.as_retriever()]
+    for model in (langchain_model("She did [1]."), llamaindex_model("She did [1].")):
+        for retriever in finds:
+            answer = GraphAnswerer(Settings.of(model, retriever)).answer(QUESTION)
+            assert (answer.text, answer.grounded) == ("She did [1].", True)
+
+
+@pytest.mark.parametrize(
+    ("model", "retriever", "says"),
+    [
+        ("extractive", None, "a model is wanted, not str"),
+        (ScriptedModel, None, "a model is wanted, not the class ScriptedModel"),
+        (ScriptedModel(), "store", "a retriever is wanted, not str"),
+        (ScriptedModel(), langchain_model("?"), "a retriever is wanted, not FakeListChatModel"),
+    ],
+)
+def test_settings_refuse_what_is_neither(model: Any, retriever: Any, says: str) -> None:
+    with pytest.raises(InputError, match=says):
+        Settings.of(model, retriever)

@@ -59,6 +59,15 @@ QUESTIONS = [Question(str(n), f"Question {n}?", (f"gold{n}",)) for n in range(6)
 
 
 @both
+def test_questions_without_right_answers_are_told(
+    gather: Collect, caplog: pytest.LogCaptureFixture
+):
+    asked = [Question("1", "Who?", ()), Question("2", "Why?", (" ",))]
+    assert gather(asked, model=ScriptedModel(), retriever=MappingRetriever({})) == []
+    assert "none of the questions has a right answer" in caplog.text
+
+
+@both
 @pytest.mark.parametrize("wrong", ["questions.jsonl", ["Who?"], [{"question": "Who?"}]])
 def test_what_is_no_question_is_told(gather: Collect, wrong: object):
     with pytest.raises(InputError, match=r"a Question is wanted, not (str|dict): give Question"):
