@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import io
 import logging
+import os
 import sys
 from collections.abc import Iterable
+from difflib import get_close_matches
 from functools import cache
 from importlib import import_module
-from typing import Any
+from importlib.metadata import version
+from typing import Annotated, Any
 
 import typer
 
 from skr_app.flags import name_flags
-from skr_app.output import escape, messages
+from skr_app.output import console, escape, messages
 from skr_core.errors import (
     BudgetError,
     EngineError,
@@ -67,7 +71,20 @@ def make_app(names: Iterable[str] = COMMANDS) -> typer.Typer:
     return made
 
 
-def _begin() -> None:
+def _tell_version(asked: bool) -> None:
+    if asked:
+        console.print(f"skr {version('skr-rag')}")
+        raise typer.Exit
+
+
+def _begin(
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=_tell_version, is_eager=True, help="Show the version and exit."
+        ),
+    ] = False,
+) -> None:
     # With a callback one command alone is a command of `skr`, too.
     pass
 
@@ -78,6 +95,18 @@ def __getattr__(name: str) -> Any:
         return make_app()
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
+
+VARIABLES = (
+    "SKR_BASE_URL",
+    "SKR_CACHE",
+    "SKR_EMBEDDER",
+    "SKR_MODEL",
+    "SKR_SEARCH",
+    "SKR_STORE",
+    "SKR_TEMPERATURE",
+    "SKR_TOKEN",
+)
+"""Of the environment, which options are read from."""
 
 INTERRUPTED = 130
 """The shell's exit code for a command that Ctrl-C ended."""
@@ -93,7 +122,11 @@ def main() -> None:
     Exit codes: 2 for input, files and stores that cannot be used, 1 when a model, a retriever or
     an engine failed, or what may be spent is.
     """
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # an encoding that lacks a letter stops no answer
+            stream.reconfigure(errors="replace")
     logging.getLogger("pypdf").setLevel(logging.ERROR)  # a file that it cannot read is our error
+    _tell_misspelt()
     try:
         first = sys.argv[1] if len(sys.argv) > 1 else ""
         make_app([first] if first in COMMANDS else COMMANDS)(prog_name="skr")
@@ -107,8 +140,19 @@ def main() -> None:
         sys.exit(INTERRUPTED)
 
 
+def _tell_misspelt() -> None:
+    """A variable that is written wrongly is read by nobody, which nobody would notice."""
+    for name in sorted(os.environ):
+        if name.startswith("SKR_") and name not in VARIABLES:
+            for meant in get_close_matches(name, VARIABLES, n=1, cutoff=0.85):
+                messages.print(f"{escape(name)} is not read: did you mean {meant}?", soft_wrap=True)
+
+
 def _show(error: Exception) -> None:
-    line = " ".join(str(error).split()) or type(error).__name__
+    said = str(error)
+    if isinstance(error, OSError) and error.filename is not None:
+        said = f"{os.fsdecode(error.filename)}: {error.strerror}"
+    line = " ".join(said.split()) or type(error).__name__
     messages.print(f"[bold red]error:[/bold red] {escape(line)}", soft_wrap=True)
 
 

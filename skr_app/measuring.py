@@ -226,7 +226,9 @@ def show_result(
     for note in result.notes:
         console.print(f"[dim]{escape(note)}[/dim]")
     if out is not None:
-        console.print(f"Written to {escape(str(out))}: result.json, result.md, result.png")
+        files = ("result.json", "result.md", "result.png")  # the last needs the extra `plots`
+        written = ", ".join(name for name in files if (out / name).is_file())
+        console.print(f"Written to {escape(str(out))}: {written}")
 
 
 def _of(cell: Interval | None, n: int) -> str:

@@ -39,8 +39,10 @@ def make_model(
 
     Raises:
         InputError: There is no such model, or it has no price where money is limited; or the
-            temperature is no number.
+            address is none, or the temperature no number.
     """
+    if base_url and not base_url.startswith(("http://", "https://")):
+        raise InputError(f"--base-url {base_url}: begin it with http:// or https://")
     said = os.environ.get("SKR_TEMPERATURE")
     try:
         temperature = float(said) if said else None
@@ -132,7 +134,7 @@ def open_store(
 
     if store.startswith(("http://", "https://")):
         return ChromaStore.connect(store, embedder=embedder, search=search)
-    path = store_folder(store)
+    path = store_folder(store) if must_exist else place_of_store(store)
     # A folder of something else must not become a store because somebody asked a question.
     if must_exist and not (path / JOURNAL_NAME).exists():
         raise StoreError(
@@ -144,6 +146,36 @@ def open_store(
 def store_folder(store: str) -> Path:
     """The folder that an option names; the home of an unknown user stays as it is written."""
     return Path(os.path.expanduser(store))
+
+
+def place_of_store(store: str) -> Path:
+    """The folder that an option names, of a store or for a new one.
+
+    Raises:
+        StoreError: It holds other files: as a store it would be passed over by ingestion.
+    """
+    from skr_core.store.folder import JOURNAL_NAME
+    from skr_core.store.locking import LOCK_NAME
+
+    path = store_folder(store)
+    held = {each.name for each in path.iterdir()} if path.is_dir() else set()
+    if {JOURNAL_NAME, LOCK_NAME}.isdisjoint(held) and any(each[0] != "." for each in held):
+        raise StoreError(
+            f"{path} holds other files and no store: name a folder for the store alone, such as "
+            f"{path / 'store'}"
+        )
+    return path
+
+
+def check_writable(folder: Path) -> None:
+    """Say that a folder's files cannot be written before work is spent on them.
+
+    Raises:
+        InputError: They cannot.
+    """
+    there = next(each for each in (folder.absolute(), *folder.absolute().parents) if each.exists())
+    if not os.access(there, os.W_OK | os.X_OK):
+        raise InputError(f"{folder} cannot be written: {there} is read-only")
 
 
 def open_searched(

@@ -52,9 +52,11 @@ def counted(number: int, noun: str) -> str:
 
 
 def print_json(value: Any) -> None:
-    """Print a value, dataclasses included, as one JSON object."""
+    """Print a value, dataclasses included, as one JSON object, in UTF-8 whatever the locale."""
     options = orjson.OPT_INDENT_2 | orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_APPEND_NEWLINE
-    sys.stdout.write(orjson.dumps(encodable_json(to_plain(value)), option=options).decode())
+    sys.stdout.flush()
+    sys.stdout.buffer.write(orjson.dumps(encodable_json(to_plain(value)), option=options))
+    sys.stdout.buffer.flush()
 
 
 def print_table(headings: Sequence[str], rows: Sequence[Sequence[str]], *, title: str = "") -> None:

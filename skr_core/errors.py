@@ -39,6 +39,7 @@ import builtins
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import lru_cache
+from json import JSONDecodeError
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -199,8 +200,44 @@ def translated(kind: type[SKRError], name: str, *passing: type[BaseException]) -
             root = root.__cause__
         if str(root) not in line:  # "Connection error." alone says little
             line += f" <- {type(root).__name__}: {root}"
-        message = f"{name}: {' '.join(line.split())[:MAX_LINE]}"
+        message = f"{name}: {' '.join(line.split())[:MAX_LINE]}{remedy(error, root)}"
         raise failure(kind, message, error) from error
+
+
+def remedy(error: BaseException, root: BaseException) -> str:
+    """What to do about a service that failed, to stand behind what it said; often nothing.
+
+    Args:
+        error: What its client raised.
+        root: The first of its causes.
+
+    Example:
+        >>> class Busy(Exception):
+        ...     status_code = 429
+        >>> remedy(Busy(), Busy())
+        '; it takes no more for now: ask again later, or less at a time'
+    """
+    status = getattr(error, "status_code", None)
+    if not isinstance(status, int):
+        if type(root).__name__ == "ConnectError" or isinstance(root, ConnectionRefusedError):
+            url: Any = getattr(vars(error).get("request"), "url", None)
+            at = f" at {url.scheme}://{url.netloc.decode()}" if hasattr(url, "netloc") else ""
+            return f"; is its server running{at}?"
+        if isinstance(root, JSONDecodeError):
+            return "; this is no reply of such a service: check its address"
+        return ""
+    if status >= _SERVER_FAILED:
+        return "; its server failed: ask again later"
+    return _REMEDIES.get(status, "")
+
+
+_SERVER_FAILED = 500
+_REMEDIES = {
+    401: "; check its key",
+    403: "; check its key, and what the key may be used for",
+    404: "; check its name and its address",
+    429: "; it takes no more for now: ask again later, or less at a time",
+}
 
 
 def failure(kind: type[E], message: str, cause: BaseException | None) -> E:

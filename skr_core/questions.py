@@ -173,7 +173,12 @@ def _read(path: Path, skip_bad: bool) -> Iterator[Question]:
 def _question(path: Path, number: int, row: Mapping[str, Any]) -> Question:
     question = row.get("question")
     if not isinstance(question, str) or not question.strip():
-        raise DataError(path, number, 'the field "question" is missing or empty')
+        raise DataError(
+            path,
+            number,
+            'the field "question" is missing or empty; a line is such as '
+            '{"question": "Who?", "answers": ["Ada"]}',
+        )
     gold = _texts(path, number, row.get("answers") or row.get("gold") or row.get("answer"))
     choices = _texts(path, number, row.get("choices"))
     if not choices and row.get("type") == "boolean":

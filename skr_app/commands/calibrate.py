@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from skr_app.opening import open_embedder
+from skr_app.opening import check_writable, open_embedder
 from skr_app.options import EmbedderOption, JsonOption, SkipBadOption
 from skr_app.output import console, escape, print_json, print_table, progress
 from skr_core.errors import InputError
@@ -127,6 +127,7 @@ def calibrate(
     # What cannot be written is said before minutes are spent on it.
     if out.exists() and not out.is_dir():
         raise InputError(f"{out} is a file: give --out a folder")
+    check_writable(out)
     if plot is not None:
         check_name(plot)
     known = read_self_knowledge(records, skip_bad=skip_bad)

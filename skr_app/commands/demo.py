@@ -54,9 +54,9 @@ NEXT = """\
 def demo(out: Out = Path("skr-demo"), json: JsonOption = False) -> None:
     """Show the loop and the routing in a minute, over an invented country that ships.
 
-    A question that takes two searches; what a model without weights knows of 200 questions;
-    whether routing pays, and choosing between two answers; and two questions that are routed
-    differently.
+    A question that takes two searches; what a model without weights knows of
+    200 questions; whether routing pays, and choosing between two answers; and
+    two questions that are routed differently.
     """
     from skr_core.sample import load_sample
     from skr_core.sample.reading import write_sample

@@ -47,6 +47,9 @@ Rebuild = Annotated[
 ]
 
 
+KINDS_TOLD = 8
+"""Of the files that were passed over."""
+
 Embedding = Annotated[
     str | None,
     typer.Option(
@@ -121,6 +124,7 @@ def _found(report: IngestReport) -> dict[str, object]:
         "already_present": report.already_present,
         "skipped": report.skipped,
         "problems": [encodable(problem) for problem in report.problems],
+        "other_kinds": report.other_kinds,
     }
 
 
@@ -134,6 +138,11 @@ def _print(report: IngestReport) -> None:
         console.print(f"  [yellow]skipped[/yellow] {escape(problem)}", soft_wrap=True)
     if more := report.skipped - len(report.problems):
         console.print(f"  and {more} more")
+    if others := report.other_kinds:
+        kinds = ", ".join(list(others)[:KINDS_TOLD]) + (", ..." if len(others) > KINDS_TOLD else "")
+        console.print(
+            f"{counted(sum(others.values()), 'file')} of kinds that are not read: {escape(kinds)}"
+        )
 
 
 def _rebuild(store: str, embedder: Embedder | None) -> ChromaStore:

@@ -21,8 +21,8 @@ from skr_app.opening import (
     open_embedder,
     open_likelihoods,
     open_store,
+    place_of_store,
     store_embedder,
-    store_folder,
 )
 from skr_app.options import (
     DEFAULT_STORE,
@@ -213,7 +213,7 @@ def _open_store(
 
         if "://" in store:
             raise InputError("--store-port serves a folder; this store is served already")
-        lent = serve_folder(store_folder(store), store_embedder(embedder), port=store_port)
+        lent = serve_folder(place_of_store(store), store_embedder(embedder), port=store_port)
         stack.enter_context(lent)
         store = f"http://127.0.0.1:{store_port}"
         messages.print(f"The store is served at {store}", soft_wrap=True)

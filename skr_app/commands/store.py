@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from skr_app.opening import store_embedder, store_folder
+from skr_app.opening import place_of_store, store_embedder
 from skr_app.options import EmbedderOption
 from skr_app.output import escape, messages
 from skr_core.errors import StoreError
@@ -36,7 +36,7 @@ def serve(
     signal.signal(signal.SIGTERM, _stop)
     what = escape(folder) + ("" if Path(folder).exists() else ", which is new and empty,")
     with serve_folder(
-        store_folder(folder), store_embedder(embedder), host=host, port=port
+        place_of_store(folder), store_embedder(embedder), host=host, port=port
     ) as server:
         shown = f"[{host}]" if ":" in host else host
         line = f"{what} is served at http://{escape(shown)}:{port}; Ctrl-C ends it"

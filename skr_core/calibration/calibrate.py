@@ -151,7 +151,10 @@ def calibrate(
     token_price = price_of(prices, records[0].stamp.model) if prices and records else None
     candidates = candidates_of(routers, statements_of(records), token_price)
     if len(records) < FEWEST:
-        raise InputError(f"{len(records)} records are too few to judge a router by: collect more")
+        raise InputError(
+            f"{len(records)} records are too few to judge a router by: collect {FEWEST} at least, "
+            "better some hundred"
+        )
     check_same_stamp([record.stamp for record in records], "the records")
     table = ActionTable.of(
         records,

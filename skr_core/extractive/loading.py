@@ -35,9 +35,11 @@ def load_extractive(spec: str) -> ExtractiveModel:
         >>> load_extractive("extractive").name
         'extractive'
     """
-    file = spec.partition(":")[2]
-    if not file:
+    _, has_memory, file = spec.partition(":")
+    if not has_memory:
         return ExtractiveModel()
+    if not file:
+        raise InputError(f"{spec} names no file: give extractive:FILE, or extractive alone")
     rows = [row for _, row in read_jsonl(Path(file)) if str(row.get("text") or "").strip()]
     if not rows:
         raise InputError(f"there is nothing to know in {file}: give a line with text a passage")

@@ -42,7 +42,15 @@ def read_jsonl(path: str | Path, *, skip_bad: bool = False) -> Iterator[tuple[in
         if row is not None:
             yield number, row
         elif not skip_bad:
-            raise DataError(path, number, "this line is not a JSON object")
+            raise DataError(path, number, f"this line is not a JSON object{_why(line)}")
+
+
+def _why(line: bytes) -> str:
+    try:
+        line.decode()
+    except UnicodeDecodeError:
+        return ", and not UTF-8: convert the file, for example with iconv"
+    return ": JSON Lines have one a line"
 
 
 def parse_object(line: bytes) -> dict[str, Any] | None:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from threading import Lock
@@ -14,7 +15,7 @@ from skr_core.engines.engine import Engine, Recipe
 from skr_core.engines.local import LocalEngine
 from skr_core.errors import DataError, InputError
 from skr_core.flow import Flow, call, run
-from skr_core.ingest.loaders import find_files
+from skr_core.ingest.loaders import KINDS, find_files
 from skr_core.ingest.portions import Passages, Portion, portions_of, read_portion
 from skr_core.ports import OnProgress, ReferenceStore
 
@@ -32,6 +33,8 @@ class IngestReport:
         skipped: Broken lines and files.
         files: Files read.
         problems: The first 20 of what was skipped, one line each.
+        other_kinds: Suffixes of files in the folders that were passed over, with how many there
+            are of each, the most frequent first.
     """
 
     added: int
@@ -39,6 +42,7 @@ class IngestReport:
     skipped: int
     files: int
     problems: tuple[str, ...] = ()
+    other_kinds: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def passages(self) -> int:
@@ -108,7 +112,12 @@ def ingest(
                 if on_progress is not None:
                     on_progress(done, None)
 
-    files = find_files(paths, on_bad)
+    others: Counter[str] = Counter()
+
+    def on_other(path: Path) -> None:
+        others[path.suffix.lower() or path.name] += 1
+
+    files = find_files(paths, on_bad, on_other)
     work = partial(read_portion, skip_bad)
     side_by_side = getattr(engine, "size", None)
     limit = 2 * side_by_side if side_by_side else 1
@@ -116,10 +125,14 @@ def ingest(
     run(engine.map(here, work, portions_of(files, on_bad), keep, limit))
     if not done:
         reason = f"; {problems[0]}" if problems else ""
+        if others:
+            reason += f"; of {', '.join(others)} none can be read, but {', '.join(KINDS)}"
         raise InputError(f"no passage found in {', '.join(map(str, paths)) or 'no path'}{reason}")
     if on_progress is not None:
         on_progress(done, done)
-    return IngestReport(added, done - added, skipped, len(files), tuple(problems))
+    return IngestReport(
+        added, done - added, skipped, len(files), tuple(problems), dict(others.most_common())
+    )
 
 
 def _enter(folder: str) -> None:

@@ -67,7 +67,11 @@ def stop(error: DataError) -> None:
     raise error
 
 
-def find_files(paths: Sequence[str | Path], on_bad: OnBad = stop) -> list[Path]:
+def find_files(
+    paths: Sequence[str | Path],
+    on_bad: OnBad = stop,
+    on_other: Callable[[Path], None] | None = None,
+) -> list[Path]:
     """The files to read: those named, and all of a known suffix in the folders named.
 
     Hidden files and folders, linked folders and the folders of stores are passed over; the order is
@@ -77,6 +81,7 @@ def find_files(paths: Sequence[str | Path], on_bad: OnBad = stop) -> list[Path]:
         paths: Of files and folders.
         on_bad: What to do with a file that is linked from without its folder, as an archive of
             somebody else's may link your own files.
+        on_other: Told of each file in a folder that is passed over for its suffix.
 
     Raises:
         InputError: A path does not exist, or a named file is of an unknown suffix, or none.
@@ -92,7 +97,7 @@ def find_files(paths: Sequence[str | Path], on_bad: OnBad = stop) -> list[Path]:
     files: list[Path] = []
     for path in map(Path, paths):
         if path.is_dir():
-            files += _walk(path, on_bad)
+            files += _walk(path, on_bad, on_other)
         elif not path.exists():
             raise InputError(f"{path} does not exist")
         elif _loader(path) is None:
@@ -152,7 +157,7 @@ def readable(path: Path, read: Callable[[], Iterator[T]], on_bad: OnBad) -> Iter
         on_bad(DataError(path, None, f"cannot be read: {error}"))
 
 
-def _walk(folder: Path, on_bad: OnBad) -> Iterator[Path]:
+def _walk(folder: Path, on_bad: OnBad, on_other: Callable[[Path], None] | None) -> Iterator[Path]:
     within = folder.resolve()
     for root, folders, names in os.walk(folder):
         if LOCK_NAME in names:  # a store's own folder is no document
@@ -161,7 +166,11 @@ def _walk(folder: Path, on_bad: OnBad) -> Iterator[Path]:
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         for name in sorted(names):
             path = Path(root, name)
-            if name.startswith(".") or _loader(path) is None:
+            if name.startswith("."):
+                continue
+            if _loader(path) is None:
+                if on_other is not None:
+                    on_other(path)
                 continue
             if path.is_symlink() and not path.resolve().is_relative_to(within):
                 on_bad(DataError(path, None, f"a link out of {folder}: name its file to read it"))

@@ -213,7 +213,10 @@ def _read(folder: Path, what: str) -> SavedRouter:
     text, packed = _files_of(what)
     file = folder / text
     if not file.is_file():
-        raise InputError(f"there is no saved {what} at {folder}")
+        raise InputError(
+            f"there is no saved {what} at {folder}: give the folder that skr calibrate RECORDS "
+            f"--out FOLDER{' --reflector' if what == REFLECTOR else ''} wrote"
+        )
     try:
         row = orjson.loads(read_whole(file))
         if row["version"] != FORMAT:

@@ -59,7 +59,7 @@ def test_an_error_is_caught_by_the_class_of_its_cause_too() -> None:
         raise Busy("slow down", status_code=429)
     error = caught.value
     assert isinstance(error, ModelError)
-    assert str(error) == "mine: Busy: what it says itself"
+    assert str(error).startswith("mine: Busy: what it says itself; it takes no more for now")
     assert (error.status_code, type(error.__cause__)) == (429, Busy)
     again = failure(ModelError, "all failed", error)
     assert isinstance(again, Busy)

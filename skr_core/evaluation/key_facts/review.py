@@ -133,7 +133,8 @@ def accept(path: str | Path) -> list[KeyFacts]:
         if len({normalise(fact) for fact in each.facts}) < len(each.facts):
             raise DataError(path, each.line, f'question "{each.id}" has a key-fact twice')
     if not accepted:
-        raise DataError(path, None, "there is no question in this file")
+        problem = "there is no question in this file: skr key-facts make writes one for review"
+        raise DataError(path, None, problem)
     return accepted
 
 
