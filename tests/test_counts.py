@@ -55,6 +55,9 @@ COPIES = {ONE: 2, TWO: 4}
 """Of all of the state, by LangGraph: one for each conditional edge that is passed, behind the
 router, behind each reflection and behind the queries that follow it."""
 
+CHANNELS = 34
+"""Of LangGraph, one for each key of the state and for each node: each step looks at all of them."""
+
 TO_PLAIN = {ONE: 12, TWO: 25}
 """Each reference once, where it is found, and once more where a later round finds it again; the
 decision; a round, a reply, a reflection and what they cost a round; each citation."""
@@ -159,6 +162,11 @@ def test_how_often_the_state_is_copied(server: OpenAIServer, question: str) -> N
     graph = create_skr_graph(model, Library())
     copies = calls_of(ChannelRead.do_read, lambda: graph.invoke({"question": question}))
     assert 0 < copies <= COPIES[question]
+
+
+def test_how_many_channels_there_are() -> None:
+    graph = create_skr_graph("extractive", Library())
+    assert len(graph.channels) <= CHANNELS
 
 
 def test_what_a_run_replaces_is_looked_up_once(server: OpenAIServer) -> None:

@@ -51,7 +51,7 @@ def arbitrate(state: SKRState, step: StepContext) -> Flow[Plain]:
             margins, spent = yield from _margins(answers, after, step)
             if spent != NO_USAGE:
                 update["usage"] = usage_with(after, "arbitrate", spent)
-            verdict = yield from _verdict(arbiter, state["standalone"], answers, margins)
+            verdict = yield from _verdict(arbiter, state["asked"]["standalone"], answers, margins)
             served = answers[verdict.served]
             update["verdict"] = to_plain(verdict)
             step.write(events.verdict(update["verdict"]))
@@ -130,7 +130,7 @@ def _margins(
         return {}, NO_USAGE
     from skr_core.self_knowledge.margins import distinct, measure_margins, rivals_in
 
-    question, direct = state["standalone"], answers["direct"].text
+    question, direct = state["asked"]["standalone"], answers["direct"].text
     rivals = {
         action: rivals_in(question, direct, answer, settings)
         for action, answer in answers.items()

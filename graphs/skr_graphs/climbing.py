@@ -64,7 +64,7 @@ def decide_again(
         }
     )
     found: Decision = yield from call(
-        router.decide_after, router.adecide_after, state["standalone"], seen
+        router.decide_after, router.adecide_after, state["asked"]["standalone"], seen
     )
     decision = replace(found, usage=before.usage, draft=before.draft)
     step.write(events.route(to_plain(decision)))

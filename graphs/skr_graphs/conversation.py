@@ -40,12 +40,14 @@ class Opening:
     """What a run begins with.
 
     Attributes:
-        asked: The question, and the message that it stands in.
+        question: What is asked.
+        id: Of the message that it stands in.
         before: What was said before it.
         is_told: Whether the conversation holds that message already.
     """
 
-    asked: Asked
+    question: str
+    id: str
     before: Sequence[BaseMessage]
     is_told: bool
 
@@ -58,7 +60,7 @@ def condense(state: SKRState, step: StepContext) -> Flow[Plain]:
     """
     started_at = time.time()
     opening = open_conversation(state)
-    question, settings = opening.asked["question"], step.settings
+    question, settings = opening.question, step.settings
     turns = latest_turns(said_in(opening.before), settings.budget.max_history_tokens)
     condensed = condensing.Condensed(question)
     if condensing.is_needed(question, turns, settings.budget):
@@ -82,16 +84,17 @@ def condense(state: SKRState, step: StepContext) -> Flow[Plain]:
         "removed_markers": 0,
         "logprob": None,
         "grounded": False,
-        "messages": [] if opening.is_told else [_told(opening.asked)],
-        "asked": opening.asked,
-        "standalone": checked_question(condensed.question),
-        "turns": list(turns),
+        "messages": [] if opening.is_told else [_told(opening)],
+        "asked": Asked(
+            question=question,
+            id=opening.id,
+            standalone=checked_question(condensed.question),
+            turns=list(turns),
+            started_at=started_at,
+        ),
         "queries": [],
         "rankings": [],
-        "cut": None,
-        "reply": None,
-        "streamed": None,
-        "started_at": started_at,
+        "drafted": None,
     }
     return {**begun, "pool": Overwrite({})}
 
@@ -106,7 +109,7 @@ def open_conversation(state: SKRState) -> Opening:
         InputError: Nothing is asked, or the history is none.
     """
     messages = state.get("messages") or []
-    latest = state.get("asked") or Asked(question="", id="")
+    latest = state.get("asked") or {"question": "", "id": ""}
     given: Any = state.get("question") or ""
     text = _text(given) if isinstance(given, BaseMessage) else given
     places = [n for n, each in enumerate(messages) if isinstance(each, HumanMessage)]
@@ -125,7 +128,8 @@ def open_conversation(state: SKRState) -> Opening:
     history = state.get("history")
     said = messages[:place] if is_told else messages
     return Opening(
-        Asked(question=question, id=identity or f"skr-{uuid4()}"),
+        question,
+        identity or f"skr-{uuid4()}",
         said if history is None else _messages(history),
         is_told,
     )
@@ -136,9 +140,9 @@ def answered(text: str, identity: str) -> AnyMessage:
     return AIMessage(text, id=identity)
 
 
-def _told(asked: Asked) -> Any:
+def _told(opening: Opening) -> Any:
     # Not yet as a message: LangGraph would stream it among those of the answer.
-    return {"role": "user", "content": asked["question"], "id": asked["id"]}
+    return {"role": "user", "content": opening.question, "id": opening.id}
 
 
 def _messages(history: Any) -> list[BaseMessage]:

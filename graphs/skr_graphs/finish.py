@@ -173,7 +173,7 @@ def finish(state: SKRState, step: StepContext) -> Flow[Update]:
         may_call=not call_limit(state, settings.budget),
         spent=usage_of(state),
         write=step.write,
-        history=exchanges(state["turns"]),
+        history=exchanges(state["asked"]["turns"]),
     )
     cited = chosen.cited
     citations = [to_plain(citation) for citation in cited.citations]
@@ -199,7 +199,9 @@ def say(
     step: StepContext,
 ) -> AnyMessage:
     """Tell the final answer; returns the message that the conversation keeps."""
-    tokens = TokenStream(step.write, references, streamed=state["streamed"])
+    drafted = state["drafted"]
+    streamed = drafted["streamed"] if drafted else None
+    tokens = TokenStream(step.write, references, streamed=streamed)
     tokens.finish(text)
     step.write(events.answer(text, citations, state["stop_reason"]))
     return answered(text, tokens.streamed["id"])

@@ -12,7 +12,7 @@ from skr_graphs.state import Plain, SKRState, usage_of
 
 def call_limit(state: SKRState, budget: Budget) -> StopReason | None:
     """The limit that forbids another call of the model, or None."""
-    return budget.spent(_spent(state, budget), seconds=time.time() - state["started_at"])
+    return budget.spent(_spent(state, budget), seconds=time.time() - state["asked"]["started_at"])
 
 
 def round_limit(state: SKRState, budget: Budget) -> StopReason | None:
@@ -20,7 +20,7 @@ def round_limit(state: SKRState, budget: Budget) -> StopReason | None:
     return budget.reached(
         _spent(state, budget),
         rounds=len(state["rounds"]),
-        seconds=time.time() - state["started_at"],
+        seconds=time.time() - state["asked"]["started_at"],
         max_rounds=state["decision"]["max_rounds"],
     )
 
@@ -34,14 +34,14 @@ def bounds_of(state: Plain, budget: Budget) -> Bounds:
     """What the calls of a step may take of the budget.
 
     Args:
-        state: Its ``started_at`` and ``usage``; empty where the run begins.
+        state: Its ``asked`` and ``usage``; empty where the run begins.
         budget: Of the run.
     """
     if budget.deadline_s is None and not (budget.max_tokens or budget.max_reply_tokens):
         return UNBOUNDED
     seconds = budget.deadline_s
-    if seconds is not None and "started_at" in state:
-        seconds -= time.time() - state["started_at"]
+    if seconds is not None and "asked" in state:
+        seconds -= time.time() - state["asked"]["started_at"]
     usage = usage_of({"usage": state.get("usage") or {}})  # type: ignore[typeddict-item]
     ends_at = Bounds.within(seconds).ends_at
     return Bounds(ends_at, budget.reply_tokens(usage))

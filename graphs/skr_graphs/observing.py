@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 _LOG = logging.getLogger(__name__)
 _NOT_RECORDED = nullcontext[None]()
 
-OBSERVED = ("asked", "usage", "rounds", "stop_reason", "grounded", "started_at")
+OBSERVED = ("asked", "usage", "rounds", "stop_reason", "grounded")
 """What of the state a step's update is compared with."""
 
 OF_A_STEP = ("node", "references", "error", "seconds")
@@ -183,7 +183,7 @@ def _tell_question(told: Told, update: Mapping[str, Any], before: Before) -> Non
         total["grounded"] = bool(update.get("grounded", state.get("grounded")))
     tell_question({name: each for name, each in total.items() if name not in OF_A_STEP})
     if answered:
-        total["seconds"] = time.time() - state["started_at"]
+        total["seconds"] = time.time() - state["asked"]["started_at"]
         _LOG.info("answered: %s", total.get("stop_reason"), extra=total)
 
 

@@ -17,7 +17,7 @@ from skr_graphs.steps import best_draft, missing_in
 
 def decompose(state: SKRState, step: StepContext) -> Flow[Plain]:
     """Ask for the parts of the question; the first round searches them beside the question."""
-    settings, question = step.settings, state["standalone"]
+    settings, question = step.settings, state["asked"]["standalone"]
     step.write(events.start("decompose", 0))
     parts, spent = yield from answering.decompose(
         settings.model, question, templates=settings.templates
@@ -32,7 +32,8 @@ def follow_up(state: SKRState, step: StepContext) -> Flow[Plain]:
     """Search what the reply asked for, or ask the model; nothing is searched twice."""
     settings = step.settings
     asked = queries_asked(state)
-    reply = from_plain(Reply, state["reply"]) if state["reply"] else None
+    drafted = state["drafted"]
+    reply = from_plain(Reply, drafted["reply"]) if drafted else None
     if reply and reply.queries:
         fresh = not_asked(reply.queries, asked)
         return {"queries": list(fresh), "stop_reason": "" if fresh else "no_new_queries"}
@@ -41,7 +42,7 @@ def follow_up(state: SKRState, step: StepContext) -> Flow[Plain]:
     try:
         queries, spent = yield from answering.self_complete(
             settings.model,
-            state["standalone"],
+            state["asked"]["standalone"],
             references_of(state),
             asked,
             missing=missing_in(last),

@@ -52,7 +52,7 @@ def review(state: SKRState, step: StepContext) -> Flow[Plain]:
     return {
         "queries": queries,
         "stop_reason": "" if queries else "no_new_queries",
-        "started_at": time.time(),
+        "asked": {**state["asked"], "started_at": time.time()},
     }
 
 

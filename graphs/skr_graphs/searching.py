@@ -123,9 +123,8 @@ def merge(state: SKRState, step: StepContext) -> Flow[Plain]:
     return {
         "rankings": rankings,
         "pool": {key: each for key, each in pool.items() if each != before.get(key)},
-        "cut": None,
         "rounds": after["rounds"],
-        "reply": None,
+        "drafted": None,
         "stop_reason": stop_reason or "",
     }
 

@@ -86,8 +86,10 @@ def create_self_completion_graph(
     graph = SelfCompletionGraph(
         SKRState, context_schema=SKRContext, input_schema=SKRInput, output_schema=SKROutput
     )
+    # It is handed a `SentQuery`, which is none of the state: LangGraph would make a channel of each
+    # of its keys, and copy them with every edge.
     search_node = as_node(searching.retrieve, settings, reads=OBSERVED)
-    graph.add_node("retrieve", search_node, input_schema=SentQuery)
+    graph.add_node("retrieve", search_node, input_schema=StepState)
     first_node = as_node(condense, settings, reads=(), begins=True)
     graph.add_node("condense", first_node, input_schema=StepState)
     for name, step in STEPS.items():

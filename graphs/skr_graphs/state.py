@@ -68,10 +68,35 @@ class Streamed(TypedDict):
 
 
 class Asked(TypedDict):
-    """The question of a run, and the id of the message that it stands in."""
+    """The question of a run.
+
+    Attributes:
+        question: As it was asked.
+        id: Of the message that it stands in.
+        standalone: As it is routed and searched: without its conversation.
+        turns: The latest turns before it, user and assistant in turn, as the model is shown them.
+        started_at: Seconds since the epoch.
+    """
 
     question: str
     id: str
+    standalone: str
+    turns: list[str]
+    started_at: float
+
+
+class Drafted(TypedDict):
+    """What the model said last.
+
+    Attributes:
+        reply: As it was read.
+        streamed: What has been passed on of it.
+        cut: The last of the references that it was handed, where its text had to be cut.
+    """
+
+    reply: Plain
+    streamed: Streamed
+    cut: Plain | None
 
 
 class SKRInput(TypedDict, total=False):
@@ -137,33 +162,23 @@ class SKRState(SKROutput, total=False):
 
     Attributes:
         history: Given with the question, and gone after the first step.
-        asked: The question, and its message.
-        standalone: The question as it is routed and searched: without its conversation.
-        turns: The latest turns before it, user and assistant in turn, as the model is shown them.
+        asked: The question, its conversation and its time.
         queries: To be searched in this round.
         found: What the searches of this round brought.
         rankings: Ids found, by round, by query, best first.
         pool: Every reference found, by id: each stands here once, and elsewhere only its id does.
-        cut: The last of those handed to the model, where its text had to be cut.
-        reply: What the model said last, as it was read.
-        streamed: What a draft has streamed so far.
+        drafted: What the model said in this round.
         draft_logprob: Of the decision's draft, for an arbiter: as `logprob`.
-        started_at: Seconds since the epoch.
     """
 
     history: Annotated[list[MessageLikeRepresentation], EphemeralValue]
     asked: Asked
-    standalone: str
-    turns: list[str]
     queries: list[str]
     found: Annotated[list[Found], Topic(Found)]
     rankings: list[list[list[str]]]
     pool: Annotated[dict[str, Plain], joined]
-    cut: Plain | None
-    reply: Plain | None
-    streamed: Streamed | None
+    drafted: Drafted | None
     draft_logprob: float | None
-    started_at: float
 
 
 OUTPUT_KEYS = tuple(SKROutput.__annotations__)
@@ -187,7 +202,8 @@ StepState = TypedDict(  # type: ignore[misc]  # a checker wants the fields writt
 def references_of(state: SKRState) -> list[Reference]:
     """The references in hand, in the order in which prompts number them."""
     given = state["rounds"][-1]["given"] if state["rounds"] else []
-    cut = state.get("cut")
+    drafted = state["drafted"]
+    cut = drafted["cut"] if drafted else None
     shown = {**state["pool"], cut["id"]: cut} if cut else state["pool"]
     return [from_plain(Reference, shown[key]) for key in given]
 

@@ -29,7 +29,15 @@ from skr_graphs.conversation import answered
 from skr_graphs.fitting import ask_with_fitting
 from skr_graphs.limits import call_limit, round_limit
 from skr_graphs.node import StepContext
-from skr_graphs.state import Plain, SKRState, queries_asked, references_of, usage_of, usage_with
+from skr_graphs.state import (
+    Drafted,
+    Plain,
+    SKRState,
+    queries_asked,
+    references_of,
+    usage_of,
+    usage_with,
+)
 from skr_graphs.streaming import TokenStream
 
 
@@ -37,10 +45,10 @@ def route(state: SKRState, step: StepContext) -> Flow[Plain]:
     """Decide whether to retrieve."""
     step.write(events.start("route", 0))
     decision, logprob = yield from _decide(
-        state["standalone"],
+        state["asked"]["standalone"],
         step.settings,
         state["question"],
-        exchanges(state["turns"]),
+        exchanges(state["asked"]["turns"]),
     )
     plain = to_plain(decision)
     step.write(events.route(plain))
@@ -53,7 +61,7 @@ def route(state: SKRState, step: StepContext) -> Flow[Plain]:
     return {
         "decision": plain,
         "usage": usage,
-        "queries": [] if step.settings.decompose else [state["standalone"]],
+        "queries": [] if step.settings.decompose else [state["asked"]["standalone"]],
         "stop_reason": spent or "",
         **({"draft_logprob": logprob} if step.settings.arbiter else {}),
     }
@@ -130,7 +138,7 @@ def ask_directly(
             settings.demonstrations,
             on_token,
             templates=settings.templates,
-            history=exchanges(state["turns"]),
+            history=exchanges(state["asked"]["turns"]),
         )
     )
 
@@ -181,7 +189,7 @@ def answer(state: SKRState, step: StepContext) -> Flow[Plain]:
                 missing=missing_in(before),
                 partial=without_markers(before["draft"]) if before else "",
                 metadata_keys=settings.metadata_keys,
-                history=exchanges(state["turns"]),
+                history=exchanges(state["asked"]["turns"]),
             )
         )
 
@@ -191,34 +199,36 @@ def answer(state: SKRState, step: StepContext) -> Flow[Plain]:
             ask, references_of(state), settings, usage_of(state), state["rankings"]
         )
     except ModelError as failure:
-        return {**best_draft(state, failure), "streamed": tokens.streamed}
-    handed: Plain = {}
+        nothing = Drafted(reply=to_plain(Reply(None, "")), streamed=tokens.streamed, cut=None)
+        return {**best_draft(state, failure), "drafted": nothing}
     if packed.dropped or packed.cut:
         dropped = [reference.id for reference in packed.dropped]
         step.write(events.packed(number, dropped, packed.cut.id if packed.cut else None))
         last = {**last, "given": [reference.id for reference in packed.references]}
-        handed = {"cut": to_plain(packed.references[-1]) if packed.cut else None}
     reply = read_reply(generation.text, len(packed.references))
     if generation.is_cut_off and reply.sufficient:
         reply = replace(reply, sufficient=False)  # what is missing may be what was cut off
     step.write(events.draft(number, reply.text))
-    drafted = {**last, "draft": reply.text, "usage": to_plain(generation.usage)}
+    last = {**last, "draft": reply.text, "usage": to_plain(generation.usage)}
     return {
-        **handed,
-        "rounds": [*earlier, drafted],
-        "reply": to_plain(reply),
-        "streamed": tokens.streamed,
+        "rounds": [*earlier, last],
+        "drafted": Drafted(
+            reply=to_plain(reply),
+            streamed=tokens.streamed,
+            cut=to_plain(packed.references[-1]) if packed.cut else None,
+        ),
         "usage": usage_with(state, "answer_with_references", generation.usage),
     }
 
 
 def reflect(state: SKRState, step: StepContext) -> Flow[Plain]:
     """Judge the draft, where there is one, and whether the budget allows another round."""
-    if state["stop_reason"] or state["reply"] is None:
+    drafted = state["drafted"]
+    if state["stop_reason"] or drafted is None:
         return {}
     *earlier, last = state["rounds"]
     reflector, budget = step.settings.reflector, step.settings.budget
-    reply = from_plain(Reply, state["reply"])
+    reply = from_plain(Reply, drafted["reply"])
     # A model that finds its references insufficient needs no judge to say so.
     if isinstance(reflector, RefusalReflector) or reply.sufficient is False:
         must_cite = step.settings.templates.asks_for_citations
@@ -231,7 +241,7 @@ def reflect(state: SKRState, step: StepContext) -> Flow[Plain]:
             reflection = yield from call(
                 reflector.reflect,
                 reflector.areflect,
-                state["standalone"],
+                state["asked"]["standalone"],
                 references_of(state),
                 last["draft"],
             )
@@ -255,9 +265,9 @@ def reflect(state: SKRState, step: StepContext) -> Flow[Plain]:
         stop_reason = stop_reason or "not_worth_it"
     update: Plain = {"rounds": rounds, "usage": usage, "stop_reason": stop_reason}
     if not stop_reason:  # where the loop ends here, the draft may be the answer all the same
-        tokens = TokenStream(step.write, streamed=state["streamed"])
+        tokens = TokenStream(step.write, streamed=drafted["streamed"])
         tokens.retract()
-        update["streamed"] = tokens.streamed
+        update["drafted"] = {**drafted, "streamed": tokens.streamed}
     if decision:
         update["decision"] = to_plain(decision)
     return update

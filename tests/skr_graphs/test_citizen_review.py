@@ -79,8 +79,9 @@ async def test_the_person_s_time_counts_towards_no_deadline(
     _, graph = reviewed(budget=Budget(deadline_s=60))
     await invoke(colour, graph, {"question": QUESTION}, THREAD)
     config = graph.get_state(THREAD).config
-    started = graph.get_state(THREAD).values["started_at"]
-    graph.update_state(config, {"started_at": started - 3600}, as_node="route")
+    asked = graph.get_state(THREAD).values["asked"]
+    asked = {**asked, "started_at": asked["started_at"] - 3600}
+    graph.update_state(config, {"asked": asked}, as_node="route")
     await invoke(colour, graph, Command(resume=[QUESTION]), THREAD)
     result = await invoke(colour, graph, Command(resume=[FURTHER]), THREAD)
     assert result["stop_reason"] == "sufficient"
