@@ -22,15 +22,17 @@ _find_words = re.compile(WORD).findall
 _ARTICLES = re.compile(r"\b(?:a|an|the)\b")
 _PUNCTUATION = str.maketrans("", "", string.punctuation)
 _MARKERS = re.compile(MARKER)
-_STRAIGHT = str.maketrans("’‘`“”", "'''\"\"")
+_TYPOGRAPHIC = (("’", "'"), ("‘", "'"), ("`", "'"), ("“", '"'), ("”", '"'))
 
 _SENTENCE_END = re.compile(
+    # One of these, taken first: a search goes on to the next of them without trying what follows.
+    r"[.!?。！？\n](?:"
     # A full stop, the quotation marks and brackets that close behind it, its markers, then space.
     rf"(?<=[.!?])[\"'”’)\]]*(?P<markers>(?:[^\S\n]*{MARKER})*)(?P<space>\s+|$)"
     # Chinese and Japanese put no space behind theirs.
     rf"|(?<=[。！？])[”’」』）]*(?:[^\S\n]*{MARKER})*\s*"
     # A heading or an item of a list ends with its line, whatever its last character.
-    r"|\n\s*"
+    r"|(?<=\n)\s*)"
 )
 # A full stop behind these ends no sentence: titles, initials, and abbreviations such as U.S.
 _ABBREVIATED = (
@@ -93,20 +95,21 @@ def sentence_spans(text: str) -> Iterator[tuple[int, str]]:
 
 def _continues(text: str, start: int, end: re.Match[str]) -> bool:
     """Whether the sentence goes on behind what looks like its end."""
-    if end.group("space") is None or "\n" in end.group("space"):
+    if end.group("space") is None or "\n" in end.group("space") or end.end() == len(text):
         return False
     following = text[end.end() : end.end() + 1]
     if following.islower():
         return True
     if end.group("markers"):
         return False
-    begin = max(start, end.start() - LONGEST_ABBREVIATION)
-    word = text[begin : end.start() - 1].rpartition(" ")[2]
-    if len(word) > 1 and word not in _SHORT and word.isalpha():
-        return False  # as most words are
-    if _BEFORE_NUMBER.search(text, begin, end.start()):
+    stop = end.start() + 1
+    begin = max(start, stop - LONGEST_ABBREVIATION)
+    word = text[begin : stop - 1].rpartition(" ")[2]
+    if word.endswith("]") or (len(word) > 1 and word not in _SHORT and word.isalpha()):
+        return False  # a marker, or as most words are
+    if _BEFORE_NUMBER.search(text, begin, stop):
         return following.isdigit() or following == ""
-    return _ABBREVIATION.search(text, begin, end.start()) is not None
+    return _ABBREVIATION.search(text, begin, stop) is not None
 
 
 def _stripped(start: int, piece: str) -> tuple[int, str] | None:
@@ -136,7 +139,9 @@ def straight_quotes(text: str) -> str:
         >>> straight_quotes("I don’t know “it”.")
         'I don\\'t know "it".'
     """
-    return text.translate(_STRAIGHT)
+    for typographic, straight in _TYPOGRAPHIC:
+        text = text.replace(typographic, straight)
+    return text
 
 
 def beginnings(words: Iterable[str]) -> frozenset[str]:

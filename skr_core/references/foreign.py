@@ -78,13 +78,13 @@ def plain_values(value: Any) -> Any:
     """
     if type(value) is str:
         return encodable(value)
-    if _is_kept(value):
-        return value
-    if isinstance(value, Mapping):
+    if type(value) is dict or isinstance(value, Mapping):
         return {
             plain_values(key) if _is_kept(key) else str(key): plain_values(each)
             for key, each in value.items()
         }
+    if _is_kept(value):
+        return value
     if type(value) is tuple:
         return tuple(map(plain_values, value))
     if isinstance(value, list | tuple | set | frozenset):

@@ -43,7 +43,8 @@ _NAMES = (
 )
 _NAME = lazy_pattern(_NAMES, re.IGNORECASE)
 _LEAD = rf"(?:(?:{_NAMES})\.?[ \t]*[:#]?[ \t]*|\^)"
-_NUMBER = r"-?[0-9]{1,9}"
+_LONGEST_DIGITS = 9
+_NUMBER = rf"-?[0-9]{{1,{_LONGEST_DIGITS}}}"
 _JOIN = r"[ \t\u00a0]*(?:[,;&–—-]|and\b|und\b|et\b|y\b|to\b)[ \t\u00a0]*"
 _MARKER = lazy_pattern(
     rf"[ \t\u00a0]*(?P<lead>{_LEAD})?(?P<numbers>{_NUMBER}(?:{_JOIN}{_LEAD}?{_NUMBER})*)"
@@ -133,6 +134,8 @@ def read_marker(inside: str, *, wide: bool = False) -> Marker | None:
         inside: Without the brackets.
         wide: Whether the brackets are 【】, which nothing but a citation has around a number.
     """
+    if inside.isascii() and inside.isdecimal() and len(inside) <= _LONGEST_DIGITS:
+        return Marker((int(inside),), wide, None, titled=False)  # as most are
     if len(inside) > LONGEST_MARKER:
         return None
     found = _MARKER.fullmatch(inside.translate(_WIDE))
@@ -173,7 +176,7 @@ def standing_behind(before: str) -> Standing:
         ['free', 'glued', 'index', 'code']
     """
     last = before[-1:]
-    if _LITERAL_BEFORE.search(before):
+    if before.rstrip().endswith(("(", "=")) and _LITERAL_BEFORE.search(before):
         return "literal"
     if not last or last.isspace() or last in _SENTENCE_MARKS:
         return "free"

@@ -120,8 +120,8 @@ _STANDALONE = lazy_pattern(
     re.IGNORECASE,
 )
 DOES_NOT_KNOW = (
-    r"\bI (?:really |honestly )?(?:do not|don't|cannot|can't) (?:really |actually )?"
-    r"(?:know|tell|say)\b|\bI have no (?:idea|clue)\b|(?:^|(?<=[.!?,] ))no (?:idea|clue)\b"
+    r"(?:\bI (?:really |honestly )?(?:do not|don't|cannot|can't) (?:really |actually )?"
+    r"(?:know|tell|say)\b|\bI have no (?:idea|clue)\b|(?:^|(?<=[.!?,] ))no (?:idea|clue)\b)"
 )
 """How a model says that it does not know, in a text with straight quotes."""
 _CLAUSE = (

@@ -109,7 +109,10 @@ JAPANESE = any_of(
     r"(?:申し訳|すみません|残念ながら)[^。！？\n]{0,80}?(?:ません|ない)",
 )
 
-LANGUAGES: Sequence[re.Pattern[str]] = (GERMAN, FRENCH, SPANISH, CHINESE, JAPANESE)
+LATIN: Sequence[re.Pattern[str]] = (GERMAN, FRENCH, SPANISH)
+"""What refuses in one sentence of a language that may be written in ASCII."""
+
+LANGUAGES: Sequence[re.Pattern[str]] = (*LATIN, CHINESE, JAPANESE)
 """What refuses in one sentence of another language than English."""
 
 OPENERS = (

@@ -196,8 +196,10 @@ def _sentences(text: str) -> list[str]:
 
 def _lacks(sentence: str) -> bool:
     """Whether a sentence says that the material lacks something."""
-    patterns = (wording.MATERIAL_LACKS, *languages.LANGUAGES)
-    return any(pattern.search(sentence) for pattern in patterns)
+    if wording.MATERIAL_LACKS.search(sentence):
+        return True
+    others = languages.LATIN if sentence.isascii() else languages.LANGUAGES
+    return any(pattern.search(sentence) for pattern in others)
 
 
 def _cannot(sentence: str) -> bool:

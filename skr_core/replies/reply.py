@@ -86,12 +86,13 @@ def read_reply(text: str, n_references: int) -> Reply:
         True
     """
     said = unfenced(without_thoughts(text))
-    if leading_verdict(said) is None and (told := json_reply(said)) is not None:
+    leading = leading_verdict(said)
+    if leading is None and (told := json_reply(said)) is not None:
         queries, answer = clean_queries(told.queries), answer_text(told.text)
         if told.sufficient is None:
             return _unstated(answer, queries, n_references)
         return _stated(told.sufficient, answer, queries, told.missing, n_references)
-    found = _find_verdict(said, n_references)
+    found = _find_verdict(said, leading, n_references)
     if found is None:
         taken = take_queries(said, announced=False)
         return _unstated(answer_text(taken.text), clean_queries(taken.queries), n_references)
@@ -148,13 +149,20 @@ def _missing(gaps: Gaps) -> str:
     return " ".join(gaps.sentences[:2])[:LONGEST_MISSING]
 
 
-def _find_verdict(said: str, n_references: int) -> tuple[bool, str] | None:
+def _find_verdict(
+    said: str, leading: tuple[Verdict, int] | None, n_references: int
+) -> tuple[bool, str] | None:
     """The verdict, and the text that belongs to it; None where no verdict is stated.
 
     The first line decides. Without a verdict there, the last line that states one does: what stands
     behind it is the answer, or before it where that has the citations.
+
+    Args:
+        said: The reply.
+        leading: What `leading_verdict` says of it.
+        n_references: How many references the prompt numbered.
     """
-    if leading := leading_verdict(said):
+    if leading is not None:
         verdict, end = leading
         rest = f"{verdict.rest}\n" if verdict.rest else ""
         return verdict.sufficient, f"{rest}{said[end:]}"

@@ -27,9 +27,9 @@ _TAG = (
     r"|(?P<mark><\|(?:start|end)\|>(?:assistant)?|<\|return\|>"
     r"|<\|(?:begin|end)_of_solution\|>)"
 )
-_ANY_TAG = lazy_pattern(_TAG, re.IGNORECASE)
 _TOKEN = lazy_pattern(rf"{_TAG}|(?P<fence>`{{3}}|~{{3}})|(?P<line>\n+)", re.IGNORECASE)
 _WORD = "assistantfinal"
+_IN_A_TAG = ("<", "◁", "think]", _WORD)  # each tag holds one of these
 # An end of a text that more text may make a tag of.
 _UNSETTLED = lazy_pattern(
     r"(?:</?[a-z_:]{0,32}|\[/?[a-z]{0,5}|◁/?[a-z]{0,5}|<\|[^\n<>|]{0,24}\|?|<\|start\|>[a-z]{0,9}"
@@ -69,7 +69,8 @@ def without_thoughts(text: str) -> str:
         >>> without_thoughts("<think>Is it Lyon? No.</think>    x = arr[0]")
         '    x = arr[0]'
     """
-    if _ANY_TAG.search(text) is None:
+    said = text.casefold()
+    if not any(each in said for each in _IN_A_TAG):
         return text
     thoughts = ThoughtFilter()
     said = thoughts.write(text)

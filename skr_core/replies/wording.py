@@ -14,8 +14,19 @@ from skr_core.replies.certainty import DOES_NOT_KNOW
 
 
 def any_of(*patterns: str) -> re.Pattern[str]:
-    """Any of some patterns, whatever the case."""
-    return lazy_pattern("|".join(patterns), re.IGNORECASE)
+    """Any of some patterns, whatever the case.
+
+    Those that begin with a word are tried together, and only where a word begins.
+
+    Args:
+        *patterns: Each without alternatives but in brackets; one that begins with a word begins
+            with ``\\b``.
+    """
+    edge = r"\b"
+    words = [each.removeprefix(edge) for each in patterns if each.startswith(edge)]
+    others = [each for each in patterns if not each.startswith(edge)]
+    together = [rf"{edge}(?=\w)(?:{'|'.join(words)})"] if words else []
+    return lazy_pattern("|".join((*together, *others)), re.IGNORECASE)
 
 
 CITATION = lazy_pattern(
@@ -39,8 +50,8 @@ _NOUN = (
 )
 _HERE = r"(?:you (?:have |'ve )?(?:provided|gave|given|shared|supplied)(?: (?:me|us))?|I have)"
 _MATERIAL = (
-    r"(?:(?<!\bon )(?<!\bto )(?<!\bfrom )(?<!\bin )(?<!\bof )(?<!\bwith )(?<!\bper )(?<!\bby )"
-    rf"\b(?:the|these|this|those|your|my)(?: [\w'-]+){{0,3}}? {_NOUN}|^\W*(?:{_GIVEN} )?{_NOUN})"
+    r"(?:\b(?<!\bon )(?<!\bto )(?<!\bfrom )(?<!\bin )(?<!\bof )(?<!\bwith )(?<!\bper )(?<!\bby )"
+    rf"(?:the|these|this|those|your|my)(?: [\w'-]+){{0,3}}? {_NOUN}|^\W*(?:{_GIVEN} )?{_NOUN})"
     rf"(?:,? (?:as )?(?:{_GIVEN}|{_HERE}|in question|at hand|here|from [^,.;]{{1,40}}))?"
 )
 _DENIED = r"\b(?:do|does|did)(?: not|n't)"
@@ -80,20 +91,24 @@ _FIND_OUT = (
     r"|list|describe|explain|name|summari[sz]e|fully|definitively|accurately|directly|conclusively)"
 )
 
+# What is said of the material, behind it.
+_FAILS = (
+    rf"[^.;:!?]{{0,60}}?{_DENIED}{_ADVERBS} {_HOLD}\b",
+    rf" (?:is|are|was|were|seems?|appears?)(?: to be)?{_ADVERBS} "
+    r"(?:insufficient|not (?:sufficient|enough|relevant|about)|unrelated|silent|incomplete"
+    r"|inadequate|lacking)\b",
+    rf"{_ADVERBS} (?:lacks?|omits?|fails? to|stops? short|makes? no)\b",
+    r"[^.;:!?]{0,60}?\b(?:contains?|provides?|gives?|offers?|includes?|has|have|holds?)"
+    rf"{_ADVERBS} (?:no|insufficient|nothing|too little) ",
+)
+
 MATERIAL_LACKS = any_of(
     rf"\b(?:unclear|not clear) from (?:the|these) (?:\w+ )?{_NOUN}\b",
     r"\bthere(?:'s| is) nothing (?:\w+ )?(?:here|in (?:the|these)) ",
-    rf"{_MATERIAL}[^.;:!?]{{0,60}}?{_DENIED}{_ADVERBS} {_HOLD}\b",
+    rf"{_MATERIAL}(?:{'|'.join(_FAILS)})",
     r"\b(?:none|neither|nothing) (?:of|in) (?:the|these|this|those|your)"
     rf"(?: \w+){{0,2}}? {_NOUN}\b",
     rf"\bno (?:\w+ )?{_NOUN} (?:\w+ )?(?:mentions?|says?|states?|answers?|contains?|names?)\b",
-    rf"{_MATERIAL} (?:is|are|was|were|seems?|appears?)(?: to be)?{_ADVERBS} "
-    r"(?:insufficient|not (?:sufficient|enough|relevant|about)|unrelated|silent|incomplete"
-    r"|inadequate|lacking)\b",
-    rf"{_MATERIAL}{_ADVERBS} (?:lacks?|omits?|fails? to|stops? short|makes? no)\b",
-    rf"{_MATERIAL}[^.;:!?]{{0,60}}?\b(?:contains?|provides?|gives?|offers?|includes?|has|have"
-    r"|holds?)"
-    rf"{_ADVERBS} (?:no|insufficient|nothing|too little) ",
     r"\bthere (?:is|are|was|were|seems to be|appears to be)(?: currently)? "
     rf"(?:no|not enough|insufficient|not any|not sufficient|nothing|not a) {_SPECIFIC}{_WHAT}\b"
     r"(?! theory| technology| system)",
@@ -128,7 +143,7 @@ SURELY_MATERIAL = any_of(
 """What the model was given, in words that mean nothing else: a cited sentence may be about it."""
 
 WRITER_CANNOT = any_of(
-    r"(?:\bI|\bwe|\bone|\bit|\bassistant)(?:'m| am)?(?: therefore| thus| also| still| simply)? ?"
+    r"\b(?:I|we|one|it|assistant)(?:'m| am)?(?: therefore| thus| also| still| simply)? ?"
     rf"{_CANNOT}(?: \w+ly)?(?: be)? {_FIND_OUT}\b",
     r"\b(?:answer|question|amount|figure|value|number|it|this|that|change|ratio|details?)\b"
     rf"[^.;:!?]{{0,80}}?\b(?:cannot|can ?not|can't|could not|couldn't) be(?: \w+ly)? {_FIND_OUT}\b",
@@ -185,7 +200,7 @@ COURTESY = any_of(
 """What politeness puts before a reply, as a sentence of its own."""
 
 DENIES = any_of(
-    r"\b(?:not|no|none|cannot|can't|unable|without|neither|nor|lacks?|insufficient)\b|n't\b"
+    r"\b(?:not|no|none|cannot|can't|unable|without|neither|nor|lacks?|insufficient)\b", r"n't\b"
 )
 """English: anything that denies."""
 
