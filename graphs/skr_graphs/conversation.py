@@ -26,7 +26,7 @@ from skr_core.prompts.templates import checked_question
 from skr_core.types import NO_USAGE, Decision
 from skr_graphs import events
 from skr_graphs.node import StepContext
-from skr_graphs.state import Asked, Plain, SKRState
+from skr_graphs.state import Asked, FirstState, Plain, SKRState
 from skr_graphs.warnings import warn_once
 
 NOTHING_ASKED = (
@@ -52,7 +52,7 @@ class Opening:
     is_told: bool
 
 
-def condense(state: SKRState, step: StepContext) -> Flow[Plain]:
+def condense(state: FirstState, step: StepContext) -> Flow[Plain]:
     """Begin the state anew, and ask for the question without its conversation where it leans on it.
 
     Raises:
@@ -99,7 +99,7 @@ def condense(state: SKRState, step: StepContext) -> Flow[Plain]:
     return {**begun, "pool": Overwrite({})}
 
 
-def open_conversation(state: SKRState) -> Opening:
+def open_conversation(state: FirstState) -> Opening:
     """Read what a run was given, beside what its thread keeps.
 
     The thread keeps the question of its last run too, so a text is new where it differs, and so is

@@ -204,7 +204,7 @@ def say(
     tokens = TokenStream(step.write, references, streamed=streamed)
     tokens.finish(text)
     step.write(events.answer(text, citations, state["stop_reason"]))
-    return answered(text, tokens.streamed["id"])
+    return answered(text, tokens.identity)
 
 
 def _is_undecided(

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 _LOG = logging.getLogger(__name__)
 _NOT_RECORDED = nullcontext[None]()
 
-OBSERVED = ("asked", "usage", "rounds", "stop_reason", "grounded")
+OBSERVED = ("asked", "usage", "rounds", "stop_reason")
 """What of the state a step's update is compared with."""
 
 OF_A_STEP = ("node", "references", "error", "seconds")

@@ -5,9 +5,7 @@ from __future__ import annotations
 from skr_core import answering
 from skr_core.errors import ModelError
 from skr_core.flow import Flow
-from skr_core.plain import from_plain
 from skr_core.replies.queries import not_asked
-from skr_core.replies.reply import Reply
 from skr_graphs import events
 from skr_graphs.limits import call_limit
 from skr_graphs.node import StepContext
@@ -33,9 +31,8 @@ def follow_up(state: SKRState, step: StepContext) -> Flow[Plain]:
     settings = step.settings
     asked = queries_asked(state)
     drafted = state["drafted"]
-    reply = from_plain(Reply, drafted["reply"]) if drafted else None
-    if reply and reply.queries:
-        fresh = not_asked(reply.queries, asked)
+    if drafted and (named := drafted["reply"]["queries"]):
+        fresh = not_asked(named, asked)
         return {"queries": list(fresh), "stop_reason": "" if fresh else "no_new_queries"}
     last = state["rounds"][-1]
     step.write(events.start("self_complete", len(state["rounds"])))

@@ -34,7 +34,16 @@ from skr_graphs.finish import finish
 from skr_graphs.node import Edge, Step, as_edge, as_node
 from skr_graphs.observing import OBSERVED
 from skr_graphs.review import review
-from skr_graphs.state import SentQuery, SKRInput, SKROutput, SKRState, StepState
+from skr_graphs.state import (
+    LARGE,
+    RESULTS,
+    FirstState,
+    SentQuery,
+    SKRInput,
+    SKROutput,
+    SKRState,
+    StepState,
+)
 
 STEPS: Mapping[str, Step] = {
     "route": steps.route,
@@ -48,6 +57,9 @@ STEPS: Mapping[str, Step] = {
     "arbitrate": arbitrate,
 }
 """What each node does, but for the first, and for the searches, which are sent out one by one."""
+
+WEIGHING = ("reflect", "arbitrate")
+"""Those in which a ladder or an arbiter is shown answers."""
 
 
 def create_self_completion_graph(
@@ -91,10 +103,12 @@ def create_self_completion_graph(
     search_node = as_node(searching.retrieve, settings, reads=OBSERVED)
     graph.add_node("retrieve", search_node, input_schema=StepState)
     first_node = as_node(condense, settings, reads=(), begins=True)
-    graph.add_node("condense", first_node, input_schema=StepState)
+    graph.add_node("condense", first_node, input_schema=FirstState)
     for name, step in STEPS.items():
         ends = ("arbitrate", END) if name == "finish" else None
-        graph.add_node(name, as_node(step, settings), input_schema=StepState, destinations=ends)
+        reads = (*LARGE, *RESULTS) if name in WEIGHING else LARGE
+        node = as_node(step, settings, reads=reads)
+        graph.add_node(name, node, input_schema=StepState, destinations=ends)
 
     first: Edge = after_route
     further: Edge = after_queries

@@ -90,12 +90,12 @@ class Drafted(TypedDict):
 
     Attributes:
         reply: As it was read.
-        streamed: What has been passed on of it.
+        streamed: What has been passed on of it; None where nothing has.
         cut: The last of the references that it was handed, where its text had to be cut.
     """
 
     reply: Plain
-    streamed: Streamed
+    streamed: Streamed | None
     cut: Plain | None
 
 
@@ -184,19 +184,32 @@ class SKRState(SKROutput, total=False):
 OUTPUT_KEYS = tuple(SKROutput.__annotations__)
 """What of the state is the output; LangGraph's streams give all of it unless told otherwise."""
 
-LARGE = ("pool", "references")
+LARGE = ("pool",)
 """What a step reads of the state for itself, see `skr_graphs.node.as_node`."""
+
+RESULTS = (
+    *("answer", "citations", "references", "removed_markers"),
+    *("logprob", "grounded", "verdict"),
+)
+"""What is written for the output, and read for itself by a step that shows answers to a judge."""
+
+
+class FirstState(SKRInput, total=False):
+    """What the first node is handed: what is asked, and what the thread was asked last."""
+
+    asked: Asked
+
 
 StepState = TypedDict(  # type: ignore[misc]  # a checker wants the fields written out
     "StepState",
     {
         name: hint
         for name, hint in get_type_hints(SKRState, include_extras=True).items()
-        if name not in LARGE
+        if name not in (*LARGE, *RESULTS, "messages", "history")
     },
     total=False,
 )
-"""What a node is handed, and a trace shows: the state without its references."""
+"""What every other node is handed, and a trace shows: what most steps read, but references."""
 
 
 def references_of(state: SKRState) -> list[Reference]:

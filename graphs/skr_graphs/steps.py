@@ -119,7 +119,7 @@ def answer_directly(state: SKRState, step: StepContext) -> Flow[Plain]:
     step.write(events.answer(cited.text, [], "known"))
     return {
         "answer": cited.text,
-        "messages": [answered(cited.text, tokens.streamed["id"])],
+        "messages": [answered(cited.text, tokens.identity)],
         "removed_markers": cited.removed,
         "stop_reason": "known",
         "usage": usage,
@@ -264,10 +264,10 @@ def reflect(state: SKRState, step: StepContext) -> Flow[Plain]:
     if decision and decision.max_rounds == 1:
         stop_reason = stop_reason or "not_worth_it"
     update: Plain = {"rounds": rounds, "usage": usage, "stop_reason": stop_reason}
-    if not stop_reason:  # where the loop ends here, the draft may be the answer all the same
-        tokens = TokenStream(step.write, streamed=drafted["streamed"])
-        tokens.retract()
-        update["drafted"] = {**drafted, "streamed": tokens.streamed}
+    # Where the loop ends here, the draft may be the answer all the same.
+    if not stop_reason and drafted["streamed"]:
+        TokenStream(step.write, streamed=drafted["streamed"]).retract()
+        update["drafted"] = {**drafted, "streamed": None}
     if decision:
         update["decision"] = to_plain(decision)
     return update

@@ -91,15 +91,23 @@ class TokenStream:
         self._held = False
         self._opening = ""
         self._begun = False
-        self._id = streamed["id"] if streamed else _new_id()
-        self._passed_on = [streamed["text"]] if streamed and streamed["text"] else []
+        self._id = streamed["id"] if streamed else ""
+        self._passed_on = [streamed["text"]] if streamed else []
         # Models call back from contexts of their own; messages belong to the node's.
         self._context = copy_context()
 
     @property
-    def streamed(self) -> Streamed:
-        """What has been passed on, for the step that goes on with it."""
-        return Streamed(id=self._id, text="".join(self._passed_on))
+    def identity(self) -> str:
+        """Of the message that the pieces are of."""
+        self._id = self._id or f"skr-{uuid4()}"
+        return self._id
+
+    @property
+    def streamed(self) -> Streamed | None:
+        """What has been passed on, for the step that goes on with it; None where nothing has."""
+        if not self._passed_on:
+            return None
+        return Streamed(id=self.identity, text="".join(self._passed_on))
 
     def write(self, piece: str) -> None:
         """Take the next piece as the model makes it.
@@ -127,15 +135,15 @@ class TokenStream:
         Args:
             answer: Its text, resolved. What was passed on is retracted where it begins otherwise.
         """
-        if not answer.startswith(self.streamed["text"]):
+        if not answer.startswith("".join(self._passed_on)):
             self.retract()
-        self._pass_on(answer[len(self.streamed["text"]) :])
+        self._pass_on(answer[len("".join(self._passed_on)) :])
 
     def retract(self) -> None:
         """Say that what was passed on, if anything was, is not of the answer."""
-        if self.streamed["text"]:
+        if self._passed_on:
             self._tell(events.retract())
-            self._id, self._passed_on = _new_id(), []
+            self._id, self._passed_on = "", []
 
     def _without_thoughts(self, piece: str, thoughts: ThoughtFilter) -> str:
         """What a piece says; a thought that shows only at its end to be one is taken back."""
@@ -159,8 +167,4 @@ class TokenStream:
                 self._tell(events.sources([reference.id for reference in self._references]))
             self._passed_on.append(piece)
             self._tell(events.token(piece))
-            self._context.run(show, piece, self._id)
-
-
-def _new_id() -> str:
-    return f"skr-{uuid4()}"
+            self._context.run(show, piece, self.identity)

@@ -35,6 +35,8 @@ LONGEST_PLAIN_FENCE = 8
 LONGEST_LABEL = 300
 """Characters of a title, and of a value of the metadata, that a head shows."""
 
+_Shown = tuple[str, str]  # what stands in the fence, and what its head says behind the number
+
 # Lists, ranges, leads and wide brackets too: whatever the citations would take for a marker.
 _BRACKETED_NUMBER = re.compile(r"[\[【［]\s*([^\[\]【】［］\d]{0,16}\d[^\[\]【】［］]*)[\]】］]")
 
@@ -63,10 +65,11 @@ def fence_references(
         x = arr[0]
         \"\"\"
     """
-    fence = fence_for(references, metadata_keys=metadata_keys)
+    shown = [_shown(reference, metadata_keys) for reference in references]
+    fence = _fence_around(shown)
     return "\n".join(
-        fenced(number, reference, fence, metadata_keys=metadata_keys)
-        for number, reference in zip(numbers or count(1), references, strict=False)
+        _block(number, *each, fence)
+        for number, each in zip(numbers or count(1), shown, strict=False)
     )
 
 
@@ -84,9 +87,7 @@ def fenced(
     number: int, reference: Reference, fence: str, *, metadata_keys: Sequence[str] = ()
 ) -> str:
     """One reference with its head, between two lines that are the fence; none around no text."""
-    head = " ".join((f"[{number}]", *_labels(reference, metadata_keys)))
-    text = shown_text(reference)
-    return f"{head}\n{fence}\n{text}\n{fence}" if text.strip() else head
+    return _block(number, *_shown(reference, metadata_keys), fence)
 
 
 def fence_for(references: Sequence[Reference], *, metadata_keys: Sequence[str] = ()) -> str:
@@ -97,9 +98,7 @@ def fence_for(references: Sequence[Reference], *, metadata_keys: Sequence[str] =
         >>> len(fence_for([Reference.of("One.")])), len(fence_for([quoting]))
         (3, 4)
     """
-    shown = [shown_text(reference) for reference in references]
-    shown += (label for each in references for label in _labels(each, metadata_keys))
-    return next(fence for fence in _fences(shown) if not any(fence in text for text in shown))
+    return _fence_around([_shown(reference, metadata_keys) for reference in references])
 
 
 def one_line(text: str) -> str:
@@ -120,20 +119,29 @@ def _one_line(text: str) -> str:
 _one_line_once = lru_cache(512)(_one_line)
 
 
-def _labels(reference: Reference, keys: Sequence[str]) -> Iterator[str]:
-    """The title, then the chosen metadata in round brackets; none where its source says all."""
+def _shown(reference: Reference, keys: Sequence[str]) -> _Shown:
+    """What a prompt shows of a reference; its text alone where its source says all."""
+    text = shown_text(reference)
     if reference.shown is not None:
-        return
-    if title := one_line(reference.title[:LONGEST_LABEL]):
-        yield title
+        return text, ""
+    title = one_line(reference.title[:LONGEST_LABEL])
     chosen = [
         f"{one_line(key)}: {value}"
         for key in keys
         if key in reference.metadata
         and (value := one_line(str(reference.metadata[key])[:LONGEST_LABEL]))
     ]
-    if chosen:
-        yield f"({'; '.join(chosen)})"
+    return text, f"{title} ({'; '.join(chosen)})".lstrip() if chosen else title
+
+
+def _block(number: int, text: str, label: str, fence: str) -> str:
+    head = f"[{number}] {label}" if label else f"[{number}]"
+    return f"{head}\n{fence}\n{text}\n{fence}" if text.strip() else head
+
+
+def _fence_around(shown: Sequence[_Shown]) -> str:
+    texts = [*(text for text, _ in shown), *(label for _, label in shown if label)]
+    return next(fence for fence in _fences(texts) if not any(fence in text for text in texts))
 
 
 def _fences(texts: Iterable[str]) -> Iterator[str]:

@@ -225,7 +225,7 @@ def test_a_marker_waits_until_it_is_known(pushed: list[Any]):
         tokens.write(piece)
     assert texts(events) == ["Paris", " [1] and", "."]
     assert [message.content for message in pushed] == texts(events)
-    assert {message.id for message in pushed} == {tokens.streamed["id"]}
+    assert {message.id for message in pushed} == {tokens.identity}
 
 
 def test_an_open_bracket_in_text_holds_back_no_more_than_its_line(pushed: list[Any]):
