@@ -79,10 +79,7 @@ def plain_values(value: Any) -> Any:
     if type(value) is str:
         return encodable(value)
     if type(value) is dict or isinstance(value, Mapping):
-        return {
-            plain_values(key) if _is_kept(key) else str(key): plain_values(each)
-            for key, each in value.items()
-        }
+        return {_plain_key(key): plain_values(each) for key, each in value.items()}
     if _is_kept(value):
         return value
     if type(value) is tuple:
@@ -96,6 +93,12 @@ def plain_values(value: Any) -> Any:
     from pydantic_core import to_jsonable_python
 
     return to_jsonable_python(value, fallback=str, bytes_mode="base64")
+
+
+def _plain_key(key: object) -> Any:
+    if type(key) is str:
+        return encodable(key)
+    return plain_values(key) if _is_kept(key) else str(key)
 
 
 def _is_kept(value: object) -> bool:

@@ -62,11 +62,15 @@ class Quoted:
             Of equals the shortest, then the first; an empty quote where no word is shared.
         """
         if (number, claim) not in self._found:
-            if number not in self._read:
-                self._read[number] = _Sentences(self._references[number - 1].text[:LONGEST_READ])
             telling = _telling(_MARKERS.sub(" ", claim))
-            self._found[number, claim] = self._read[number].best(telling)
+            quote = self._sentences(number).best(telling) if telling else NO_QUOTE
+            self._found[number, claim] = quote
         return self._found[number, claim]
+
+    def _sentences(self, number: int) -> _Sentences:
+        if number not in self._read:
+            self._read[number] = _Sentences(self._references[number - 1].text[:LONGEST_READ])
+        return self._read[number]
 
 
 class _Sentences:
