@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import runpy
 import signal
 import threading
 from collections import Counter
@@ -47,6 +48,7 @@ from tests.skr_app import conftest
 from tests.skr_app.conftest import Skr
 
 pytestmark = pytest.mark.integration
+ROOT = Path(__file__).resolve().parents[2]
 skr, corpus = conftest.skr, conftest.corpus
 
 
@@ -317,6 +319,19 @@ def test_a_plug_in_s_system_is_made_by_the_workers(engine: RayEngine):
     assert [record.outcomes["loop"].score for record in found] == [1] * 4
     with pytest.raises(InputError, match="give a function that makes it"):
         langchain_skr.collect(asked, "extractive", searched(), engine=engine)
+
+
+def test_the_example_works_on_a_ray_that_is_there(
+    engine: RayEngine,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("SKR_MODEL", raising=False)
+    runpy.run_path(str(ROOT / "examples" / "19_ray.py"), run_name="__main__")
+    told = capsys.readouterr().out.splitlines()
+    assert len([line for line in told if line.endswith("? retrieval helps")]) == 4
 
 
 def test_systems_are_evaluated_by_the_same_workers(engine: RayEngine, tmp_path: Path):

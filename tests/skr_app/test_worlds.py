@@ -15,7 +15,7 @@ from tests import worlds
 from tests.servers import OpenAIServer
 from tests.skr_app.conftest import Skr
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.usefixtures("few_trees")]
 
 TRAIN, TEST = 80, 60
 CONSTANTS = ("never", "single_shot", "always")
