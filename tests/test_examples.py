@@ -45,7 +45,7 @@ def alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 @pytest.mark.integration
-@pytest.mark.usefixtures("alone")
+@pytest.mark.usefixtures("alone", "few_trees")
 @pytest.mark.parametrize("example", HERE, ids=lambda path: path.stem)
 def test_example(example: Path, capsys: pytest.CaptureFixture[str]) -> None:
     runpy.run_path(str(example), run_name="__main__")

@@ -6,10 +6,7 @@ import asyncio
 import gc
 import json
 import logging
-import os
 import pickle
-import subprocess
-import sys
 import traceback
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -30,6 +27,8 @@ from skr_core.testing import MappingRetriever
 from skr_core.types import Prompt
 from skr_graphs import answer_of
 from tests.servers import Messages, OpenAIServer
+from tests.skr_app import conftest
+from tests.skr_app.conftest import Skr
 
 pytestmark = [
     pytest.mark.integration,
@@ -37,7 +36,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
 ]
 
-ROOT = Path(__file__).resolve().parents[2]
+skr = conftest.skr
 # Of no known form: it is recognised because somebody holds it.
 KEY = "quite.ordinary.words.0451"
 QUESTION = "What is the capital of France?"
@@ -152,24 +151,16 @@ def test_an_answer_holds_no_key(load: Load) -> None:
     assert KEY not in shown
 
 
-def skr(*arguments: str) -> str:
-    """All that the command prints."""
-    done = subprocess.run(
-        [sys.executable, "-m", "skr_app.main", *arguments],
-        env={
-            **os.environ,
-            "PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "graphs")]),
-            "OPENAI_API_KEY": KEY,
-        },
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=150,
-    )
-    return done.stdout + done.stderr
+def test_what_the_command_prints_and_writes_holds_no_key(
+    skr: Skr, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    key = "words.of.the.environment.0453"  # nobody has held it before
+    monkeypatch.setenv("OPENAI_API_KEY", key)
 
+    def printed(*arguments: str) -> str:
+        result = skr(*arguments)
+        return result.out + result.err
 
-def test_what_the_command_prints_and_writes_holds_no_key(tmp_path: Path) -> None:
     questions = tmp_path / "questions.jsonl"
     rows = [
         {
@@ -185,25 +176,25 @@ def test_what_the_command_prints_and_writes_holds_no_key(tmp_path: Path) -> None
     out.mkdir()
     records, report = str(out / "records.jsonl"), str(out / "report")
     measured = [str(questions), "--model", "openai:a", "--concurrency", "1"]
-    reply = f"It is {KEY} [1]."
+    reply = f"It is {key} [1]."
     # The first question fails, the second is answered with the key.
     with OpenAIServer(lambda messages: reply, fault="echo", times=1) as server:
         there = ["--base-url", server.url]
-        told = skr(
+        told = printed(
             "collect", *measured, *there, "--corpus", str(corpus(tmp_path)), "--out", records
         )
     with OpenAIServer(lambda messages: reply, fault="echo", times=1) as server:
         there = ["--base-url", server.url, "--cache", str(out / "cache")]
-        told += skr("evaluate", *measured, *there, "--out", report)
-    told += skr("report", report, "--out", str(out / "report.html"))
+        told += printed("evaluate", *measured, *there, "--out", report)
+    told += printed("report", report, "--out", str(out / "report.html"))
     assert {"records.jsonl", "report", "cache", "report.html"} <= {
         each.name for each in out.iterdir()
     }
     kept = b"".join(path.read_bytes() for path in out.rglob("*") if path.is_file())
     assert b"[redacted]" in kept
     assert "[redacted]" in told
-    assert KEY.encode() not in kept
-    assert KEY not in told
+    assert key.encode() not in kept
+    assert key not in told
 
 
 def corpus(folder: Path) -> Path:

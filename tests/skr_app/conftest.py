@@ -45,6 +45,11 @@ def skr(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp
     return invoke
 
 
+def in_order(records: Path) -> None:
+    """Sort a file that was written as the answers came, so that its folds are always the same."""
+    records.write_bytes(b"".join(sorted(records.read_bytes().splitlines(keepends=True))))
+
+
 @pytest.fixture
 def corpus(tmp_path: Path) -> Path:
     """Two documents that answer a two-hop question, and distractors."""

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from skr_core.sample.reading import write_sample
-from tests.skr_app.conftest import Skr
+from tests.skr_app.conftest import Skr, in_order
 
 ROOT = Path(__file__).resolve().parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -35,11 +35,6 @@ def demonstration(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The folder that ``make demo`` leaves."""
     monkeypatch.chdir(tmp_path)
     write_sample(tmp_path / "skr-demo")
-
-
-def in_order(records: Path) -> None:
-    """Sort a file that was written as the answers came, so that its folds are always the same."""
-    records.write_bytes(b"".join(sorted(records.read_bytes().splitlines(keepends=True))))
 
 
 @pytest.mark.integration

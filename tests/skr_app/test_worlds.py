@@ -13,7 +13,7 @@ from skr_core.routers import AlwaysRetrieve
 from skr_core.self_knowledge.importers import read_self_knowledge
 from tests import worlds
 from tests.servers import OpenAIServer
-from tests.skr_app.conftest import Skr
+from tests.skr_app.conftest import Skr, in_order
 
 pytestmark = [pytest.mark.integration, pytest.mark.usefixtures("few_trees")]
 
@@ -45,6 +45,7 @@ def test_a_calibrated_router_is_never_below_the_best_constant(
     checked(skr("ingest", corpus, "--store", store, "--json"))
     asked = worlds.write(tmp_path, "train.jsonl", train)
     collected = checked(skr("collect", asked, *model, "--out", records, "--json"))["accuracy"]
+    in_order(records)
     found = checked(skr("calibrate", records, "--out", router, "--json"))
     assert found["sentence"]
     judged = checked(
@@ -101,6 +102,7 @@ def test_an_arbiter_beats_both_constants_and_a_ladder_does_so_for_less(
     checked(
         skr("collect", worlds.write(tmp_path, "a.jsonl", train), *model, "--out", records, "--json")
     )
+    in_order(records)
     known, asked = read_self_knowledge(records), worlds.write(tmp_path, "b.jsonl", test)
     AlwaysRetrieve().save(always)
     Arbiter.fit(known).save(always)
