@@ -10,7 +10,6 @@ from langchain_core.outputs import Generation
 from langchain_core.runnables import Runnable
 from langchain_core.runnables.base import RunnableBindingBase
 from langchain_core.runnables.config import var_child_runnable_config
-from langchain_core.runnables.fallbacks import RunnableWithFallbacks
 
 from langchain_skr.models import layers_of
 
@@ -65,6 +64,7 @@ def settings_of(model: Runnable[Any, Any]) -> str:
         False
     """
     from langchain_core.language_models import BaseLLM  # brings YAML, for completion models alone
+    from langchain_core.runnables import RunnableWithFallbacks
 
     said: list[str] = []
     for layer in layers_of(model):

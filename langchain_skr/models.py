@@ -6,10 +6,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from langchain_core.language_models import BaseChatModel, BaseLanguageModel
-from langchain_core.runnables import Runnable, RunnableWithFallbacks
+from langchain_core.runnables import Runnable
 from langchain_core.runnables.base import RunnableBindingBase
-from langchain_core.runnables.configurable import DynamicRunnable
-from langchain_core.runnables.retry import RunnableRetry
 
 from skr_core.errors import InputError, MissingDependency, extra
 from skr_core.extractive.loading import is_extractive, load_extractive
@@ -112,6 +110,10 @@ def streams_safely(model: Runnable[Any, Any]) -> bool:
         >>> streams_safely(FakeListChatModel(responses=["Paris"]).with_retry())
         False
     """
+    if isinstance(model, BaseLanguageModel):
+        return True
+    from langchain_core.runnables.retry import RunnableRetry  # where a model is wrapped alone
+
     return not any(isinstance(layer, RunnableRetry) for layer in layers_of(model))
 
 
@@ -126,6 +128,12 @@ def layers_of(model: object) -> Iterator[object]:
         >>> [type(layer).__name__ for layer in layers_of(model)]
         ['RunnableRetry', 'FakeListChatModel']
     """
+    if isinstance(model, BaseLanguageModel):  # as most are: the wrappers need not be imported
+        yield model
+        return
+    from langchain_core.runnables import RunnableWithFallbacks
+    from langchain_core.runnables.configurable import DynamicRunnable
+
     while model is not None:
         yield model
         if isinstance(model, RunnableBindingBase):

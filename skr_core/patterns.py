@@ -13,11 +13,11 @@ from typing import Any, cast
 
 class _Lazy:
     def __init__(self, source: str, flags: int) -> None:
-        self._source, self._flags = source, flags
+        self.pattern, self._flags = source, flags
 
     @cached_property
     def _compiled(self) -> re.Pattern[str]:
-        return re.compile(self._source, self._flags)
+        return re.compile(self.pattern, self._flags)
 
     def __getattr__(self, name: str) -> Any:
         method = getattr(self._compiled, name)

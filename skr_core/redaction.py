@@ -13,11 +13,11 @@ Example:
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from skr_core.cleaning import cleaned
+from skr_core.patterns import lazy_pattern
 
 REDACTED = "[redacted]"
 SHORTEST = 8
@@ -25,7 +25,7 @@ SHORTEST = 8
 
 _HELD: set[str] = set()
 _NAMES = ("API_KEY", "APIKEY", "ACCESS_KEY", "_TOKEN", "_SECRET", "PASSWORD")
-_FORMS = re.compile(
+_FORMS = lazy_pattern(
     r"(?P<said>(?i:\bbearer\s+|\bauthorization\W{1,4}(?:basic\s+)?"
     r"|\b(?:api[-_]?key|access[-_]token)[\"']?\s*[=:]\s*[\"']?|://[^/\s:@]{1,64}:(?=[^/\s@]+@)))"
     r"(?!bearer\b)[\w.~+/=-]{8,}"

@@ -9,6 +9,8 @@ import re
 import string
 from collections.abc import Iterable, Iterator
 
+from skr_core.patterns import lazy_pattern
+
 # A run of letters and digits is a word. Chinese and Japanese put no spaces between words, so
 # there each character is one.
 _UNSPACED = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
@@ -18,14 +20,14 @@ WORD = f"(?u)[{_UNSPACED}]|[^\\W{_UNSPACED}]+"
 MARKER = r"\[[0-9]+\]"
 """The pattern of a citation marker such as ``[1]``."""
 
-_find_words = re.compile(WORD).findall
-_find_ascii_words = re.compile(r"\w+", re.ASCII).findall  # the same where all is ASCII, and quicker
-_ARTICLES = re.compile(r"\b(?:a|an|the)\b")
+_WORDS = lazy_pattern(WORD)
+_ASCII_WORDS = lazy_pattern(r"\w+", re.ASCII)  # the same where all is ASCII, and quicker
+_ARTICLES = lazy_pattern(r"\b(?:a|an|the)\b")
 _PUNCTUATION = str.maketrans("", "", string.punctuation)
-_MARKERS = re.compile(MARKER)
+_MARKERS = lazy_pattern(MARKER)
 _TYPOGRAPHIC = (("’", "'"), ("‘", "'"), ("`", "'"), ("“", '"'), ("”", '"'))
 
-_SENTENCE_END = re.compile(
+_SENTENCE_END = lazy_pattern(
     # One of these, taken first: a search goes on to the next of them without trying what follows.
     r"[.!?。！？\n](?:"
     # A full stop, the quotation marks and brackets that close behind it, its markers, then space.
@@ -41,12 +43,12 @@ _ABBREVIATED = (
     *("Rev", "Hon", "Inc", "Ltd", "Co", "Corp", "vs", "etc", "ca", "cf", "al", "aft", "bef"),
     *("lit", "approx"),
 )
-_ABBREVIATION = re.compile(
+_ABBREVIATION = lazy_pattern(
     rf"(?:^|[\s(\"“])(?:[^\W\d_]|{'|'.join(_ABBREVIATED)}|(?:[^\W\d_]\.)+[^\W\d_])\.$"
 )
 # Neither behind these, where a number follows: "No. 5".
 _NUMBERED = ("No", "Nos", "Vol", "Fig", "pp")
-_BEFORE_NUMBER = re.compile(rf"(?:^|[\s(\"“])(?:{'|'.join(_NUMBERED)})\.$")
+_BEFORE_NUMBER = lazy_pattern(rf"(?:^|[\s(\"“])(?:{'|'.join(_NUMBERED)})\.$")
 _SHORT = frozenset((*_ABBREVIATED, *_NUMBERED))
 LONGEST_ABBREVIATION = 20
 """Characters looked at before a full stop; more than any abbreviation has."""
@@ -60,7 +62,7 @@ def words(text: str) -> list[str]:
         ['the', 'eiffel', 'tower', '巴', '黎']
     """
     lower = text.lower()
-    found: list[str] = (_find_ascii_words if lower.isascii() else _find_words)(lower)
+    found: list[str] = (_ASCII_WORDS if lower.isascii() else _WORDS).findall(lower)
     return found
 
 

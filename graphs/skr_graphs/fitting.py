@@ -9,6 +9,7 @@ from dataclasses import replace
 from skr_core.errors import ModelError
 from skr_core.flow import Flow
 from skr_core.models.windows import tokens_for
+from skr_core.patterns import lazy_pattern
 from skr_core.references.fencing import shown_text
 from skr_core.references.fusion import merge_rankings
 from skr_core.references.packing import Packed, fast_tokens, pack_references
@@ -18,7 +19,7 @@ from skr_core.types import NO_USAGE, Generation, Reference, Usage
 Rankings = Sequence[Sequence[Sequence[str]]]
 """For each round, for each of its queries, the ids that it found, best first."""
 
-_TOO_LONG = re.compile(
+_TOO_LONG = lazy_pattern(
     r"context[_ ](?:length|window|size)|maximum context|prompt is too long|input is too long"
     r"|too many (?:input )?tokens|reduce the length|exceeds? the (?:model|maximum|limit|available)",
     re.IGNORECASE,

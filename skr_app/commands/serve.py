@@ -45,8 +45,7 @@ from skr_app.output import escape, messages
 from skr_app.reflecting import ReflectorOption, open_reflector
 from skr_app.render import BASELINE, DECIDED, SERVED, STOP_REASONS
 from skr_core.errors import InputError
-from skr_core.extractive.loading import is_extractive
-from skr_core.extractive.model import NAME
+from skr_core.extractive.loading import NAME, is_extractive
 from skr_core.metrics.cost import price_of, read_prices
 from skr_core.questions import read_questions
 from skr_core.sample import Sample, load_sample

@@ -1,5 +1,6 @@
 """The embedded default model: answers by quoting, without weights, keys or network."""
 
-from skr_core.extractive.model import ExtractiveModel
+import lazy_loader
 
-__all__ = ["ExtractiveModel"]
+# What stands in the stub beside this file is imported when it is asked for.
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from skr_core.errors import InputError
-from skr_core.extractive.model import NAME, ExtractiveModel
 from skr_core.files import read_jsonl
 from skr_core.types import Reference
+
+if TYPE_CHECKING:
+    from skr_core.extractive.model import ExtractiveModel
+
+NAME = "extractive"
 
 
 def is_extractive(spec: str) -> bool:
@@ -35,6 +40,8 @@ def load_extractive(spec: str) -> ExtractiveModel:
         >>> load_extractive("extractive").name
         'extractive'
     """
+    from skr_core.extractive.model import ExtractiveModel  # which others' models do not need
+
     _, has_memory, file = spec.partition(":")
     if not has_memory:
         return ExtractiveModel()

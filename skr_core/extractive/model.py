@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 
 from skr_core.extractive.evidence import Sentence, without_brackets
 from skr_core.extractive.follow_up import follow_up_queries
+from skr_core.extractive.loading import NAME
 from skr_core.extractive.memory import Memory
 from skr_core.extractive.quoting import Quotes, choose_quotes, is_sufficient, speaks_of_all
 from skr_core.extractive.text import content_words
@@ -25,7 +26,6 @@ from skr_core.types import Generation, Prompt, Reference
 from skr_core.usage import TokenCount, count_tokens, estimate_usage
 
 UNKNOWN = "I don't know."
-NAME = "extractive"
 # A statement is called certain that speaks of so much of the question; where the prompt threatens
 # with punishment, or doubts the answer, of so much.
 CERTAIN = 0.55

@@ -18,12 +18,12 @@ of it (`Reference.shown`) has that in its fence, and the number alone in its hea
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import count
 
 from skr_core.cleaning import cleaned
+from skr_core.patterns import lazy_pattern
 from skr_core.types import Reference
 
 FENCE = '"""'
@@ -38,7 +38,7 @@ LONGEST_LABEL = 300
 _Shown = tuple[str, str]  # what stands in the fence, and what its head says behind the number
 
 # Lists, ranges, leads and wide brackets too: whatever the citations would take for a marker.
-_BRACKETED_NUMBER = re.compile(r"[\[【［]\s*([^\[\]【】［］\d]{0,16}\d[^\[\]【】［］]*)[\]】］]")
+_BRACKETED_NUMBER = lazy_pattern(r"[\[【［]\s*([^\[\]【】［］\d]{0,16}\d[^\[\]【】［］]*)[\]】］]")
 
 
 def fence_references(

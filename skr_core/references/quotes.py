@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from skr_core.cleaning import cleaned
+from skr_core.patterns import lazy_pattern
 from skr_core.texts import MARKER, sentence_spans, words
 from skr_core.types import Reference
 
@@ -32,8 +33,8 @@ _GRAMMAR = frozenset(
     "whom whose why will with would you your der die das und ist im den von le la les et est de "
     "des du el los las y en un una".split()
 )
-_MARKERS = re.compile(MARKER)
-_PIECE = re.compile(rf"\S(?:.{{0,{LONGEST_QUOTE - 2}}}\S)?(?=\s|$)|\S{{{LONGEST_QUOTE}}}", re.S)
+_MARKERS = lazy_pattern(MARKER)
+_PIECE = lazy_pattern(rf"\S(?:.{{0,{LONGEST_QUOTE - 2}}}\S)?(?=\s|$)|\S{{{LONGEST_QUOTE}}}", re.S)
 
 Quote = tuple[str, tuple[int, int]]
 NO_QUOTE: Quote = ("", (0, 0))
