@@ -30,7 +30,9 @@ def load_model(
     temperature: float | None = None,
     logprobs: bool = False,
 ) -> LanguageModel:
-    """Make a language model from its id.
+    """Make a language model from its id, for the loop and for what decides in it.
+
+    An agent of LangChain's takes a chat model instead, such as that of ``init_chat_model``.
 
     Args:
         spec: ``extractive``, which needs no model at all (``extractive:FILE`` knows what stands in

@@ -155,16 +155,23 @@ def openai_like(
     )
 
 
+_OF_THE_BASE = ("custom_llm", "base_component")
+"""What LlamaIndex calls every class that gives itself no name."""
+
+
 def model_name(llm: LLM) -> str:
     """Name a model for records: its provider and its id, as far as it tells them.
 
-    What speaks OpenAI's language is called ``openai`` wherever it runs, as under LangChain.
+    What speaks OpenAI's language is called ``openai`` wherever it runs, as under LangChain. A class
+    of the caller's own that gives itself no name has that of the class.
 
     Example:
         >>> from llama_index.core.llms import MockLLM
         >>> model_name(MockLLM())
         'mockllm'
     """
-    provider = llm.class_name().lower().removesuffix("_llm").removesuffix("like")
+    name = llm.class_name()
+    name = type(llm).__name__ if name in _OF_THE_BASE else name
+    provider = name.lower().removesuffix("_llm").removesuffix("like")
     identity = llm.metadata.model_name
     return provider if identity == "unknown" else f"{provider}:{identity}"

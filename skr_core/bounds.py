@@ -1,9 +1,9 @@
-"""bounded: what a flow may take, looked at before, in and after each of its calls.
+"""bounded: a flow whose calls keep to a deadline, and whose replies to a length.
 
-A deadline between calls ends nothing that hangs in one. So each call of a bounded flow gets the
-time that is left: an awaited one is cancelled when it is over, a blocking one is left behind in a
-thread of its own, whose model asks `check_time` with every piece of its reply. What makes requests
-gives each of them `seconds_left` as its timeout.
+A deadline that is looked at between calls ends no call that hangs. So each call of a bounded flow
+gets the time that is left. When that is over an awaited call is cancelled; a blocking one is left
+behind in a thread of its own, where the model asks `check_time` with every piece of its reply. What
+makes requests gives each of them `seconds_left` as its timeout.
 
 Example:
     >>> from skr_core.flow import call, run

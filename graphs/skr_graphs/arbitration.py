@@ -99,9 +99,10 @@ def _direct(state: SKRState, step: StepContext) -> Flow[tuple[Answer, Usage]]:
 def _answers(
     arbiter: AnswerArbiter, state: SKRState, step: StepContext, direct: Answer, loop: Answer
 ) -> Flow[Mapping[Action, Answer]]:
-    """The answers that the arbiter weighs; the loop's is that of the dearest action it knows.
+    """The answers that the arbiter weighs, by the actions that it knows.
 
-    A ladder that ended after the first round is shown no answer of the loop.
+    One that knows no loop is shown the loop's answer as that of a single round. A ladder that ended
+    after the first round is shown no answer of the loop.
     """
     single = loop
     if {"single", "loop"} <= {*arbiter.actions} and len(state["rounds"]) > 1:

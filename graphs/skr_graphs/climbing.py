@@ -26,8 +26,8 @@ def decide_again(
 ) -> Flow[Decision | None]:
     """What a ladder decides once the first round has answered; None of other routers and rounds.
 
-    It is asked where the loop ends by itself too: what is served is then weighed among the answers
-    that it would have asked for.
+    It is asked also where the loop ends with this round in any case. Where it would have ended it
+    too, the direct answer and this round's are all that is weighed for being served.
 
     Args:
         state: Of the question.

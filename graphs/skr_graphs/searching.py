@@ -28,7 +28,8 @@ from skr_graphs.warnings import warn_once
 def retrieve(sent: SentQuery, step: StepContext) -> Flow[Plain]:
     """Search one query, in the retriever and in the store beside it.
 
-    A failure is a finding, so that other searches count, but for the first round's only one.
+    A search that fails says so in its result, so that those beside it count. Where it is the only
+    one of the first round it raises.
 
     Raises:
         RetrieverError: The only search of the first round failed, or something found is no
@@ -51,7 +52,8 @@ def retrieve(sent: SentQuery, step: StepContext) -> Flow[Plain]:
             found = yield from call(source.retrieve, source.aretrieve, query)
             if isinstance(found, Iterator):  # one that finds as it goes may fail here
                 found = list(found)
-        except (GraphBubbleUp, NoReferencesError):  # an interrupt is no failure; a wrong type is
+        # Neither is a search that failed: an interrupt, and a mistake in the retriever's code.
+        except (GraphBubbleUp, NoReferencesError):
             raise
         except Exception as failure:  # whatever else a user's retriever raises
             errors.append(redact(f"{query}: {failure}"))

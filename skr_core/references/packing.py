@@ -27,7 +27,7 @@ Count = Callable[[str], int]
 """Says how many tokens a text has."""
 
 Cost = Callable[[int, Reference], int]
-"""Says how many tokens a reference of a number has in the prompt."""
+"""Says how many tokens a reference takes in the prompt, under its number there."""
 
 LONGEST_EXACT = 4_000
 """Characters that are counted exactly; of a longer text three samples are."""
@@ -39,16 +39,16 @@ MOST_CHARACTERS_A_TOKEN = 16
 """A text of more characters than this for each token that is left is not counted: it is cut."""
 
 MOST_BYTES_A_CHARACTER = 5
-"""Four in UTF-8, and the space that breaks a token of chats."""
+"""Four in UTF-8, and one for a space that is put into a token of chats to break it."""
 
 AROUND = 100
-"""More characters than the number and the fences of a reference have."""
+"""More characters than a reference's number and its two fences have together."""
 
 WINDOW = 4_000
-"""Characters before the cut in which the end of a sentence is looked for."""
+"""How many characters before the cut the end of a sentence is looked for."""
 
 MOST_TRIED = 3
-"""Ends of sentences, where a longer text may have counted as fewer tokens."""
+"""How many ends of sentences are tried, the last first: a shorter text may count as more tokens."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,7 +192,10 @@ def _shortened(
 
 
 def _last_that_fits(most: int, fits: Callable[[int], bool]) -> int:
-    """By halves; 0 where nothing fits. Where counts do not grow steadily, one that fits."""
+    """The greatest length that fits, found by halving; 0 where none does.
+
+    Where a longer text may count as fewer tokens it is one that fits, perhaps not the greatest.
+    """
     low = 0
     while low < most:
         middle = (low + most + 1) // 2

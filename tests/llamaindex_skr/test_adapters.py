@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from llama_index.core.base.llms.types import ChatMessage, ChatResponse, LLMMetadata
-from llama_index.core.llms import MockLLM
+from llama_index.core.llms import CustomLLM, MockLLM
 from llama_index.core.retrievers import BaseRetriever
 from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
 from pydantic import Field
@@ -196,6 +196,13 @@ def test_names() -> None:
     assert LlamaIndexModel(Named()).name == "openai:gpt-4.1-mini"
     assert LlamaIndexModel(Named(), name="mine").name == "mine"
     assert isinstance(LlamaIndexModel(Named()), LanguageModel)
+
+    class OnTheShelf(MockLLM):
+        @classmethod
+        def class_name(cls) -> str:
+            return CustomLLM.class_name()  # of whoever derives from it and says nothing else
+
+    assert LlamaIndexModel(OnTheShelf()).name == "ontheshelf"
 
 
 class Fixed(BaseRetriever):
