@@ -36,6 +36,16 @@ def create_skr_chain(
 ) -> SKRSourcesChain: ...
 
 
+@overload
+def create_skr_chain(
+    model: ModelLike,
+    retriever: RetrieverLike,
+    *,
+    return_sources: bool,
+    **options: Unpack[ChainOptions],
+) -> SKRChain | SKRSourcesChain: ...
+
+
 def create_skr_chain(
     model: ModelLike,
     retriever: RetrieverLike,

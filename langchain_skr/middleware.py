@@ -77,6 +77,9 @@ class SKRMiddleware(AgentMiddleware[SKRAgentState, Any, Any]):
     are resolved; those that name no source are taken out, unless a tool of the run gave numbers of
     its own. For self-completion give an `SKRRetriever` with a model.
 
+    Middleware that writes the whole system message, as ``dynamic_prompt`` does, stands before this
+    one in the list: behind it, it would write over the references.
+
     Args:
         router: Decides whether to retrieve; always, by default. A saved router's folder is loaded.
         retriever: As for `create_skr_graph`; asked once a run, before the model. Its failure ends

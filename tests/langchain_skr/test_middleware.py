@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from langchain.agents import create_agent
-from langchain.agents.middleware import AgentMiddleware
+from langchain.agents.middleware import AgentMiddleware, dynamic_prompt
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
 from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
@@ -91,6 +91,17 @@ async def test_blocks_of_a_system_message_stay_blocks(ask: Any) -> None:
     first, second = chat.sent[0][0].content
     assert first == block
     assert FIRST in second["text"]
+
+
+async def test_they_join_what_a_dynamic_prompt_before_it_writes(ask: Any) -> None:
+    @dynamic_prompt
+    def brief(request: Any) -> str:
+        return "Be brief."
+
+    agent, chat = agent_of(brief, SKRMiddleware(retriever=Library()))
+    await ask(agent, QUESTION)
+    assert chat.sent[0][0].text.startswith("Be brief.\n\n")
+    assert FIRST in chat.sent[0][0].text
 
 
 async def test_retrieval_happens_once_a_run_however_often_the_model_is_called(ask: Any) -> None:

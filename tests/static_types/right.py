@@ -29,8 +29,10 @@ from typing_extensions import TypedDict
 import langchain_skr
 import llamaindex_skr
 from langchain_skr import (
+    SKRChain,
     SKRMiddleware,
     SKRRetriever,
+    SKRSourcesChain,
     create_skr_chain,
     create_skr_graph,
     create_skr_tool,
@@ -78,6 +80,7 @@ chain.invoke([HumanMessage("Capital?"), AIMessage("Paris."), HumanMessage("And o
 shouting: str = (chain | str.upper).invoke({"question": "Capital?"})
 cheap = chain.with_config(configurable={"router": NeverRetrieve()})
 with_sources = create_skr_chain(model, store, return_sources=True)
+either: SKRChain | SKRSourcesChain = create_skr_chain(model, store, return_sources=bool(text))
 sourced: str = with_sources.invoke("Capital?")["context"][0].page_content
 asked: str = with_sources.invoke({"input": "Capital?"}).get("input", "")
 create_skr_chain(model, {"library": store, "letters": RunnableLambda(search), "own": mapping})
