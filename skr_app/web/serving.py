@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import socket
 
+from skr_app.web.streaming import end_under_way
 from skr_core.errors import extra
 
 with extra("web"):
@@ -13,6 +14,14 @@ with extra("web"):
 
 SECONDS_TO_END = 2
 """For answers under way when it is ended; then they are cancelled."""
+
+
+class _Server(uvicorn.Server):
+    """One that ends what is told before it waits for its answers."""
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        end_under_way()
+        await super().shutdown(sockets)
 
 
 def server_of(app: ASGIApp) -> uvicorn.Server:
@@ -27,7 +36,7 @@ def server_of(app: ASGIApp) -> uvicorn.Server:
         server_header=False,
         timeout_graceful_shutdown=SECONDS_TO_END,
     )
-    return uvicorn.Server(config)
+    return _Server(config)
 
 
 def serve_app(app: ASGIApp, listening: socket.socket) -> None:

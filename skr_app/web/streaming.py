@@ -33,7 +33,10 @@ BUFFERED = 100
 """Events that wait for a slow browser before what makes them waits too."""
 FAILED = "something failed that should not: what it was stands in the log of skr serve"
 
-_under_way: set[asyncio.Task[None]] = set()
+ENDED = "skr serve was ended"
+
+_under_way: dict[asyncio.Task[None], asyncio.Queue[Told | None]] = {}
+"""What makes events, and where they wait."""
 
 
 def line_of(error: Exception) -> str:
@@ -90,13 +93,22 @@ async def _wire(events: AsyncGenerator[Told]) -> AsyncGenerator[bytes]:
     """
     waiting = asyncio.Queue[Told | None](BUFFERED)
     task = asyncio.create_task(_tell(events, waiting))
-    _under_way.add(task)
-    task.add_done_callback(_under_way.discard)
+    _under_way[task] = waiting
+    task.add_done_callback(lambda done: _under_way.pop(done, None))
     try:
         while (told := await waiting.get()) is not None:
             yield as_event(told)
     finally:
         task.cancel()
+
+
+def end_under_way() -> None:
+    """Tell whoever waits for events that there will be no more; what makes them is cancelled."""
+    for waiting in _under_way.values():
+        while not waiting.empty():
+            waiting.get_nowait()
+        waiting.put_nowait(("error", ENDED))
+        waiting.put_nowait(None)
 
 
 async def _tell(events: AsyncGenerator[Told], waiting: asyncio.Queue[Told | None]) -> None:

@@ -1,8 +1,10 @@
 // What the page asks of its server: JSON, and events that are told while something is under way.
 
+const GONE = "skr serve does not answer: is it still running?";
+
 /** Ask for JSON; a refusal is an Error whose message is the server's one line. */
 export async function ask(method, path, body) {
-  const response = await fetch(path, withBody(method, body));
+  const response = await reached(fetch(path, withBody(method, body)));
   if (!response.ok) throw new Error(await lineOf(response));
   return response.json();
 }
@@ -14,15 +16,15 @@ export async function ask(method, path, body) {
  * event named `error` ends it as an Error.
  */
 export async function listen(path, body, hear, signal) {
-  const response = await fetch(path, { ...withBody("POST", body), signal });
+  const response = await reached(fetch(path, { ...withBody("POST", body), signal }));
   if (!response.ok) throw new Error(await lineOf(response));
   const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
   let waiting = "";
   let ended = false;
   for (;;) {
-    const { done, value } = await reader.read();
+    const { done, value } = await reached(reader.read());
     if (done && ended) return;
-    if (done) throw new Error("the connection ended too early");
+    if (done) throw new Error(GONE);
     waiting += value;
     const whole = waiting.split("\n\n");
     waiting = whole.pop();
@@ -32,6 +34,15 @@ export async function listen(path, body, hear, signal) {
       hear(name, said);
       ended = name === "run" || name === "result";
     }
+  }
+}
+
+/** What a browser says of a server that is gone differs from browser to browser, and says little. */
+async function reached(asked) {
+  try {
+    return await asked;
+  } catch (error) {
+    throw error.name === "AbortError" ? error : new Error(GONE);
   }
 }
 

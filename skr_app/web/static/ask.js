@@ -52,16 +52,19 @@ export async function showAsk(place, about, [conversation = null]) {
           conversation = said.conversation;
           view.finish(said);
           history.replaceState(null, "", `#/ask/${conversation}`);
+          another.hidden = false;
         } else view.hear(said);
       }, underWay.signal);
     } catch (error) {
       view.fail(error.name === "AbortError" ? "Stopped." : error.message);
+      composer.field.value ||= question; // to ask it again
     }
     underWay = null;
     composer.busy(false);
   }, () => underWay?.abort());
   place.append(composer.form);
-  if (conversation) turns.before(h("p", { class: "faint" }, h("a", { href: "#/ask" }, "Begin another conversation")));
+  const another = h("p", { class: "faint", hidden: !conversation }, h("a", { href: "#/ask" }, "Begin another conversation"));
+  turns.before(another);
   return () => underWay?.abort();
 }
 

@@ -24,7 +24,7 @@ async function fill(shown, about) {
   votes.textContent = `Judged on this page: ${count(router.votes, "answer")}. Collected: ${count(router.records, "record")}.`;
   const collect = document.getElementById("collect");
   collect.hidden = !router.questions;
-  collect.textContent = `Ask ${count(router.questions, "question")} by each way`;
+  collect.textContent = `Ask ${count(router.questions, "question")} in each way`;
   const parts = [h("p", {}, "The router in use: ", h("strong", {}, NAMES[router.name] ?? router.name))];
   if (router.curve) parts.push(...curve(router));
   else parts.push(h("p", { class: "faint" }, "There is no curve beside it: calibrate on judged answers, or start with --router and a folder made by skr calibrate."));

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from uvicorn import Server
 
 from skr_app.commands.serve import facts_of
 from skr_app.configured import make_settings
@@ -103,13 +104,20 @@ def pages(folder: Path) -> Iterator[MakePage]:
 @contextmanager
 def serving(page: Page, token: str | None = None) -> Iterator[str]:
     """The page behind a real socket; gives its address."""
+    with served_by(page, token) as (_, address):
+        yield address
+
+
+@contextmanager
+def served_by(page: Page, token: str | None = None) -> Iterator[tuple[Server, str]]:
+    """The same, and the server itself, which may be ended before."""
     with socket.create_server(("127.0.0.1", 0)) as listening:
         port = listening.getsockname()[1]
         server = server_of(create_app(page, Access.of("127.0.0.1", port, token)))
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
         thread.start()
         try:
-            yield f"http://127.0.0.1:{port}"
+            yield server, f"http://127.0.0.1:{port}"
         finally:
             server.should_exit = True
             thread.join()

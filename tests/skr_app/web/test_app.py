@@ -29,7 +29,7 @@ from skr_core.testing import ScriptedModel
 from skr_core.types import Stamp
 from skr_graphs import events as graph_events
 from tests.servers import OpenAIServer
-from tests.skr_app.web.conftest import HOSTILE, TWO_HOPS, MakePage, serving
+from tests.skr_app.web.conftest import HOSTILE, TWO_HOPS, MakePage, served_by, serving
 
 Told = list[tuple[str, Any]]
 
@@ -404,6 +404,25 @@ def test_closing_the_tab_cancels_the_question(make_page: MakePage):
                 _wait_until(lambda: model._in_flight == 1)
             _wait_until(lambda: model._in_flight == 0)
             assert httpx.get(f"{url}/api/runs", timeout=60).json() == []
+
+
+@pytest.mark.integration
+def test_a_server_that_ends_tells_whoever_waits(
+    make_page: MakePage, caplog: pytest.LogCaptureFixture
+):
+    with OpenAIServer(fault="drip") as model:
+        asked = load_model("openai:test", base_url=model.url, api_key="none")
+        with served_by(make_page(asked)) as (server, url):
+            body = {"question": TWO_HOPS}
+            with httpx.stream("POST", f"{url}/api/questions", json=body, timeout=60) as answer:
+                told = []
+                for line in answer.iter_lines():
+                    told.append(line)
+                    if '"start"' in line and "answer_with_references" in line:
+                        server.should_exit = True
+        assert told[-3:] == ["event: error", 'data: "skr serve was ended"', ""]
+        assert caplog.messages == []
+        _wait_until(lambda: model._in_flight == 0)
 
 
 def _wait_until(condition, seconds: float = 60) -> None:

@@ -6,6 +6,7 @@ import asyncio
 import shutil
 import threading
 from collections.abc import Iterator
+from contextlib import ExitStack
 from importlib.resources import files
 from pathlib import Path
 
@@ -182,6 +183,20 @@ def test_a_question_can_be_stopped(slow: tuple[Page, Slow]):
     assert model.ended.wait(PATIENCE / 1000)
     assert not model.go_on.is_set()
     expect(tab.get_by_role("button", name="Ask")).to_be_visible()
+    expect(tab.get_by_role("textbox", name="Question")).to_have_value("Which film has a shark?")
+
+
+def test_a_server_that_is_gone_is_told_and_what_was_asked_is_kept(browser: Browser, tmp_path: Path):
+    with pages(tmp_path) as make, ExitStack() as server:
+        url = server.enter_context(serving(make()))
+        with opened(browser, url) as tab:
+            server.close()
+            field = tab.get_by_role("textbox", name="Question")
+            field.fill("Which film has a shark?")
+            field.press("Enter")
+            said = "skr serve does not answer: is it still running?"
+            expect(tab.get_by_role("alert")).to_have_text(said)
+            expect(field).to_have_value("Which film has a shark?")
 
 
 def test_a_citation_shows_the_sentence_that_supports_it(tab: Page):
@@ -242,7 +257,10 @@ def test_the_browser_itself_refuses_html_and_scripts(browser: Browser, address: 
 
 
 def test_a_conversation_goes_on_and_is_found_in_the_history(tab: Page):
+    another = tab.get_by_role("link", name="Begin another conversation")
+    expect(another).to_be_hidden()
     ask(tab, TWO_HOPS)
+    expect(another).to_be_visible()
     ask(tab, "Which film has a shark?")
     tab.reload()
     expect(tab.locator(".run")).to_have_count(2)
