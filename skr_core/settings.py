@@ -7,7 +7,7 @@ these settings. What is measured with them is therefore what is served with them
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, Literal, Self, TypeVar, get_args
 
@@ -168,10 +168,8 @@ class Settings:
         if "demonstrations" in given:
             shown = given["demonstrations"]
             given["demonstrations"] = tuple(_typed(Demonstration, each) for each in shown)
-        if isinstance(given.get("metadata_keys", ()), str):
-            raise InputError("metadata_keys is one text: give a list of names")
         if "metadata_keys" in given:
-            given["metadata_keys"] = tuple(given["metadata_keys"])
+            given["metadata_keys"] = _names("metadata_keys", given["metadata_keys"])
         for name, (port, noun, methods) in _PORTS.items():
             if name in given and not isinstance(given[name], port):
                 what = type(given[name]).__name__
@@ -236,6 +234,18 @@ _CHOICES = {
     "when_insufficient": get_args(WhenInsufficient),
     "on_retriever_error": get_args(OnRetrieverError),
 }
+
+
+def _names(option: str, given: object) -> tuple[str, ...]:
+    if isinstance(given, str):
+        raise InputError(f"{option} is one text: give a list of names")
+    if not isinstance(given, Iterable):
+        raise InputError(f"{option} is {type(given).__name__}: give a list of names")
+    names = tuple(given)
+    for each in names:
+        if not isinstance(each, str):
+            raise InputError(f"{option} holds {each!r}, which is no name: give a list of names")
+    return names
 
 
 def _typed(cls: type[T], value: Any) -> T:

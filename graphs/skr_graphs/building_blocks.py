@@ -31,9 +31,8 @@ from skr_core import answering
 from skr_core.errors import InputError
 from skr_core.flow import Flow, call
 from skr_core.models.adapting import AnyModel, as_language_model
-from skr_core.parts import RouterLike, as_router, decided
+from skr_core.parts import ReflectorLike, RouterLike, as_reflector, as_router, decided
 from skr_core.plain import from_plain, to_plain
-from skr_core.ports import Reflector
 from skr_core.prompts.templates import DEFAULT_TEMPLATES, PromptTemplates, checked_question
 from skr_core.references.foreign import foreign_reference
 from skr_core.reflectors.refusal import RefusalReflector
@@ -122,13 +121,14 @@ def create_route_node(
 
 
 def create_reflect_node(
-    reflector: Reflector = RefusalReflector(), *, keys: StateKeys = StateKeys()
+    reflector: ReflectorLike = RefusalReflector(), *, keys: StateKeys = StateKeys()
 ) -> Runnable[Any, Plain]:
     """Make the node that judges whether the references suffice for an answer.
 
     Args:
         reflector: Judges; by default, without a call, an answer suffices that cites a reference
-            as [n] and does not refuse. `skr_core.reflectors.JudgeReflector` asks a model.
+            as [n] and does not refuse. `skr_core.reflectors.JudgeReflector` asks a model. A folder
+            that a `LearnedReflector` was saved in is loaded.
         keys: Of the state.
 
     Returns:
@@ -136,7 +136,8 @@ def create_reflect_node(
         out, which is a `Reflection` as plain values.
 
     Raises:
-        InputError: While running: there is no question, or something is no reference.
+        InputError: The reflector is none; while running: there is no question, or something is no
+            reference.
         ModelError: While running: the judge failed.
 
     Example:
@@ -145,10 +146,12 @@ def create_reflect_node(
         True
     """
 
+    chosen = as_reflector(reflector)
+
     def reflect(state: Any) -> Flow[Plain]:
         reflection = yield from call(
-            reflector.reflect,
-            reflector.areflect,
+            chosen.reflect,
+            chosen.areflect,
             _question(state, keys),
             _references(state, keys),
             _text(_value(state, keys.answer), AIMessage),

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 from langchain.agents import create_agent
+from langchain.agents.middleware import ToolRetryMiddleware
 from langchain_core.documents import Document
 from langchain_core.language_models import FakeListChatModel
 from langchain_core.messages import AIMessage, ToolMessage
@@ -16,11 +17,12 @@ from langchain_tests.unit_tests import ToolsUnitTests
 from langgraph.checkpoint.memory import InMemorySaver
 
 from langchain_skr import SKRMiddleware, create_skr_chain, create_skr_tool
-from skr_core.errors import InputError
+from skr_core.errors import InputError, RetrieverError
 from skr_core.prompts.papers import SKR_TEMPLATES, W2R_TEMPLATES
 from skr_core.prompts.templates import REFUSAL
 from skr_core.references.numbered import UNCITED, UNSUPPORTED
 from skr_core.routers import NeverRetrieve
+from skr_core.testing import MappingRetriever
 from skr_graphs import answer_of
 from tests.langchain_skr.fakes import ANSWER, FOUND, FURTHER, QUESTION, Agent, Library, model
 
@@ -139,6 +141,21 @@ async def test_an_agent_uses_it_and_a_checkpointer_keeps_its_artifact(invoke: An
     assert told.text == f"{ANSWER}\n\n{SOURCES}"
     kept = agent.get_state(thread).values["messages"][2]
     assert answer_of(kept.artifact) == answer_of(told.artifact)
+
+
+async def test_a_failure_ends_the_run_or_is_told_to_the_agent_s_model(invoke: Any) -> None:
+    broken = create_skr_tool(model(), MappingRetriever({}, failing=[QUESTION]))
+
+    def agent(*middleware: Any) -> Any:
+        chat = Agent(replies=[AIMessage("", tool_calls=[CALL]), AIMessage("I could not look.")])
+        return create_agent(chat, [broken], middleware=middleware)
+
+    with pytest.raises(RetrieverError, match="no connection"):
+        await invoke(agent(), {"messages": [("user", QUESTION)]})
+    telling = agent(ToolRetryMiddleware(max_retries=0))
+    said = (await invoke(telling, {"messages": [("user", QUESTION)]}))["messages"]
+    assert "no connection" in said[-2].text
+    assert said[-1].text == "I could not look."
 
 
 async def test_two_calls_side_by_side_under_a_checkpointer(invoke: Any) -> None:

@@ -198,6 +198,11 @@ def test_a_router_that_looks_at_the_direct_answer_leaves_it_in_the_decision(run:
         run(create_route_node(router), {"question": QUESTION})
 
 
+def test_what_is_no_reflector_is_told_when_the_node_is_made() -> None:
+    with pytest.raises(InputError, match="a reflector has reflect and areflect, which int lacks"):
+        create_reflect_node(5)  # type: ignore[arg-type]
+
+
 @both
 def test_references_of_every_kind_are_handed_to_the_reflector(run: Run) -> None:
     judge = ScriptedModel(["insufficient: the birthplace"])
