@@ -38,6 +38,12 @@ def port() -> Iterator[int]:
         yield port
 
 
+@pytest.fixture
+def quick_retries(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let OpenAI's clients wait a hundredth of what they do before they ask again."""
+    monkeypatch.setattr("openai._base_client.INITIAL_RETRY_DELAY", 0.005)
+
+
 @pytest.fixture(scope="module")
 def few_trees() -> Iterator[None]:
     """A tenth of the boosted trees in steps ten times as long, where many would only take time."""

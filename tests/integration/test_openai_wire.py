@@ -23,7 +23,7 @@ from skr_core.routers import UncertaintyRouter
 from skr_core.types import Generation, Prompt, Usage
 from tests.servers import Fault, Messages, OpenAIServer
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.usefixtures("quick_retries")]
 
 QUESTION = "What is the capital of France?"
 PROMPT = Prompt("answer_directly", QUESTION, QUESTION)

@@ -31,6 +31,7 @@ from tests.servers import OpenAIServer
 
 pytestmark = [
     pytest.mark.integration,
+    pytest.mark.usefixtures("quick_retries"),
     # Connections of event loops that are over.
     pytest.mark.filterwarnings("ignore::ResourceWarning"),
     pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),

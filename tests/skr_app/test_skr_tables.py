@@ -189,6 +189,7 @@ def test_table_5_by_the_type_of_the_questions(
     assert against == ["manual_cot", "cot_ir", "self_ask", "recite_and_answer", "dsp"]
 
 
+@pytest.mark.usefixtures("quick_retries")
 def test_table_2_counts_what_failed(skr: Skr, model: tuple[str, ...], files: dict[str, Path]):
     broken = {"question": RIVER.format(66), "answer": "Sea66"}
     asked = write(files["asked"].with_name("broken.jsonl"), [*rows_of(ASKED), broken])

@@ -77,9 +77,9 @@ def test_a_sentence_by_itself_is_one(text: str) -> None:
     "piece", [" ", "\n", ".", '."', "Dr. ", " [1]", ". [1", "U.", "。", "。 ", "a.\n", "]", "'"]
 )
 def test_a_hostile_text_takes_no_longer_than_its_length(piece: str) -> None:
-    started = time.process_time()
+    started = time.thread_time()
     split_sentences("." + piece * (60_000 // len(piece)) + "x")
-    assert time.process_time() - started < 2
+    assert time.thread_time() - started < 2
 
 
 @given(st.text())

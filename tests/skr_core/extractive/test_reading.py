@@ -60,9 +60,9 @@ def test_short_lines_of_plain_text_stay_apart() -> None:
 
 @pytest.mark.parametrize("text", ["|" * 50_000, "[" * 50_000, "```\n" * 20_000, "- " * 50_000])
 def test_hostile_text_costs_no_time(text: str) -> None:
-    started = time.process_time()
+    started = time.thread_time()
     read_lines(text)
-    assert time.process_time() - started < 5
+    assert time.thread_time() - started < 5
 
 
 @given(st.text(st.sampled_from("a .|#-`~[](1\n"), max_size=80))

@@ -92,10 +92,10 @@ def test_the_fence_is_made_longer_without_end_and_the_same_each_time():
     assert fence_for([FRANCE]) == FENCE == '"""'
     assert fence_for([Reference.of('say """')]) == '""""'
     million = Reference.of('"' * 1_000_000)
-    started = time.process_time()
+    started = time.thread_time()
     fence = fence_for([million, FRANCE])
     assert fence == fence_for([million, FRANCE])
-    assert time.process_time() - started < 2
+    assert time.thread_time() - started < 2
     assert len(fence) < 20
     assert re.fullmatch('"""[0-9a-f]+', fence)
 

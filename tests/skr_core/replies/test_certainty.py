@@ -140,9 +140,9 @@ def test_finds_the_answer_in_every_form(answer: str, form: str, certain: bool, u
     ["I ", "I\t ", "\n", "(", "answer to ", "A:\n", "not ", "very ", "certain", "I'm sorry "],
 )
 def test_a_hostile_reply_takes_no_longer_than_its_length(piece: str):
-    started = time.process_time()
+    started = time.thread_time()
     parse_certainty(piece * (60_000 // len(piece)))
-    assert time.process_time() - started < 5
+    assert time.thread_time() - started < 5
 
 
 def contains_as_recorded(answer: str, gold: list[str]) -> bool:

@@ -155,6 +155,6 @@ def test_nothing_raises(answer: str, gold: list[str], choices: list[str]) -> Non
 
 @pytest.mark.parametrize("piece", ["(a) ", "it ", "A or ", "true ", "option ", "not (b) ", "*"])
 def test_a_hostile_reply_takes_no_longer_than_its_length(piece: str) -> None:
-    started = time.process_time()
+    started = time.thread_time()
     chosen(piece * (30_000 // len(piece)), ["true", "false"])
-    assert time.process_time() - started < 2
+    assert time.thread_time() - started < 2

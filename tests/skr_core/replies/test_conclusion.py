@@ -61,6 +61,6 @@ def test_nothing_raises(text: str) -> None:
     "piece", ["answer ", "answer to ", "answer:", "\n", " ", "**", "\n* ", "_"]
 )
 def test_a_hostile_reply_takes_no_longer_than_its_length(piece: str) -> None:
-    started = time.process_time()
+    started = time.thread_time()
     conclusion(piece * (60_000 // len(piece)))
-    assert time.process_time() - started < 2
+    assert time.thread_time() - started < 2
