@@ -26,6 +26,7 @@ from llamaindex_skr.models import load_model, model_name
 from llamaindex_skr.nodes import to_reference
 from llamaindex_skr.replies import Chunk, LlamaIndexReply
 from skr_core.errors import InputError, ModelError, OptionError, RetrieverError, translated
+from skr_core.models.adapting import framework_of
 from skr_core.models.chunked import ChunkedModel
 from skr_core.ports import LanguageModel, Retriever
 from skr_core.redaction import remember_keys
@@ -169,7 +170,8 @@ def as_language_model(
         return load_model(model, base_url=base_url)
     if isinstance(model, LLM):
         return LlamaIndexModel(model, streaming=streaming)
-    if isinstance(model, LanguageModel):
+    # LangChain's models have all that the port asks for, by other meanings.
+    if isinstance(model, LanguageModel) and framework_of(model) is None:
         return model
     raise InputError(
         f"a model is wanted, not {type(model).__name__}: "

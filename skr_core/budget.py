@@ -97,6 +97,10 @@ class Budget:
             # Nothing is above "not a number".
             if amount is not None and not (is_number and amount > 0):
                 raise InputError(f"{name} must be above 0 {unit}, not {amount!r}")
+        price: object = self.price
+        if price is not None and not isinstance(price, Price):
+            given = type(price).__name__
+            raise InputError(f"price must be Price(prompt=..., completion=...), not {given}")
         if self.max_spend is not None and self.price is None:
             raise InputError(
                 "max_spend needs the price of the model's tokens: give price=Price(...)"

@@ -83,8 +83,8 @@ def as_language_model(model: AnyModel) -> LanguageModel:
     """
     # Before the port: LangChain's models have a `generate` of their own, with another meaning.
     given: object = model
-    if adapter := _adapter_of(given):
-        adapted: LanguageModel = import_module(adapter).as_language_model(given)
+    if framework := framework_of(given):
+        adapted: LanguageModel = import_module(ADAPTERS[framework]).as_language_model(given)
         return adapted
     if isinstance(given, LanguageModel) and not isinstance(given, type):
         return given
@@ -110,8 +110,8 @@ def as_retriever(retriever: AnyRetriever) -> Retriever:
         'nothing'
     """
     given: object = retriever
-    if adapter := _adapter_of(given):
-        adapted: Retriever = import_module(adapter).as_retriever(given)
+    if framework := framework_of(given):
+        adapted: Retriever = import_module(ADAPTERS[framework]).as_retriever(given)
         return adapted
     if isinstance(given, Retriever) and not isinstance(given, type):
         return given
@@ -121,9 +121,16 @@ def as_retriever(retriever: AnyRetriever) -> Retriever:
     )
 
 
-def _adapter_of(given: object) -> str | None:
-    names = (ADAPTERS.get(base.__module__.partition(".")[0]) for base in type(given).__mro__)
-    return next(filter(None, names), None)
+def framework_of(given: object) -> str | None:
+    """Which of the frameworks an object's class comes from; None where it is of neither.
+
+    Example:
+        >>> from langchain_core.language_models import FakeListChatModel
+        >>> framework_of(FakeListChatModel(responses=["Paris"])), framework_of("Paris")
+        ('langchain_core', None)
+    """
+    names = (base.__module__.partition(".")[0] for base in type(given).__mro__)
+    return next((name for name in names if name in ADAPTERS), None)
 
 
 def _named(given: object) -> str:

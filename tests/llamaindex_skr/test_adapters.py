@@ -9,6 +9,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from langchain_core.language_models import FakeListChatModel
 from llama_index.core.base.llms.types import ChatMessage, ChatResponse, LLMMetadata
 from llama_index.core.llms import CustomLLM, MockLLM
 from llama_index.core.retrievers import BaseRetriever
@@ -266,6 +267,8 @@ def test_coercions_pass_ports_through_and_refuse_the_rest() -> None:
     assert isinstance(as_retriever(Index()), LlamaIndexRetriever)
     with pytest.raises(InputError, match="a model is wanted, not Fixed"):
         as_language_model(Fixed([]))
+    with pytest.raises(InputError, match="a model is wanted, not FakeListChatModel: give a Llama"):
+        as_language_model(FakeListChatModel(responses=["Paris."]))
     with pytest.raises(InputError, match="a retriever is wanted, not MockLLM"):
         as_retriever(MockLLM())
 

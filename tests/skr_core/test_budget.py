@@ -85,6 +85,12 @@ def test_a_deadline_lies_ahead(seconds: Any):
         Budget(deadline_s=seconds)
 
 
+@pytest.mark.parametrize("price", [0.4, (0.4, 1.6), {"prompt": 0.4, "completion": 1.6}])
+def test_a_price_is_a_price(price: Any):
+    with pytest.raises(InputError, match=r"price must be Price\(prompt=..., completion=...\), not"):
+        Budget(max_spend=0.01, price=price)
+
+
 limits = st.none() | st.integers(1, 50)
 counts = st.integers(0, 60)
 
