@@ -31,8 +31,9 @@ def to_plain(value: Any) -> Any:
 
     Fields that are marked as `skr_core.types.PLAIN` stay as they are, dates and all.
     """
-    if is_dataclass(value) and not isinstance(value, type):
-        serializer, plain = _written(type(value))
+    kind: type = type(value)
+    if is_dataclass(kind):
+        serializer, plain = _written(kind)
         if serializer is not None:
             try:
                 made: dict[str, Any] = serializer.to_python(

@@ -8,8 +8,7 @@ forms, and these open no run of their own in traces: LangGraph has opened one fo
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from langchain_core.runnables import Runnable, RunnableConfig
 from langgraph.config import get_config
@@ -33,8 +32,7 @@ Edge = Callable[[SKRState], str | list[Send]]
 """Names the node that comes next, or sends out several; a pure function."""
 
 
-@dataclass(frozen=True, slots=True)
-class StepContext:
+class StepContext(NamedTuple):
     """What a step works with beside the state.
 
     Attributes:

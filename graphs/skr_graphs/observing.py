@@ -15,8 +15,8 @@ import logging
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, cast
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from langgraph.errors import GraphBubbleUp
 from langgraph.types import Command
@@ -80,8 +80,7 @@ class Told(TypedDict, total=False):
     seconds: float
 
 
-@dataclass(frozen=True, slots=True)
-class Before:
+class Before(NamedTuple):
     """What is known when a step begins.
 
     Attributes:
@@ -91,7 +90,7 @@ class Before:
         price: Of the model's tokens.
     """
 
-    state: Plain = field(default_factory=dict)
+    state: Mapping[str, Any] = MappingProxyType({})
     thread_id: str | None = None
     run_id: str | None = None
     price: Price | None = None

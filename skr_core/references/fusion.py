@@ -7,6 +7,7 @@ Rankings hold ids, best first; both functions are pure and know neither retrieve
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import zip_longest
 
 RANK_CONSTANT = 60
 """The usual k of reciprocal rank fusion (Cormack et al., SIGIR 2009)."""
@@ -78,8 +79,7 @@ def merge_rankings(rounds: Sequence[Sequence[Sequence[str]]], *, limit: int) -> 
 
 def _in_turn(rankings: Sequence[Sequence[str]]) -> Iterator[str]:
     """The first of every ranking, then the second of every ranking, and so on."""
-    for rank in range(max(map(len, rankings), default=0)):
-        yield from (each[rank] for each in rankings if rank < len(each))
+    return (key for rank in zip_longest(*rankings) for key in rank if key is not None)
 
 
 def _take(kept: dict[str, None], source: Iterable[str], until: int) -> None:

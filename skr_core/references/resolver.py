@@ -18,7 +18,7 @@ from skr_core.references.markers import (
 # Markers stand on one line, so that a line break is a token of its own. So is what may be part of a
 # marker or of code, and the space beside it. Words with the space between them are one token.
 _WORD = r"[^\s\[\]【】［］`~]+"
-_TOKEN = lazy_pattern(rf"\n|`+|~+|[\[\]【】［］]|{_WORD}(?:[^\S\n]+{_WORD})*|[^\S\n]+")
+_TOKEN = lazy_pattern(rf"{_WORD}(?:[^\S\n]+{_WORD})*|[^\S\n]+|[\[\]【】［］]|\n|`+|~+")
 _OPENING, _CLOSING, _WIDE, _RUNS = "[【［", "]】］", "【】", "`~"
 _DASHES = frozenset("-–—")
 SHORTEST_FENCE = 3
