@@ -141,7 +141,8 @@ def _block(number: int, text: str, label: str, fence: str) -> str:
 
 def _fence_around(shown: Sequence[_Shown]) -> str:
     texts = [*(text for text, _ in shown), *(label for _, label in shown if label)]
-    return next(fence for fence in _fences(texts) if not any(fence in text for text in texts))
+    together = "\n".join(texts)
+    return next(fence for fence in _fences(texts) if fence not in together)
 
 
 def _fences(texts: Iterable[str]) -> Iterator[str]:

@@ -76,6 +76,17 @@ def test_a_trace_names_references_by_their_ids(invoke: Invoke, judged: bool) -> 
 
 
 @both
+def test_a_trace_shows_what_steps_read(invoke: Invoke) -> None:
+    runs, _, _ = asked(invoke)
+    handed = {run.name: set(run.inputs) for run in runs if run.parent_run_id}
+    assert handed["condense"] <= {"question", "messages", "history", "asked"}
+    assert handed["retrieve"] == {"query", "position", "round", "alone"}
+    for name in ("route", "merge", "answer", "reflect", "follow_up", "finish"):
+        assert {"question", "asked", "rounds"} <= handed[name]
+        assert not {"messages", "answer", "citations", "references", "pool"} & handed[name]
+
+
+@both
 def test_rounds_name_references_by_their_ids(invoke: Invoke) -> None:
     _, output, _ = asked(invoke)
     answer = answer_of(output)
