@@ -109,7 +109,7 @@ def read_templates(templates: str | None) -> PromptTemplates:
 
     Raises:
         InputError: There is no such set or file, or a template lacks a placeholder.
-        DataError: The file is not JSON.
+        DataError: The file is not JSON, or not of templates.
     """
     import orjson
 
@@ -133,6 +133,8 @@ def read_templates(templates: str | None) -> PromptTemplates:
         return from_plain(PromptTemplates, orjson.loads(read_whole(path)), strict=True)
     except orjson.JSONDecodeError as error:
         raise DataError(path, None, f"this is not JSON ({error})") from error
+    except InputError as error:
+        raise DataError(path, None, str(error)) from error
 
 
 def read_demonstrations(path: Path | None) -> tuple[Demonstration, ...]:

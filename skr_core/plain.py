@@ -139,7 +139,8 @@ def _explained(cls: type, error: ValidationError) -> str:
     if fault["type"] == "unexpected_keyword_argument":
         known = ", ".join(each.name for each in fields(cls))
         return f"{cls.__name__} has no {name}: it has {known}"
-    return f"{cls.__name__}: {name}: {fault['msg']}" if name else f"{cls.__name__}: {fault['msg']}"
+    said = fault["msg"].removeprefix("Value error, ")
+    return f"{cls.__name__}: {name}: {said}" if name else f"{cls.__name__}: {said}"
 
 
 def _dataclass_in(hint: Any) -> type | None:

@@ -128,6 +128,8 @@ def calibrate(
     if out.exists() and not out.is_dir():
         raise InputError(f"{out} is a file: give --out a folder")
     check_writable(out)
+    if cost is Cost.usd and prices is None:
+        raise InputError("--cost usd needs --prices: a file with the prices of your models")
     if plot is not None:
         check_name(plot)
     known = read_self_knowledge(records, skip_bad=skip_bad)

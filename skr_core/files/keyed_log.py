@@ -113,7 +113,7 @@ def _read_rows(path: Path) -> dict[str, Mapping[str, Any]]:
         return rows
     with path.open("rb") as file:
         if not _may_begin_a_row(file.read(len(_BEGINNING))):
-            raise DataError(path, 1, "this is not a file of rows with a key")
+            raise DataError(path, 1, "this is not a file that rows are added to: name a new one")
         file.seek(0)
         for number, line in enumerate(file, start=1):
             row = parse_object(line)

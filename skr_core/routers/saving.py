@@ -234,6 +234,8 @@ def _read(folder: Path, what: str) -> SavedRouter:
         )
     except DataError:
         raise
+    except KeyError as error:
+        raise DataError(file, None, f"this is not a saved {what}: it lacks {error}") from error
     except BROKEN as error:
         raise DataError(file, None, f"this is not a saved {what} ({error})") from error
 

@@ -104,6 +104,37 @@ def test_what_cannot_be_used_is_told_what_can(
     assert said in result.err
 
 
+@pytest.mark.parametrize(
+    ("written", "said"),
+    [
+        ({"answer_first": "{question}"}, "templates.json: PromptTemplates has no answer_first"),
+        ({"answer_directly": "Ask."}, "templates.json: PromptTemplates: the template answer_dir"),
+    ],
+)
+def test_templates_that_cannot_be_used_name_their_file(
+    skr: Skr, corpus: Path, tmp_path: Path, written: object, said: str
+):
+    store, file = tmp_path / "store", tmp_path / "templates.json"
+    assert skr("ingest", corpus, "--store", store).code == 0
+    file.write_bytes(orjson.dumps(written))
+    result = skr("ask", "Who?", "--store", store, "--templates", file)
+    assert result.code == 2
+    assert said in result.err
+
+
+def test_records_are_not_added_to_a_file_of_something_else(skr: Skr, corpus: Path, questions: Path):
+    before = questions.read_bytes()
+    result = skr("collect", questions, "--corpus", corpus, "--out", questions)
+    assert result.code == 2
+    assert "this is not a file that rows are added to: name a new one" in result.err
+    assert questions.read_bytes() == before
+
+
+def test_money_needs_prices(skr: Skr, tmp_path: Path):
+    result = skr("calibrate", tmp_path / "no-records.jsonl", "--cost", "usd")
+    assert "--cost usd needs --prices" in result.err
+
+
 def test_what_cannot_be_written_is_told_before_it_is_computed(
     skr: Skr, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
