@@ -120,8 +120,8 @@ class SKRChatEngine(RemadeGraph, BaseChatEngine):
             **options: The other settings, as for `SKRQueryEngine.from_defaults`.
 
         Raises:
-            InputError: The model or the retriever is not usable, or a history is given beside a
-                memory.
+            InputError: The model, the retriever or the history is not usable, or a history is given
+                beside a memory.
             OptionError: There is no option of a name that was given.
         """
         refuse_unknown("SKRChatEngine", options, _OPTIONS, advice.CHAT)
@@ -204,6 +204,7 @@ class SKRChatEngine(RemadeGraph, BaseChatEngine):
     ) -> Flow[GraphRun]:
         memory, asked = self._memory, str(message)  # of a bundle, its words
         if chat_history is not None:
+            _check(chat_history)
             yield from call(memory.set, memory.aset, chat_history)
         before = yield from call(memory.get, memory.aget, input=asked)
         history = [
@@ -215,8 +216,16 @@ class SKRChatEngine(RemadeGraph, BaseChatEngine):
 
 
 def _memory(history: Sequence[ChatMessage]) -> ChatMemoryBuffer:
+    _check(history)
     # The budget says how much of it is shown.
     return ChatMemoryBuffer.from_defaults(chat_history=list(history), token_limit=sys.maxsize)
+
+
+def _check(history: Sequence[object]) -> None:
+    for each in history:
+        if not isinstance(each, ChatMessage):
+            given = type(each).__name__
+            raise InputError(f"chat_history holds {given}: give a list of ChatMessage")
 
 
 def _exchange(message: QueryType, answer: str) -> list[ChatMessage]:

@@ -333,6 +333,11 @@ def test_what_is_not_made_of_a_graph_names_from_defaults() -> None:
             made(Search())  # type: ignore[arg-type]
     with pytest.raises(InputError, match="a memory of LlamaIndex is wanted, not int"):
         SKRChatEngine.from_defaults(Search(), llm=Speaker(), memory=3)  # type: ignore[arg-type]
+    said: Any = ["Hello."]
+    with pytest.raises(InputError, match="chat_history holds str: give a list of ChatMessage"):
+        SKRChatEngine.from_defaults(Search(), llm=Speaker(), chat_history=said)
+    with pytest.raises(InputError, match="chat_history holds str: give a list of ChatMessage"):
+        SKRChatEngine.from_defaults(Search(), llm=Speaker()).chat("And he?", said)
 
 
 @pytest.mark.parametrize(
