@@ -129,18 +129,21 @@ def open_store(
     Raises:
         StoreError: It must exist and does not, or cannot be opened.
     """
+    from skr_app.output import messages
     from skr_core.store.chroma_store import ChromaStore
     from skr_core.store.folder import JOURNAL_NAME
 
     if store.startswith(("http://", "https://")):
-        return ChromaStore.connect(store, embedder=embedder, search=search)
+        with messages.status("Opening the store"):
+            return ChromaStore.connect(store, embedder=embedder, search=search)
     path = store_folder(store) if must_exist else place_of_store(store)
     # A folder of something else must not become a store because somebody asked a question.
     if must_exist and not (path / JOURNAL_NAME).exists():
         raise StoreError(
             f"there is no store at {path}: make one with  skr ingest FILES --store {path}"
         )
-    return ChromaStore.open(path, embedder=embedder, search=search)
+    with messages.status("Opening the store"):  # which may have to be put right first
+        return ChromaStore.open(path, embedder=embedder, search=search)
 
 
 def store_folder(store: str) -> Path:
