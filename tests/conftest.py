@@ -46,8 +46,8 @@ def quick_retries(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(scope="module")
 def few_trees() -> Iterator[None]:
-    """A tenth of the boosted trees in steps ten times as long, where many would only take time."""
+    """Few boosted trees in long steps, where many would only take time."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(boosting, "TREES", boosting.TREES // 10)
-        patch.setattr(boosting, "RATE", boosting.RATE * 10)
+        patch.setattr(boosting, "TREES", 30)
+        patch.setattr(boosting, "RATE", 0.4)
         yield

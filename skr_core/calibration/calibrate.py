@@ -33,6 +33,7 @@ from skr_core.plain import to_plain
 from skr_core.ports import OnProgress
 from skr_core.routers.fitted import FittedRouter
 from skr_core.routers.saving import remove_arbiter
+from skr_core.self_knowledge.order import in_fixed_order
 from skr_core.self_knowledge.records import SelfKnowledge, check_same_stamp
 from skr_core.types import Action
 
@@ -105,7 +106,7 @@ def calibrate(
     arbiter and a ladder learn from them, and the router that is chosen is fitted on all.
 
     Args:
-        records: Made with one model, one retriever and one metric.
+        records: Made with one model, one retriever and one metric, in any order.
         model: The one the records are about, for a router that asks it.
         embedder: For questions and answers; a `HashingEmbedder` by default.
         routers: Which to choose among, by the names of `skr_core.routers.registry`; by default
@@ -156,6 +157,7 @@ def calibrate(
             "better some hundred"
         )
     check_same_stamp([record.stamp for record in records], "the records")
+    records = in_fixed_order(records)
     table = ActionTable.of(
         records,
         actions=actions_of(records, actions),

@@ -14,6 +14,7 @@ from skr_core.learning.rows import Floats
 from skr_core.metrics.statistics import Interval
 from skr_core.reflectors.learned import LearnedReflector
 from skr_core.replies.refusal import is_refusal
+from skr_core.self_knowledge.order import in_fixed_order
 from skr_core.self_knowledge.records import Outcome, SelfKnowledge
 
 if TYPE_CHECKING:
@@ -93,12 +94,13 @@ def fit_reflector(
     """A reflector learnt from records, and what it is worth on them.
 
     Args:
-        records: Of self-knowledge.
+        records: Of self-knowledge, in any order.
         embedder: For questions and drafts; a `HashingEmbedder` by default.
 
     Raises:
         InputError: There is no record.
     """
+    records = in_fixed_order(records)
     reflector, chances = LearnedReflector.with_held_out(records, embedder=embedder)
     return reflector, ReflectorWorth.of(records, chances, reflector.threshold)
 

@@ -31,6 +31,7 @@ from skr_core.learning.signals import Training
 from skr_core.models.embedders import HashingEmbedder
 from skr_core.ports import OnProgress
 from skr_core.routers.registry import FITTED, entry_of, titles
+from skr_core.self_knowledge.order import in_fixed_order
 from skr_core.self_knowledge.records import SelfKnowledge
 from skr_core.types import Action
 
@@ -98,8 +99,8 @@ def replay(
     the likeliest of those it has.
 
     Args:
-        train: To fit on.
-        test: To judge on.
+        train: To fit on, in any order.
+        test: To judge on, in any order.
         routers: Names out of `ROUTERS`, ``arbiter``, ``ladder``, or ``signal:`` with a field of
             the records. ``recommended`` is what `calibrate` would choose on the records a router is
             fitted on.
@@ -134,7 +135,8 @@ def replay(
         raise InputError(f"no router to judge: give some of {_NAMES}")
     embedder = embedder or HashingEmbedder()
     aim = Aim(budget=budget)
-    asked = train if test is None else test
+    train = in_fixed_order(train)
+    asked = train if test is None else in_fixed_order(test)
     groups = grouped(asked, by)
     makers = {name: _maker(name, train, asked, embedder, aim, tuple(actions)) for name in routers}
     drafts = any(maker.drafts for maker in makers.values())
@@ -150,7 +152,7 @@ def replay(
         return Known.of(training, embedder, likelihoods=told) if weighs else Known(training)
 
     fitting = known(train)
-    judging = fitting if test is None else known(test)
+    judging = fitting if test is None else known(asked)
     runs = seeds if test is None else 1
     n, done, steps = len(asked), 0, len(routers) * runs * (FOLDS if test is None else 1)
     found = {

@@ -17,6 +17,7 @@ from skr_core.learning.rule import Aim
 from skr_core.routers import load_router
 from skr_core.routers.saving import holds_arbiter
 from skr_core.self_knowledge import SelfKnowledge
+from skr_core.self_knowledge.order import in_fixed_order
 from skr_core.self_knowledge.records import Outcome
 
 pytestmark = pytest.mark.usefixtures("few_trees")
@@ -75,7 +76,7 @@ def test_where_it_pays_it_is_the_router(paying: Calibration, tmp_path: Path):
 
 
 def test_it_is_what_is_learnt_without_an_arbiter_before_it(paying: Calibration):
-    apart = Ladder.fit(found_late())
+    apart = Ladder.fit(in_fixed_order(found_late()))
     for mine, theirs in zip(paying.router._rungs, apart._rungs, strict=True):
         arrays = theirs.arrays()
         assert mine.arrays().keys() == arrays.keys()
