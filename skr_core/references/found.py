@@ -67,7 +67,7 @@ def encodable_reference(reference: Reference) -> Reference:
         True
     """
     texts = (reference.text, reference.title, reference.shown or "", *_texts(reference.metadata))
-    if all(map(str.isascii, texts)) or all(encodable(each) is each for each in texts):
+    if encodable(together := "".join(texts)) is together:
         return reference
     metadata = {
         encodable(key): encodable(value) if isinstance(value, str) else value
