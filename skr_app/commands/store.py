@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import time
 from pathlib import Path
 from typing import Annotated
 
@@ -42,7 +43,9 @@ def serve(
         line = f"{what} is served at http://{escape(shown)}:{port}; Ctrl-C ends it"
         messages.print(line, soft_wrap=True)
         try:
-            code = server.wait()
+            # Not one long wait: a signal that another thread takes does not end it.
+            while (code := server.poll()) is None:
+                time.sleep(1)
         except KeyboardInterrupt:
             return
     raise StoreError(f"the Chroma server ended with code {code}: start it again")

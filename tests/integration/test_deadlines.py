@@ -104,21 +104,23 @@ def seconds_of(way: str, fault: Fault, deadline: float) -> float | None:
     with OpenAIServer(fault=fault, retry_after="500") as server:
         make, ask = WAYS[way]
         system = make(server, Budget(deadline_s=deadline))
-        started = time.monotonic()
-        with pytest.raises(ModelError) as caught:
+        started, error = time.monotonic(), None
+        try:
             ask(system)
+        except ModelError as raised:
+            error = raised
         seconds = time.monotonic() - started
         requests = server.calls
         if not requests:
-            assert isinstance(caught.value, DeadlineError)
             return None
         # What is left behind in a thread sends nothing more.
         time.sleep(0.3)
         assert server.calls == requests == 1
     if fault == "rate_limit":
-        assert "slow down" in str(caught.value)  # at once, with the true reason
+        assert "slow down" in str(error)  # at once, with the true reason
     elif fault != "endless":  # whose reply may grow too long before
-        assert isinstance(caught.value, DeadlineError)
+        assert isinstance(error, DeadlineError)
+    assert error is not None
     return seconds
 
 
@@ -223,13 +225,15 @@ class HangingModel:
     name = "hanging"
 
     def __init__(self) -> None:
-        self.over = threading.Event()
+        self.asked, self.over = threading.Event(), threading.Event()
 
     def generate(self, prompt: Prompt, *, on_token: Any = None) -> Generation:
+        self.asked.set()
         self.over.wait(600)
         raise ModelError("too late")
 
     async def agenerate(self, prompt: Prompt, *, on_token: Any = None) -> Generation:
+        self.asked.set()
         await asyncio.sleep(600)
         raise ModelError("too late")
 
@@ -237,9 +241,16 @@ class HangingModel:
 @pytest.mark.parametrize("way", ["chain", "chain, awaited", "chain, streamed"])
 def test_a_model_of_ones_own_does_not_either(way: str) -> None:
     model = HangingModel()
-    chain = create_skr_chain(model, SEARCH, budget=Budget(deadline_s=0.5))
-    started = time.monotonic()
-    with pytest.raises(DeadlineError):
-        WAYS[way][1](chain)
-    assert time.monotonic() - started < 0.5 + PATIENCE
+    error: Exception | None = None
+    for deadline in DEADLINES:
+        chain = create_skr_chain(model, SEARCH, budget=Budget(deadline_s=deadline))
+        started = time.monotonic()
+        try:
+            WAYS[way][1](chain)
+        except ModelError as raised:
+            error = raised
+        assert time.monotonic() - started < deadline + PATIENCE
+        if model.asked.is_set():
+            break
+    assert isinstance(error, DeadlineError)
     model.over.set()

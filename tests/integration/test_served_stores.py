@@ -1,5 +1,6 @@
 """`skr store serve`: the server holds the folder's lock, and loses nothing it was given."""
 
+import ctypes
 import os
 import signal
 import socket
@@ -58,6 +59,13 @@ def children(process: subprocess.Popen) -> list[int]:
     return [int(each) for each in listed.split()]
 
 
+def end_by_another_thread(process: subprocess.Popen) -> None:
+    """Send SIGTERM as the system does where the first thread has another signal to look at."""
+    threads = [int(each) for each in os.listdir(f"/proc/{process.pid}/task")]
+    last = max(threads, key=lambda thread: (thread != process.pid, thread))
+    assert ctypes.CDLL(None).tgkill(process.pid, last, signal.SIGTERM) == 0
+
+
 def everything_is_there(folder: Path) -> None:
     with ChromaStore.open(folder, k=1) as store:
         assert set(store._folder.journal.ids) == {each.id for each in BEFORE + GIVEN}
@@ -79,7 +87,7 @@ def test_a_served_folder_is_locked_and_keeps_what_the_server_was_given(folder: P
         assert one.add(GIVEN) == 50
         assert other.retrieve(BEFORE[3].text)[0].text == BEFORE[3].text
         assert other.retrieve(GIVEN[3].text)[0].text == GIVEN[3].text
-    process.send_signal(signal.SIGTERM)
+    end_by_another_thread(process)
     assert process.wait(60) == 0
     assert (folder / "index.seal").exists()
     everything_is_there(folder)

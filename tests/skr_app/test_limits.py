@@ -65,14 +65,24 @@ def verbs(questions: Path) -> dict[str, list[object]]:
 
 
 VERBS = ["evaluate", "collect", "key-facts"]
+DEADLINES = (0.5, 5.0, 50.0)
+"""Each is tried where a busy machine let the one before pass before anything was asked: the answer
+is then that nothing is known."""
 
 
 @pytest.mark.parametrize("verb", VERBS)
 def test_a_command_ends_in_time(verb: str, questions: Path) -> None:
-    with OpenAIServer(fault="hang") as server:
-        started = time.monotonic()
-        done = skr(*verbs(questions)[verb], "--deadline", 0.5, "--limit", 2, server=server)
-        assert time.monotonic() - started < 120  # what it loads included; a hang has no end
+    for seconds in DEADLINES:
+        for left in ("r.jsonl", "k.md"):
+            (questions.parent / left).unlink(missing_ok=True)
+        with OpenAIServer(fault="hang") as server:
+            limits = ["--deadline", seconds, "--limit", 2]
+            started = time.monotonic()
+            done = skr(*verbs(questions)[verb], *limits, server=server)
+            # What it loads included; a hang has no end.
+            assert time.monotonic() - started < seconds + 100
+        if done.exception:
+            break
     assert isinstance(done.exception, ModelError)
     assert "every question failed" in str(done.exception)
     assert "deadline" in str(done.exception)
@@ -86,8 +96,12 @@ def test_ask_ends_in_time(questions: Path, tmp_path: Path) -> None:
         .exit_code
         == 0
     )
-    with OpenAIServer(fault="hang") as server:
-        done = skr("ask", "Capital of France?", "--store", store, "--deadline", 0.5, server=server)
+    for seconds in DEADLINES:
+        with OpenAIServer(fault="hang") as server:
+            limits = ["--deadline", seconds]
+            done = skr("ask", "Capital of France?", "--store", store, *limits, server=server)
+        if server.calls:
+            break
     assert isinstance(done.exception, DeadlineError)
 
 
@@ -112,7 +126,7 @@ def hangs_for_the_judge(server: OpenAIServer) -> None:
 
 def until_the_judge_is_asked(*arguments: object, folder: Path) -> tuple[Any, Path]:
     """Run a command, again with more time where a busy machine came to the judge too late."""
-    for seconds in (1.0, 8.0, 50.0):
+    for seconds in DEADLINES:
         out = folder / f"{seconds:g}"
         with OpenAIServer(lambda messages: REPLY) as server:
             hangs_for_the_judge(server)
