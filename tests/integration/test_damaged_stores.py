@@ -18,6 +18,7 @@ import pytest
 from skr_core.errors import DataError, StoreError
 from skr_core.models.embedders import HashingEmbedder
 from skr_core.store import embedded, index_folder
+from skr_core.store.chroma_index import CONFIGURATION
 from skr_core.store.chroma_store import ChromaStore
 from skr_core.store.health import can_be_searched
 from skr_core.types import Reference
@@ -117,7 +118,13 @@ def test_a_flipped_bit_in_the_vectors_is_mended_and_told_in_one_line(folder: Pat
 
 def test_a_crash_inside_chroma_is_one_of_another_process(folder: Path, caplog):
     [vectors] = folder.rglob("data_level0.bin")
-    flip(vectors, 7, 3)
+    # Of each vector the first link to another: not every search passes by the first of all.
+    links = 2 * CONFIGURATION["hnsw"]["max_neighbors"]
+    size = 4 + 4 * links + 4 * 1024 + 8
+    content = bytearray(vectors.read_bytes())
+    assert len(content) % size == 0
+    content[7::size] = bytes(byte ^ 8 for byte in content[7::size])
+    vectors.write_bytes(content)
     (folder / "index.seal").unlink()  # as after a kill
     assert not can_be_searched(folder / "index", "references")
     all_are_found(folder)
