@@ -7,10 +7,8 @@ import logging
 import os
 import sys
 from collections.abc import Iterable
-from difflib import get_close_matches
 from functools import cache
 from importlib import import_module
-from importlib.metadata import version
 from typing import Annotated, Any
 
 import typer
@@ -73,6 +71,8 @@ def make_app(names: Iterable[str] = COMMANDS) -> typer.Typer:
 
 def _tell_version(asked: bool) -> None:
     if asked:
+        from importlib.metadata import version
+
         console.print(f"skr {version('skr-rag')}")
         raise typer.Exit
 
@@ -142,10 +142,16 @@ def main() -> None:
 
 def _tell_misspelt() -> None:
     """A variable that is written wrongly is read by nobody, which nobody would notice."""
-    for name in sorted(os.environ):
-        if name.startswith("SKR_") and name not in VARIABLES:
-            for meant in get_close_matches(name, VARIABLES, n=1, cutoff=0.85):
-                messages.print(f"{escape(name)} is not read: did you mean {meant}?", soft_wrap=True)
+    unread = sorted(
+        name for name in os.environ if name.startswith("SKR_") and name not in VARIABLES
+    )
+    if not unread:
+        return
+    from difflib import get_close_matches
+
+    for name in unread:
+        for meant in get_close_matches(name, VARIABLES, n=1, cutoff=0.85):
+            messages.print(f"{escape(name)} is not read: did you mean {meant}?", soft_wrap=True)
 
 
 def _show(error: Exception) -> None:
