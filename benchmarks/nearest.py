@@ -65,7 +65,7 @@ def exact(router: KNNRouter, matrix: Vectors, asked: Vectors, turns: int) -> Ite
         "numpy's product": lambda: by_product(matrix, asked),
         "scikit-learn's NearestNeighbors": lambda: neighbours.kneighbors(asked, K),
     }
-    seconds = medians(ways, turns)
+    seconds = medians(ways, turns, calls=calls_in_a_turn(size))
     for peer in list(ways)[1:]:
         what = f"a decision of {BATCH} at once"
         ours, theirs = (MS * seconds[name] / BATCH for name in ("ours", peer))
@@ -76,7 +76,7 @@ def one_by_one(
     router: KNNRouter, matrix: Vectors, asked: Vectors, what: str, turns: int
 ) -> Iterator[Row]:
     """Decisions on one question after the other."""
-    calls = 20 if len(matrix) <= 10_000 else 3
+    calls = 3 * calls_in_a_turn(len(matrix))
 
     def each(work: Callable[[int], Any]) -> Callable[[], Any]:
         places = cycle(range(BATCH))
@@ -91,6 +91,11 @@ def one_by_one(
     for peer in list(ways)[1:]:
         ours, theirs = MS * seconds["ours"], MS * seconds[peer]
         yield Row(what, ours, "ms", peer, theirs, len(matrix), "records")
+
+
+def calls_in_a_turn(size: int) -> int:
+    """One is too short to be measured among few records."""
+    return 10 if size <= 10_000 else 1
 
 
 def made_up(count: int) -> Vectors:
