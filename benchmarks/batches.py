@@ -25,14 +25,14 @@ from benchmarks.rows import ROOT, LeftOut, Row
 from langchain_skr import load_model
 from skr_core.engines import Engine, EngineEmbedder, LocalEngine, RayEngine
 from skr_core.errors import MissingDependency
-from skr_core.ingest.ingestion import ingest
 from skr_core.models.embedders import HashingEmbedder
 from skr_core.questions import Question
-from skr_core.self_knowledge import acollect
 from skr_core.settings import Settings
-from skr_core.store.chroma_store import ChromaStore
 from skr_core.testing import MappingRetriever
 from skr_graphs import GraphAnswerer
+from skr_learn.self_knowledge import acollect
+from skr_store.chroma_store import ChromaStore
+from skr_store.ingest.ingestion import ingest
 from tests.servers import OpenAIServer
 
 WORKERS, CONCURRENCY, DELAY_S, CALLS = 2, 32, 0.1, 2

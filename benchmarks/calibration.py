@@ -15,9 +15,9 @@ from dataclasses import replace
 from itertools import islice, product
 
 from benchmarks.rows import Row, needed
-from skr_core.calibration import calibrate
 from skr_core.models.embedders import HashingEmbedder
-from skr_core.self_knowledge import SelfKnowledge, read_self_knowledge
+from skr_learn.calibration import calibrate
+from skr_learn.self_knowledge import SelfKnowledge, read_self_knowledge
 
 RECORDS = "adarague_llama31_8b_dev.jsonl.gz"
 SIZES = (300, 1_000, 3_000, 10_000, 30_000, 100_000)

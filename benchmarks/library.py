@@ -12,7 +12,7 @@ import json
 import re
 from typing import Any
 
-from skr_core.store.bm25 import BM25Index
+from skr_store.bm25 import BM25Index
 
 CAPITAL = "Paris is the capital of France."
 DESIGNED = "The lighthouse of Gull Rock was designed by Ada Quill."

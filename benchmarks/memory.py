@@ -54,7 +54,7 @@ def with_router(folder: str) -> list[float]:
     import numpy as np
 
     from benchmarks.nearest import Given
-    from skr_core.routers import KNNRouter
+    from skr_learn.routers import KNNRouter
 
     first = np.load(Path(folder, "vectors.npy"), mmap_mode="r")[:1]
     router = KNNRouter.load(Path(folder, "router"), embedder=Given(np.array(first)))
@@ -88,7 +88,7 @@ def searched(questions: str, corpus: str, limit: str) -> list[float]:
 
     import bm25s
 
-    from skr_core.store.counting import searched_words
+    from skr_store.counting import searched_words
 
     with gzip.open(corpus, "rt") as file:
         texts = [json.loads(line)["text"] for line in file]

@@ -32,15 +32,15 @@ from benchmarks.adaptive_rag import create_adaptive_rag
 from benchmarks.engines import peers
 from benchmarks.rows import needed
 from benchmarks.stand_in import Spent, StandIn
-from skr_core.ingest.loaders import load_file
-from skr_core.metrics.cost import Price, cost
-from skr_core.metrics.match import contains_gold
-from skr_core.metrics.statistics import Interval, bootstrap, bootstrap_ratio
+from skr_core.match import contains_gold
+from skr_core.prices import Price, cost
 from skr_core.questions import Question, read_questions
 from skr_core.settings import Settings
-from skr_core.store.chroma_store import ChromaStore
 from skr_core.types import Reference, Usage
 from skr_graphs import GraphAnswerer
+from skr_learn.metrics.statistics import Interval, bootstrap, bootstrap_ratio
+from skr_store.chroma_store import ChromaStore
+from skr_store.ingest.loaders import load_file
 
 SETS = {"HotpotQA": "hotpotqa", "2WikiMultihopQA": "2wikimultihopqa"}
 ASKED, PASSAGES = 100, 4

@@ -20,11 +20,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.rows import LeftOut, Row, medians
-from skr_core.learning import Observed, Rows, Signals
-from skr_core.learning.graph import can_make_graphs
-from skr_core.learning.searched import SearchedRows
-from skr_core.routers import KNNRouter
 from skr_core.types import Stamp
+from skr_learn.learning import Observed, Rows, Signals
+from skr_learn.learning.graph import can_make_graphs
+from skr_learn.learning.searched import SearchedRows
+from skr_learn.routers import KNNRouter
 
 SIZES = (1_000, 10_000, 100_000, 1_000_000)
 GRAPHS = (100_000, 1_000_000)

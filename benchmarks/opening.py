@@ -49,8 +49,8 @@ def rows(quick: bool) -> Iterator[Row]:
 
 def store(folder: str, number: int) -> None:
     """Put passages into a store."""
-    from skr_core.store.chroma_store import ChromaStore
     from skr_core.types import Reference
+    from skr_store.chroma_store import ChromaStore
 
     with ChromaStore.open(Path(folder, "store")) as made:
         texts = passages(number)
@@ -62,8 +62,8 @@ def mapped(folder: str, number: int) -> None:
     """Put the same into an index of bm25s'."""
     import bm25s
 
-    from skr_core.store.bm25 import K1, B
-    from skr_core.store.counting import searched_words
+    from skr_store.bm25 import K1, B
+    from skr_store.counting import searched_words
 
     index = bm25s.BM25(method="lucene", k1=K1, b=B)
     # Each word once in memory: a million passages are 80 million of them.
@@ -87,7 +87,7 @@ def open_store(folder: str) -> tuple[float, float, float]:
     """Seconds to the first answer, milliseconds of a query, megabytes."""
     import chromadb  # noqa: F401
 
-    from skr_core.store.chroma_store import ChromaStore
+    from skr_store.chroma_store import ChromaStore
 
     begin = time.perf_counter()
     with ChromaStore.open(Path(folder, "store")) as opened:
@@ -100,7 +100,7 @@ def open_bm25s(folder: str) -> tuple[float, float, float]:
     """The same of bm25s."""
     import bm25s
 
-    from skr_core.store.counting import searched_words
+    from skr_store.counting import searched_words
 
     begin = time.perf_counter()
     index = bm25s.BM25.load(Path(folder, "bm25s"), mmap=True)

@@ -18,10 +18,10 @@ from statistics import median
 
 from benchmarks.batches import write_corpus
 from benchmarks.rows import Row, in_a_process
-from skr_core.ingest.ingestion import ingest
 from skr_core.models.embedders import HashingEmbedder
-from skr_core.store.chroma_store import ChromaStore
-from skr_core.store.server import serve
+from skr_store.chroma_store import ChromaStore
+from skr_store.ingest.ingestion import ingest
+from skr_store.server import serve
 from tests.servers import reserved_port
 
 SIZES = {"words": (1_000, 10_000, 30_000, 100_000), "words and vectors": (1_000, 10_000)}

@@ -3,7 +3,7 @@
 Each system asks in its own words. The stand-in recognises what is asked for, reads the question
 and finds the passages that stand in the prompt, and then does the same for all: it quotes the
 sentences that carry the answer, says whether they suffice, and names what is missing by the very
-functions of `skr_core.extractive`. Where a prompt holds earlier answers in the place of passages
+functions of `skr_app.extractive`. Where a prompt holds earlier answers in the place of passages
 it reads the sentences that these quote, each with the title of its passage; an answer made of
 such answers repeats them all, so that nothing that was found is lost on the way.
 """
@@ -16,11 +16,11 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from benchmarks.adaptive_rag import WORDS
-from skr_core.extractive import ExtractiveModel
-from skr_core.extractive.evidence import read_sentences
-from skr_core.extractive.follow_up import follow_up_queries
-from skr_core.extractive.quoting import choose_quotes, is_sufficient
-from skr_core.extractive.text import content_words
+from skr_app.extractive import ExtractiveModel
+from skr_app.extractive.evidence import read_sentences
+from skr_app.extractive.follow_up import follow_up_queries
+from skr_app.extractive.quoting import choose_quotes, is_sufficient
+from skr_app.extractive.text import content_words
 from skr_core.ports import OnToken
 from skr_core.prompts.asking import answer_anyway
 from skr_core.texts import words

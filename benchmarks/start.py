@@ -63,8 +63,8 @@ def rows(quick: bool) -> Iterator[Row]:
 def command(turns: int) -> Iterator[Row]:
     """`skr ask` to its first byte."""
     from benchmarks.opening import passages
-    from skr_core.store.chroma_store import ChromaStore
     from skr_core.types import Reference
+    from skr_store.chroma_store import ChromaStore
 
     with tempfile.TemporaryDirectory() as folder:
         with ChromaStore.open(folder) as store:

@@ -4,9 +4,9 @@ import os
 
 from langchain_skr import create_skr_graph
 from langchain_skr.models import load_model
-from skr_core import ChromaStore
-from skr_core.sample import load_sample
+from skr_app.sample import load_sample
 from skr_graphs import SKRContext
+from skr_store import ChromaStore
 
 sample = load_sample()  # an invented country: put your retriever in its place
 model = load_model(os.environ["SKR_MODEL"]) if "SKR_MODEL" in os.environ else sample.model()

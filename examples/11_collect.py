@@ -4,8 +4,8 @@ import os
 
 from langchain_skr import collect
 from langchain_skr.models import load_model
-from skr_core import ChromaStore
-from skr_core.sample import load_sample
+from skr_app.sample import load_sample
+from skr_store import ChromaStore
 
 sample = load_sample()  # an invented country: put your questions and your retriever in its place
 model = load_model(os.environ["SKR_MODEL"]) if "SKR_MODEL" in os.environ else sample.model()

@@ -3,10 +3,11 @@
 import os
 
 from langchain_skr.models import load_model
-from skr_core import ChromaStore, Settings
+from skr_app.sample import load_sample
+from skr_core import Settings
 from skr_core.routers import CertaintyLevelRouter, ConfidenceRouter
-from skr_core.sample import load_sample
 from skr_graphs import GraphAnswerer
+from skr_store import ChromaStore
 
 sample = load_sample()
 model = load_model(os.environ["SKR_MODEL"]) if "SKR_MODEL" in os.environ else sample.model()

@@ -5,9 +5,10 @@ import re
 
 from langchain_skr import create_skr_graph
 from langchain_skr.models import load_model
-from skr_core import ChromaStore, Decision
-from skr_core.sample import load_sample
+from skr_app.sample import load_sample
+from skr_core import Decision
 from skr_graphs import answer_of
+from skr_store import ChromaStore
 
 
 class RetrieveWhatChanges:

@@ -4,11 +4,11 @@ import os
 
 from langchain_skr import collect, create_skr_graph
 from langchain_skr.models import load_model
-from skr_core import ChromaStore
-from skr_core.routers import CombinedRouter
-from skr_core.sample import load_sample
-from skr_core.self_knowledge.feedback import record_of_feedback
+from skr_app.sample import load_sample
 from skr_graphs import answer_of
+from skr_learn.routers import CombinedRouter
+from skr_learn.self_knowledge.feedback import record_of_feedback
+from skr_store import ChromaStore
 
 sample = load_sample()
 model = load_model(os.environ["SKR_MODEL"]) if "SKR_MODEL" in os.environ else sample.model()

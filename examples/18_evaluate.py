@@ -4,14 +4,15 @@ import os
 from dataclasses import replace
 
 from langchain_skr.models import load_model
-from skr_core import ChromaStore, Settings
-from skr_core.entailment import LexicalEntailment
-from skr_core.evaluation import System, ask_all, judge_all
-from skr_core.evaluation.running.measuring import mean
+from skr_app.extractive import LexicalEntailment
+from skr_app.sample import load_sample
+from skr_core import Settings
 from skr_core.files import KeyedLog
 from skr_core.flow import run
-from skr_core.sample import load_sample
 from skr_graphs import GraphAnswerer
+from skr_learn.evaluation import System, ask_all, judge_all
+from skr_learn.evaluation.measuring import mean
+from skr_store import ChromaStore
 
 sample = load_sample()
 model = load_model(os.environ["SKR_MODEL"]) if "SKR_MODEL" in os.environ else sample.model()

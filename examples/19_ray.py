@@ -12,10 +12,10 @@ from langchain_skr.models import load_model
 from skr_core.engines import RayEngine
 from skr_core.models.limited import Spending
 from skr_core.questions import Question
-from skr_core.self_knowledge import collect
 from skr_core.settings import Settings
 from skr_core.testing import MappingRetriever
 from skr_graphs import GraphAnswerer
+from skr_learn.self_knowledge import collect
 
 CAPITALS = {"France": "Paris", "Italy": "Rome", "Spain": "Madrid", "Peru": "Lima"}
 QUESTIONS = [

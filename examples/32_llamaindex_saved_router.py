@@ -5,8 +5,9 @@ from pathlib import Path
 
 from llamaindex_skr import SKRQueryEngine, collect
 from llamaindex_skr.models import load_model
-from skr_core import ChromaStore, calibrate
-from skr_core.sample import load_sample
+from skr_app.sample import load_sample
+from skr_learn import calibrate
+from skr_store import ChromaStore
 
 sample = load_sample()
 llm = load_model(os.environ["SKR_MODEL"]) if "SKR_MODEL" in os.environ else sample.model()

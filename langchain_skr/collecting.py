@@ -14,7 +14,7 @@ from skr_graphs.collecting import CollectOptions, acollect_with, collect_with, s
 if TYPE_CHECKING:
     from skr_core.engines import Engine
     from skr_core.questions import Question
-    from skr_core.self_knowledge import SelfKnowledge
+    from skr_learn.self_knowledge import SelfKnowledge
 
 
 def collect(

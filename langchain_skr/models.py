@@ -9,8 +9,8 @@ from langchain_core.language_models import BaseChatModel, BaseLanguageModel
 from langchain_core.runnables import Runnable
 from langchain_core.runnables.base import RunnableBindingBase
 
+from skr_app.extractive.loading import is_extractive, load_extractive
 from skr_core.errors import InputError, MissingDependency, extra
-from skr_core.extractive.loading import is_extractive, load_extractive
 from skr_core.models.openai_server import server_address, server_key
 from skr_core.ports import LanguageModel
 

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from llama_index.core.llms import LLM
 
+from skr_app.extractive.loading import is_extractive, load_extractive
 from skr_core.errors import InputError, extra
-from skr_core.extractive.loading import is_extractive, load_extractive
 from skr_core.models.openai_server import server_address, server_key
 from skr_core.ports import LanguageModel
 

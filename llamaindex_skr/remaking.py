@@ -4,7 +4,7 @@ Example:
     >>> import pickle
     >>> from llamaindex_skr import SKRQueryEngine
     >>> from skr_core.routers import NeverRetrieve
-    >>> from skr_core.extractive import ExtractiveModel
+    >>> from skr_app.extractive import ExtractiveModel
     >>> engine = SKRQueryEngine.from_defaults(llm=ExtractiveModel(), router=NeverRetrieve())
     >>> type(pickle.loads(pickle.dumps(engine))).__name__
     'SKRQueryEngine'

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 
-from skr_core.figures import COLOURS
+from skr_learn.figures import COLOURS
 
 Point = tuple[float, float]
 WIDTH, HEIGHT = 144, 46

@@ -12,9 +12,9 @@ from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemaini
 from rich.progress import Progress as Bars
 
 from skr_app.output import console, counted, escape, messages, print_table
-from skr_core.metrics.statistics import bootstrap
-from skr_core.self_knowledge import Progress, SelfKnowledge
 from skr_core.types import ACTIONS
+from skr_learn.metrics.statistics import bootstrap
+from skr_learn.self_knowledge import Progress, SelfKnowledge
 
 if TYPE_CHECKING:
     from skr_core.types import Effect

@@ -73,7 +73,7 @@ def make_settings(
     )
     arbiter = _open_arbiter(router, model, retriever, force=force)
     if likelihoods is not None and arbiter is None and not isinstance(loaded, AnswerArbiter):
-        from skr_core.arbiters import MarginArbiter
+        from skr_learn.arbiters import MarginArbiter
 
         arbiter = MarginArbiter()
     return Settings.of(
@@ -99,7 +99,7 @@ def _open_arbiter(
 
     if folder is None or not holds_arbiter(folder):
         return None
-    from skr_core.arbiters import Arbiter
+    from skr_learn.arbiters import Arbiter
 
     return Arbiter.load(folder, model=model, retriever=retriever, force=force)
 

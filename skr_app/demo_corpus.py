@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from skr_core.ports import OnProgress
-    from skr_core.store.chroma_store import ChromaStore
+    from skr_store.chroma_store import ChromaStore
 
 QUESTION = "Where was the engineer who designed the Marrow Bay lighthouse born?"
 """It takes two passages: one about the lighthouse, and one about its engineer."""
@@ -16,8 +16,8 @@ ROUTED = ("What is the flower of Varnland?", "What does a ferry ticket to Harrow
 
 def demo_store(on_progress: OnProgress | None = None) -> ChromaStore:
     """The sample's passages in a store in memory."""
-    from skr_core.sample import load_sample
-    from skr_core.store.chroma_store import ChromaStore
+    from skr_app.sample import load_sample
+    from skr_store.chroma_store import ChromaStore
 
     corpus = load_sample().corpus
     store = ChromaStore.ephemeral()  # named as a folder's, so that a router fits both

@@ -17,11 +17,9 @@ from typing import TYPE_CHECKING
 
 from skr_app.configured import make_settings
 from skr_app.limits import Limits, in_time, keeping_to
-from skr_app.measuring import make_entailment
 from skr_app.opening import (
     make_model,
     open_cache,
-    open_embedder,
     open_likelihoods,
     open_store,
     store_embedder,
@@ -29,15 +27,15 @@ from skr_app.opening import (
 )
 from skr_app.options import WhenInsufficient
 from skr_app.reflecting import open_reflector
-from skr_app.systems import Ingredients, make_systems
-from skr_core.self_knowledge import Judge
+from skr_app.systems import make_systems
+from skr_learn.self_knowledge import Judge
 
 if TYPE_CHECKING:
-    from skr_core.evaluation.running.asking import System
     from skr_core.settings import Settings
-    from skr_core.store.chroma_store import ChromaStore
-    from skr_core.store.hybrid_search import SearchMode
     from skr_graphs import GraphAnswerer
+    from skr_learn.evaluation.asking import System
+    from skr_store.chroma_store import ChromaStore
+    from skr_store.hybrid_search import SearchMode
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -110,24 +108,16 @@ class Described:
             kept = open_cache(_opened(), self.cache)
             return Judge(through(kept, make_model(name, self.base_url)))
 
-    def systems(
-        self, names: str, pool: Path | None, entailment: str | None
-    ) -> Mapping[str, System]:
+    def systems(self, names: str) -> Mapping[str, System]:
         """The systems that ``skr evaluate`` compares, opened for as long as this process lasts.
 
         Args:
-            names: As ``--systems`` gives them.
-            pool: As ``--pool`` gives it.
-            entailment: As ``--entailment`` gives it.
+            names: Names of systems, as ``--systems`` gives them.
         """
         with self._here():
             settings = self.open(_opened(), self._store())
-            kept = open_cache(_opened(), self.cache)
-            judge = make_entailment(entailment, self.base_url, kept) if entailment else None
-            ingredients = Ingredients(
-                settings, open_embedder(self.embedder), pool, self.router is not None, judge
-            )
-            return {each.name: in_time(each) for each in make_systems(names, ingredients)}
+            made = make_systems(names, settings, has_router=self.router is not None)
+            return {each.name: in_time(each) for each in made}
 
     def _store(self) -> ChromaStore:
         embedder = store_embedder(self.embedder)

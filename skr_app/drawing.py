@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from skr_core.calibration.plotting import COST_LABELS
+from skr_learn.calibration.plotting import COST_LABELS
 
 if TYPE_CHECKING:
-    from skr_core.calibration import RoutingCurve
+    from skr_learn.calibration import RoutingCurve
 
 WIDTH, HEIGHT = 56, 12
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from skr_app.described import Described
     from skr_core.ports import Embedder
     from skr_core.questions import Question
-    from skr_core.store.chroma_store import ChromaStore
+    from skr_store.chroma_store import ChromaStore
 
 
 class EngineName(StrEnum):
@@ -146,8 +146,8 @@ def _serve_searched(
     skip_bad: bool,
 ) -> tuple[str, str]:
     """Serve what is searched; a folder has one process at a time, so it is served for this run."""
-    from skr_core.store.chroma_store import ChromaStore
-    from skr_core.store.folder import JOURNAL_NAME
+    from skr_store.chroma_store import ChromaStore
+    from skr_store.folder import JOURNAL_NAME
 
     if corpus is not None and store is not None:
         raise InputError("give either --corpus or --store")
@@ -177,7 +177,7 @@ def _serve_searched(
 
 
 def _serve(stack: ExitStack, folder: Path, embedder: Embedder | None) -> str:
-    from skr_core.store.server import serve
+    from skr_store.server import serve
 
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))

@@ -6,7 +6,7 @@ import io
 import logging
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import cache
 from importlib import import_module
 from typing import Annotated, Any
@@ -34,15 +34,9 @@ COMMANDS = (
     "route",
     "replay",
     "evaluate",
-    "report",
-    "experiment",
-    "key-facts",
     "store",
 )
 """In the order of the help."""
-
-MODULES = {"experiment": "experiments", "key-facts": "key_facts"}
-"""Of `skr_app.commands`, where the name is another."""
 
 
 def make_app(names: Iterable[str] = COMMANDS) -> typer.Typer:
@@ -60,7 +54,7 @@ def make_app(names: Iterable[str] = COMMANDS) -> typer.Typer:
     made.callback()(_begin)
     for name in names:
         with extra("cli"):
-            module = import_module(f"skr_app.commands.{MODULES.get(name, name)}")
+            module = import_module(f"skr_app.commands.{name}")
         if hasattr(module, "app"):
             made.add_typer(module.app, name=name)
         else:
@@ -117,7 +111,13 @@ FAILURES = (ModelError, RetrieverError, BudgetError, EngineError)
 
 
 def main() -> None:
-    """Run the command; an error of ours is one line and an exit code, never a traceback.
+    """Run ``skr``."""
+    first = sys.argv[1] if len(sys.argv) > 1 else ""
+    run(lambda: make_app([first] if first in COMMANDS else COMMANDS))
+
+
+def run(make: Callable[[], typer.Typer]) -> None:
+    """Run a command; an error of ours is one line and an exit code, never a traceback.
 
     Exit codes: 2 for input, files and stores that cannot be used, 1 when a model, a retriever or
     an engine failed, or what may be spent is.
@@ -128,8 +128,8 @@ def main() -> None:
     logging.getLogger("pypdf").setLevel(logging.ERROR)  # a file that it cannot read is our error
     _tell_misspelt()
     try:
-        first = sys.argv[1] if len(sys.argv) > 1 else ""
-        make_app([first] if first in COMMANDS else COMMANDS)(prog_name="skr")
+        made = make()
+        made(prog_name=made.info.name)
     except SKRError as error:
         _show(error)
         sys.exit(1 if isinstance(error, FAILURES) else 2)

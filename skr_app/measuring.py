@@ -12,32 +12,27 @@ import typer
 
 from skr_app.limits import in_time
 from skr_app.opening import make_model, through
-from skr_app.options import Dataset
 from skr_app.output import console, escape, messages, print_json, print_table, progress
+from skr_app.report.folder import RunFolder
+from skr_app.report.tables import Result, capital, in_words, shown
 from skr_core.engines.engine import Engine
 from skr_core.errors import InputError, ModelError
-from skr_core.evaluation.datasets import read_dataset
-from skr_core.evaluation.key_facts.review import with_key_facts
-from skr_core.evaluation.report.folder import RunFolder
-from skr_core.evaluation.report.tables import Result, capital, in_words, shown
-from skr_core.evaluation.running.asking import Answers, System, ask_all
-from skr_core.evaluation.running.measuring import Judged, judge_all
 from skr_core.flow import arun
-from skr_core.metrics.cost import Price, price_of, read_prices
+from skr_core.prices import Price, price_of, read_prices
 from skr_core.questions import Question, read_questions
+from skr_core.registry import registered
+from skr_learn.evaluation.asking import Answers, System, ask_all
+from skr_learn.evaluation.measuring import Judged, judge_all
 
 if TYPE_CHECKING:
     from skr_core.caching import SqliteCache
-    from skr_core.metrics.statistics import Interval
     from skr_core.ports import EntailmentModel, LanguageModel
     from skr_core.types import Reference
+    from skr_learn.metrics.statistics import Interval
 
 OutOption = Annotated[
     Path | None,
     typer.Option("--out", help="Folder of the run: the same command again goes on in it."),
-]
-KeyFactsOption = Annotated[
-    Path | None, typer.Option("--key-facts", help="Frozen by `skr key-facts accept`.")
 ]
 EntailmentOption = Annotated[
     str | None,
@@ -60,18 +55,16 @@ class Judging:
 
 def load_questions(
     path: Path,
-    dataset: Dataset | None,
-    key_facts: Path | None,
+    dataset: str | None,
     *,
     limit: int | None,
     skip_bad: bool,
 ) -> list[Question]:
-    """Read questions in whatever form, with their key-facts where there are any."""
+    """Read questions in whatever form."""
     if dataset is None:
-        questions = read_questions(path, limit=limit, skip_bad=skip_bad)
-    else:
-        questions = read_dataset(dataset.value, path, limit=limit, skip_bad=skip_bad)
-    return questions if key_facts is None else with_key_facts(questions, key_facts)
+        return read_questions(path, limit=limit, skip_bad=skip_bad)
+    read: list[Question] = registered("questions", dataset)(path, limit=limit, skip_bad=skip_bad)
+    return read
 
 
 def make_judging(
@@ -98,7 +91,7 @@ def make_entailment(
     """
     kind, _, name = entailment.partition(":")
     if kind == "lexical" and not name:
-        from skr_core.entailment import LexicalEntailment
+        from skr_app.extractive import LexicalEntailment
 
         return LexicalEntailment()
     if kind == "nli" and name:
@@ -106,9 +99,8 @@ def make_entailment(
 
         return CrossEncoderEntailment(name)
     if kind == "true" and name:
-        from skr_core.models.t5_entailment import T5Entailment
-
-        return T5Entailment(name)
+        made: EntailmentModel = registered("entailment", kind)(name)
+        return made
     if kind == "judge" and name:
         from skr_core.entailment import JudgeEntailment
 
@@ -145,7 +137,7 @@ async def ask_and_judge(
     Raises:
         ModelError: A system answered nothing at all.
     """
-    from skr_core.entailment import RememberingEntailment
+    from skr_learn.evaluation.remembering import RememberingEntailment
 
     answers: dict[str, Answers] = {}
     judged: dict[str, list[Judged]] = {}
@@ -238,7 +230,7 @@ def _of(cell: Interval | None, n: int) -> str:
 
 def collect_references(corpus: Path, *, skip_bad: bool) -> list[Reference]:
     """The passages of a corpus file, as ingestion cuts them."""
-    from skr_core.ingest.ingestion import ingest
+    from skr_store.ingest.ingestion import ingest
 
     collected = _Collected()
     ingest([corpus], collected, skip_bad=skip_bad)

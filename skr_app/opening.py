@@ -8,18 +8,18 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from skr_app.extractive.loading import is_extractive
 from skr_app.limits import limited, limited_scorer
 from skr_core.errors import InputError, StoreError
-from skr_core.extractive.loading import is_extractive
 from skr_core.usage import TokenCount, count_tokens
 
 if TYPE_CHECKING:
     from skr_core.caching import SqliteCache
     from skr_core.ports import Embedder, LanguageModel, TextScorer
     from skr_core.questions import Question
-    from skr_core.store.chroma_store import ChromaStore
-    from skr_core.store.hybrid_search import SearchMode
     from skr_core.types import Reference
+    from skr_store.chroma_store import ChromaStore
+    from skr_store.hybrid_search import SearchMode
 
 HASHING = "hashing"
 """The option's default: of routers, which need a vector of each question."""
@@ -49,7 +49,7 @@ def make_model(
     except ValueError as error:
         raise InputError(f"SKR_TEMPERATURE must be a number, not {said!r}") from error
     if model == "extractive":  # which needs no framework
-        from skr_core.extractive import ExtractiveModel
+        from skr_app.extractive import ExtractiveModel
 
         return limited(ExtractiveModel(count=count))
     from langchain_skr.models import load_model
@@ -130,8 +130,8 @@ def open_store(
         StoreError: It must exist and does not, or cannot be opened.
     """
     from skr_app.output import messages
-    from skr_core.store.chroma_store import ChromaStore
-    from skr_core.store.folder import JOURNAL_NAME
+    from skr_store.chroma_store import ChromaStore
+    from skr_store.folder import JOURNAL_NAME
 
     if store.startswith(("http://", "https://")):
         with messages.status("Opening the store"):
@@ -157,8 +157,8 @@ def place_of_store(store: str) -> Path:
     Raises:
         StoreError: It holds other files: as a store it would be passed over by ingestion.
     """
-    from skr_core.store.folder import JOURNAL_NAME
-    from skr_core.store.locking import LOCK_NAME
+    from skr_store.folder import JOURNAL_NAME
+    from skr_store.locking import LOCK_NAME
 
     path = store_folder(store)
     held = {each.name for each in path.iterdir()} if path.is_dir() else set()
@@ -209,7 +209,7 @@ def open_searched(
         InputError: Both are given, or there is nothing to search.
     """
     from skr_app.output import progress
-    from skr_core.store.chroma_store import ChromaStore
+    from skr_store.chroma_store import ChromaStore
 
     if corpus is not None and store is not None:
         raise InputError("give either --corpus or --store")

@@ -9,11 +9,7 @@ from typing import Annotated
 import typer
 from platformdirs import user_data_path
 
-from skr_core.evaluation.datasets import FORMATS
-
 DEFAULT_STORE = str(user_data_path("skr-rag", appauthor=False) / "store")
-
-Dataset = StrEnum("Dataset", {name: name for name in FORMATS})  # type: ignore[misc]
 
 
 class SearchMode(StrEnum):
@@ -147,11 +143,12 @@ QuestionsArgument = Annotated[
     ),
 ]
 DatasetOption = Annotated[
-    Dataset | None,
+    str | None,
     typer.Option(
         "--dataset",
         metavar="<name>",
-        help=f"The questions file is this data set's own, as published: {', '.join(Dataset)}.",
+        help="The questions file has the form of this source, which a package registers: with "
+        "skr-lab installed the published data sets, such as hotpotqa.",
     ),
 ]
 LimitOption = Annotated[int | None, typer.Option("--limit", min=1, help="Questions at most.")]

@@ -9,9 +9,9 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
+from skr_app.extractive.loading import is_extractive
 from skr_app.output import counted, escape
 from skr_core.cleaning import cleaned
-from skr_core.extractive.loading import is_extractive
 from skr_core.plain import from_plain
 from skr_core.types import Action, Answer, Decision, Usage
 

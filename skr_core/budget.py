@@ -10,7 +10,7 @@ import math
 from dataclasses import dataclass
 
 from skr_core.errors import InputError
-from skr_core.metrics.cost import Price, cost
+from skr_core.prices import Price, cost
 from skr_core.types import StopReason, Usage
 
 MAX_REFERENCES = 10
@@ -60,7 +60,7 @@ class Budget:
             than 4,096, else the model's own.
         max_spend: US dollars, by `price`. As with `max_tokens` the call that crosses the line is
             finished. None: no limit.
-        price: Of the model's tokens, see `skr_core.metrics.cost.read_prices`.
+        price: Of the model's tokens, see `skr_core.prices.cost.read_prices`.
 
     Raises:
         InputError: A limit is no whole number from 1, a deadline or an amount of money not above 0,

@@ -91,7 +91,7 @@ def as_arbiter(
         StampMismatch: The folder's arbiter was made for another model or retriever.
     """
     if isinstance(arbiter, str | Path):
-        from skr_core.arbiters import Arbiter
+        from skr_learn.arbiters import Arbiter
 
         return Arbiter.load(arbiter, model=model, retriever=retriever)
     if arbiter is None:
@@ -105,7 +105,7 @@ def uses_likelihoods(arbiter: AnswerArbiter | None) -> bool:
     """Whether an arbiter looks at how likely the model finds the answers.
 
     Example:
-        >>> from skr_core.arbiters import MarginArbiter
+        >>> from skr_learn.arbiters import MarginArbiter
         >>> uses_likelihoods(MarginArbiter()), uses_likelihoods(None)
         (True, False)
     """
@@ -134,7 +134,7 @@ def as_reflector(
     if reflector is None:
         return RefusalReflector()
     if isinstance(reflector, str | Path):
-        from skr_core.reflectors import LearnedReflector
+        from skr_learn import LearnedReflector
 
         return LearnedReflector.load(reflector, model=model, retriever=retriever)
     if isinstance(reflector, type) or not isinstance(reflector, Reflector):

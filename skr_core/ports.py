@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from skr_core.arbiters.answers import SeenAnswer
     from skr_core.settings import Settings
+    from skr_learn.arbiters.answers import SeenAnswer
 
     Vectors = NDArray[np.float32]
     """Shape (n, d), one row a text, each of length 1."""
@@ -135,7 +135,7 @@ class DraftRouter(Router, Protocol):
 class ClimbingRouter(DraftRouter, Protocol):
     """A router that decides again once the first round of retrieval has answered.
 
-    `skr_core.arbiters.Ladder` is one. `actions` are those it chooses among; the decision is to go
+    `skr_learn.arbiters.Ladder` is one. `actions` are those it chooses among; the decision is to go
     on, or to end after that round: ``max_rounds`` is 1.
     """
 
@@ -151,7 +151,7 @@ class ClimbingRouter(DraftRouter, Protocol):
 
 @runtime_checkable
 class AnswerArbiter(Protocol):
-    """Judges which of several answers to a question to serve; `skr_core.arbiters.Arbiter` is one.
+    """Judges which of several answers to a question to serve; `skr_learn.arbiters.Arbiter` is one.
 
     `actions` are those whose answers it weighs, ``direct`` first; the verdict names one of them.
     One whose ``needs_likelihoods`` is true is told how likely the model finds each (`TextScorer`).

@@ -118,7 +118,7 @@ def read_questions(
     known ``id``, ``supporting_titles``, ``supporting_facts`` (pairs of title and sentence index),
     ``contexts`` (objects with ``title``, ``text`` and perhaps ``sentences`` and
     ``is_supporting``), ``choices``, ``key_facts`` and ``type``. The files that data sets are
-    published as are read by `skr_core.evaluation.datasets.read_dataset`.
+    published as are read by the sources of questions that packages register.
 
     Args:
         path: The file.

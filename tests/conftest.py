@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-from skr_core.learning import boosting
+from skr_learn.learning import boosting
 from tests.servers import reserved_port
 
 

@@ -55,32 +55,32 @@ FIRST_USES = {
     ),
     "faiss": (
         "nearest",
-        "import numpy as np; from skr_core.learning.graph import NeighbourGraph\n"
+        "import numpy as np; from skr_learn.learning.graph import NeighbourGraph\n"
         "NeighbourGraph.of(np.eye(3), 1)",
     ),
     "pypdf": (
         "documents",
-        "from skr_core.ingest.loaders import load_file; from pathlib import Path\n"
+        "from skr_store.ingest.loaders import load_file; from pathlib import Path\n"
         "path = Path(folder, 'a.pdf'); path.touch(); list(load_file(path, print))",
     ),
     "bs4": (
         "documents",
-        "from skr_core.ingest.loaders import load_file; from pathlib import Path\n"
+        "from skr_store.ingest.loaders import load_file; from pathlib import Path\n"
         "path = Path(folder, 'a.html'); path.touch(); list(load_file(path, print))",
     ),
     "langchain_text_splitters": (
         "documents",
-        "from skr_core.ingest.splitter import TokenSplitter\n"
+        "from skr_store.ingest.splitter import TokenSplitter\n"
         "TokenSplitter(limit=1, overlap=0).split('one two three')",
     ),
     "matplotlib": (
         "plots",
-        "from skr_core.evaluation.report.drawing import plot\n"
-        "from skr_core.evaluation.report.tables import Result; plot(Result('a', 'b', {}, ()))",
+        "from skr_app.report.drawing import plot\n"
+        "from skr_app.report.tables import Result; plot(Result('a', 'b', {}, ()))",
     ),
     "jinja2": (
         "plots",
-        "from skr_core.evaluation.report.page import report_page; report_page([])",
+        "from skr_app.report.page import report_page; report_page([])",
     ),
     "sentence_transformers": (
         "local",
@@ -157,8 +157,8 @@ def test_the_command_tells_another_missing_extra_in_one_line(tmp_path: Path) -> 
 
 def test_a_run_is_kept_without_its_plot(tmp_path: Path) -> None:
     code = (
-        "from skr_core.evaluation.report.folder import RunFolder\n"
-        "from skr_core.evaluation.report.tables import Result\n"
+        "from skr_app.report.folder import RunFolder\n"
+        "from skr_app.report.tables import Result\n"
         "with RunFolder(sys.argv[1], {}) as folder: folder.write(Result('a', 'b', {}, ()), {})"
     )
     result = without("matplotlib", code, str(tmp_path))

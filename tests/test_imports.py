@@ -11,13 +11,13 @@ from pathlib import Path
 
 import pytest
 
-from skr_core.store.chroma_store import ChromaStore
 from skr_core.types import Reference
+from skr_store.chroma_store import ChromaStore
 
 PACKAGES = ["skr_core", "skr_graphs", "langchain_skr", "llamaindex_skr"]
 SUBPACKAGES = ["skr_core.routers", "skr_core.reflectors", "skr_core.evaluation"]
 PLUG_INS = ["langchain_skr", "llamaindex_skr"]
-UNASKED = ["skr_core.evaluation", "skr_core.self_knowledge", "skr_core.calibration"]
+UNASKED = ["skr_core.evaluation", "skr_learn.self_knowledge", "skr_learn.calibration"]
 HEAVY = [
     *("torch", "transformers", "sentence_transformers", "chromadb", "sklearn", "scipy"),
     *("matplotlib", "pandas", "typer", "pypdf", "bs4", "tiktoken", "openai", "ray"),
@@ -48,13 +48,13 @@ def test_a_plug_in_brings_nothing_that_measures(package: str):
 
 def test_chains_and_retrievers_bring_nothing_that_only_tools_and_prompts_need():
     unused = {"langgraph.prebuilt", "langchain_core.prompts", "yaml", *HEAVY}
-    unused |= {"skr_core.extractive.model", "langchain_core.runnables.configurable"}
+    unused |= {"skr_app.extractive.model", "langchain_core.runnables.configurable"}
     used = "create_skr_chain, create_skr_graph, SKRRetriever"
     assert loaded_by(f"langchain_skr; from langchain_skr import {used}") & unused == set()
 
 
 def test_the_llamaindex_plug_in_loads_langgraph_when_an_engine_is_made():
-    unused = {"langgraph", "langchain_core", "langsmith", "skr_core.extractive.model"}
+    unused = {"langgraph", "langchain_core", "langsmith", "skr_app.extractive.model"}
     assert loaded_by("llamaindex_skr") & unused == set()
     assert "langgraph" in loaded_by(
         "llamaindex_skr; from skr_core.testing import MappingRetriever as Search; "
@@ -74,8 +74,8 @@ def test_asking_loads_what_asking_needs(tmp_path: Path):
     *said, loaded = result.stdout.splitlines()
     assert "Paris is the capital of France" in " ".join(said), result.stderr
     unasked = ("sklearn", "scipy", "torch", "langchain_skr", "llamaindex_skr", "llama_index")
-    unasked += ("tiktoken", "skr_core.calibration", "skr_core.learning", "skr_core.arbiters")
-    unasked += ("skr_core.evaluation.running", "skr_core.evaluation.report", "skr_app.measuring")
+    unasked += ("tiktoken", "skr_learn.calibration", "skr_learn.learning", "skr_learn.arbiters")
+    unasked += ("skr_learn.evaluation", "skr_app.report", "skr_app.measuring")
     assert {*unasked} & {*loaded.split()} == set()
 
 

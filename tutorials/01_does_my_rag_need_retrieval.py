@@ -16,9 +16,10 @@
 # %%
 import os
 
-from skr_core import ChromaStore, read_questions
-from skr_core.sample import load_sample
-from skr_core.sample.reading import write_sample
+from skr_app.sample import load_sample
+from skr_app.sample.reading import write_sample
+from skr_core import read_questions
+from skr_store import ChromaStore
 
 sample = load_sample()
 if "SKR_MODEL" in os.environ:  # a real one, such as SKR_MODEL=openai:gpt-4.1-mini
@@ -140,7 +141,7 @@ print(f"retrieval helps {helps} questions, hurts {hurts}, and changes nothing fo
 # one action for all questions.
 
 # %%
-from skr_core import calibrate
+from skr_learn import calibrate
 
 found = calibrate(records, model=model, arbiter=False)
 curve = found.curve

@@ -16,8 +16,8 @@
 # %%
 import os
 
-from skr_core import ChromaStore
-from skr_core.sample import load_sample
+from skr_app.sample import load_sample
+from skr_store import ChromaStore
 
 sample = load_sample()
 store = ChromaStore.ephemeral(k=4)  # any LangChain retriever or vector store does as well
@@ -84,7 +84,7 @@ model = load_model(agent_model) if isinstance(agent_model, str) else reader  # f
 
 # %%
 from langchain_skr import collect
-from skr_core.routers import CombinedRouter
+from skr_learn.routers import CombinedRouter
 
 records = collect(sample.questions, model, store)
 router = CombinedRouter.fit(records, drafts=False)  # looks at the question alone: costs no call

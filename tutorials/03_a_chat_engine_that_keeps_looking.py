@@ -16,8 +16,8 @@ from llama_index.core import VectorStoreIndex
 from llama_index.core.embeddings import BaseEmbedding
 from llama_index.core.schema import TextNode
 
+from skr_app.sample import load_sample
 from skr_core import HashingEmbedder
-from skr_core.sample import load_sample
 
 sample = load_sample()
 
@@ -57,8 +57,8 @@ from dataclasses import replace
 
 from llama_index.core.llms import CompletionResponse, CustomLLM, LLMMetadata
 
+from skr_app.extractive import ExtractiveModel
 from skr_core import Reference
-from skr_core.extractive import ExtractiveModel
 from skr_core.prompts.asking import answer_anyway
 
 REWRITTEN = {

@@ -13,8 +13,8 @@
 # %%
 import os
 
-from skr_core import ChromaStore
-from skr_core.sample import load_sample
+from skr_app.sample import load_sample
+from skr_store import ChromaStore
 
 sample = load_sample()
 store = ChromaStore.ephemeral(k=4)  # each search returns four passages

@@ -23,8 +23,8 @@
 import os
 from pathlib import Path
 
-from skr_core import ChromaStore
-from skr_core.sample import load_sample
+from skr_app.sample import load_sample
+from skr_store import ChromaStore
 
 RECORDED = Path(os.environ.get("SKR_DATA", "nowhere")) / "whentoretrieve_nq_chatgpt.jsonl.gz"
 print("published replies of ChatGPT" if RECORDED.exists() else "a sample of an invented country")
@@ -84,7 +84,7 @@ print("right is:", record.gold[0])
 # %%
 import json
 
-from skr_core import read_self_knowledge
+from skr_learn import read_self_knowledge
 
 
 def write_pairs(way):
@@ -115,7 +115,7 @@ print(len(pairs), "pairs of answers")
 # Everything in Table 6 is made of four counts: certain or not, right or not.
 
 # %%
-from skr_core.metrics import CertaintyScores
+from skr_lab.metrics import CertaintyScores
 
 certain = [pair.direct.certain for pair in pairs]
 right = [pair.direct.score >= 0.5 for pair in pairs]
@@ -157,7 +157,7 @@ figure.tight_layout()
 # %%
 from IPython.display import Markdown
 
-from skr_core.evaluation.experiments.recorded_certainty import read_certainty
+from skr_lab.experiments.recorded_certainty import read_certainty
 
 
 def table(head, rows):

@@ -23,9 +23,9 @@ from benchmarks.rows import needed
 from skr_core.models.embedders import HASHING, HashingEmbedder
 from skr_core.references.fusion import reciprocal_rank_fusion
 from skr_core.references.storable import keyworded, searchable
-from skr_core.store.bm25 import BM25Index
-from skr_core.store.hybrid_search import FUSION_DEPTH
 from skr_core.types import Reference
+from skr_store.bm25 import BM25Index
+from skr_store.hybrid_search import FUSION_DEPTH
 
 SETS = ("hotpotqa", "2wikimultihopqa", "musique")
 DIMENSIONS = (64, 128, 256, 1024)

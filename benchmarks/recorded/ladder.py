@@ -13,17 +13,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.rows import needed
-from skr_core.arbiters.ladder import Ladder
-from skr_core.calibration.candidates import Combined
-from skr_core.calibration.weighing import Known
-from skr_core.learning.folds import folds
-from skr_core.learning.outcomes import ActionTable
-from skr_core.learning.pricing import best_actions
-from skr_core.learning.rule import Aim
-from skr_core.learning.signals import Training
 from skr_core.models.embedders import make_embedder
 from skr_core.ports import Embedder
-from skr_core.self_knowledge import read_self_knowledge
+from skr_learn.arbiters.ladder import Ladder
+from skr_learn.calibration.candidates import Combined
+from skr_learn.calibration.weighing import Known
+from skr_learn.learning.folds import folds
+from skr_learn.learning.outcomes import ActionTable
+from skr_learn.learning.pricing import best_actions
+from skr_learn.learning.rule import Aim
+from skr_learn.learning.signals import Training
+from skr_learn.self_knowledge import read_self_knowledge
 
 RECORDS = "adarague_llama31_8b_dev.jsonl.gz"
 BUDGETS = (0.4, 0.75, 1.0, 1.25, 1.5, 1.85, 2.25, 2.75, 3.35)

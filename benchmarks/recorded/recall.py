@@ -22,11 +22,11 @@ import numpy as np
 from benchmarks.rows import DATA, LeftOut
 from skr_core import SentenceTransformerEmbedder
 from skr_core.files import read_jsonl
-from skr_core.learning import Rows
-from skr_core.learning.graph import NeighbourGraph
-from skr_core.learning.nearest import nearest
-from skr_core.learning.threads import one_thread
 from skr_core.texts import split_sentences
+from skr_learn.learning import Rows
+from skr_learn.learning.graph import NeighbourGraph
+from skr_learn.learning.nearest import nearest
+from skr_learn.learning.threads import one_thread
 
 ASKED = 300
 """Of the questions, and as many of the sentences."""

@@ -9,12 +9,12 @@ import argparse
 from collections.abc import Iterator
 
 from benchmarks.rows import needed
-from skr_core.calibration import replay
-from skr_core.calibration.judging import GroupResult
-from skr_core.calibration.replay import THREE, Replay
-from skr_core.metrics.statistics import Interval
 from skr_core.models.embedders import make_embedder
-from skr_core.self_knowledge import SelfKnowledge, read_self_knowledge
+from skr_learn.calibration import replay
+from skr_learn.calibration.judging import GroupResult
+from skr_learn.calibration.replay import THREE, Replay
+from skr_learn.metrics.statistics import Interval
+from skr_learn.self_knowledge import SelfKnowledge, read_self_knowledge
 
 ROUTERS = ("paper", "benefit", "classifier", "combined", "combined-question", "recommended")
 GROUPED = "adarague_llama31_8b_dev"

@@ -27,7 +27,7 @@ from skr_graphs.state import Plain, SKRState, answer_of, usage_of, usage_with
 from skr_graphs.steps import ask_directly, rounds_with
 
 if TYPE_CHECKING:
-    from skr_core.self_knowledge.margins import Margins
+    from skr_learn.self_knowledge.margins import Margins
 
 
 def arbitrate(state: SKRState, step: StepContext) -> Flow[Plain]:
@@ -129,7 +129,7 @@ def _margins(
     settings = step.settings
     if settings.likelihoods is None or not uses_likelihoods(settings.arbiter):
         return {}, NO_USAGE
-    from skr_core.self_knowledge.margins import distinct, measure_margins, rivals_in
+    from skr_learn.self_knowledge.margins import distinct, measure_margins, rivals_in
 
     question, direct = state["asked"]["standalone"], answers["direct"].text
     rivals = {

@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from skr_core.engines import Engine
     from skr_core.ports import LanguageModel, Retriever
     from skr_core.questions import Question
-    from skr_core.self_knowledge import Judge, SelfKnowledge
-    from skr_core.self_knowledge.progress import OnCollected
-    from skr_core.self_knowledge.scoring import Metric
     from skr_graphs.answerer import GraphAnswerer
+    from skr_learn.self_knowledge import Judge, SelfKnowledge
+    from skr_learn.self_knowledge.progress import OnCollected
+    from skr_learn.self_knowledge.scoring import Metric
 
 
 class CollectOptions(TypedDict, total=False):
@@ -33,7 +33,7 @@ class CollectOptions(TypedDict, total=False):
         out: File the records are appended to; the same call again goes on in it.
         metric: How answers are scored; ``accuracy`` by default. For an engine with workers a judge
             is given as a function that makes it.
-        ask: Routers that ask the model itself, by the names of `skr_core.routers.registry.ROUTERS`:
+        ask: Routers that ask the model itself, by the names that the registry has:
             each is asked once a question.
         concurrency: Questions under way at a time, 8 by default.
         corpus: A name for what is searched, for the stamp.
@@ -54,7 +54,7 @@ def collect_with(
     options: CollectOptions,
     engine: Engine | None = None,
 ) -> list[SelfKnowledge]:
-    """Collect with blocking calls; see `skr_core.self_knowledge.collect`.
+    """Collect with blocking calls; see `skr_learn.self_knowledge.collect`.
 
     Args:
         questions: With their gold answers.
@@ -72,7 +72,7 @@ def collect_with(
         'helps'
     """
     # Only who collects loads what collection needs.
-    from skr_core.self_knowledge.collect import collect
+    from skr_learn.self_knowledge.collect import collect
 
     return collect(questions, _answerer(settings), **_arguments(options, engine))
 
@@ -84,7 +84,7 @@ async def acollect_with(
     engine: Engine | None = None,
 ) -> list[SelfKnowledge]:
     """The same with awaited calls."""
-    from skr_core.self_knowledge.collect import acollect
+    from skr_learn.self_knowledge.collect import acollect
 
     return await acollect(questions, _answerer(settings), **_arguments(options, engine))
 
@@ -169,7 +169,7 @@ def _make_answerer(make: Callable[[], Settings]) -> GraphAnswerer:
 
 def _arguments(options: CollectOptions, engine: Engine | None) -> dict[str, Any]:
     """The options as collection takes them: with what makes routers in place of their names."""
-    from skr_core.routers.registry import asking_routers
+    from skr_learn.routers.registry import asking_routers
 
     ask = partial(asking_routers, tuple(options.get("ask", ())))
     return {**options, "ask": ask, "engine": engine}

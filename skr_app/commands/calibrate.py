@@ -14,12 +14,12 @@ from skr_app.options import EmbedderOption, JsonOption, SkipBadOption
 from skr_app.output import console, escape, print_json, print_table, progress
 from skr_core.errors import InputError
 from skr_core.plain import to_plain
-from skr_core.routers.registry import titles
-from skr_core.self_knowledge import read_self_knowledge
+from skr_learn.routers.registry import titles
+from skr_learn.self_knowledge import read_self_knowledge
 
 if TYPE_CHECKING:
-    from skr_core.calibration import RoutingCurve
     from skr_core.types import Action
+    from skr_learn.calibration import RoutingCurve
 
 
 class Cost(StrEnum):
@@ -120,9 +120,9 @@ def calibrate(
     json: JsonOption = False,
 ) -> None:
     """Choose a router and its price on recorded self-knowledge, and say what it is worth."""
-    from skr_core.calibration import calibrate as choose_router
-    from skr_core.figures import check_name
-    from skr_core.metrics.cost import read_prices
+    from skr_core.prices import read_prices
+    from skr_learn.calibration import calibrate as choose_router
+    from skr_learn.figures import check_name
 
     # What cannot be written is said before minutes are spent on it.
     if out.exists() and not out.is_dir():
@@ -151,7 +151,7 @@ def calibrate(
     found.save(out)
     worth = None
     if reflector:
-        from skr_core.calibration.reflection import fit_reflector
+        from skr_learn.calibration.reflection import fit_reflector
 
         learned, worth = fit_reflector(known, open_embedder(embedder))
         learned.save(out)
@@ -204,7 +204,7 @@ def _row(curve: RoutingCurve) -> dict[str, Any]:
 
 
 def _print(curve: RoutingCurve) -> None:
-    from skr_core.calibration.plotting import COST_LABELS
+    from skr_learn.calibration.plotting import COST_LABELS
 
     unit = COST_LABELS[curve.unit]
     rows = zip(
@@ -236,7 +236,7 @@ def _print(curve: RoutingCurve) -> None:
 
 def _print_guidance(curve: RoutingCurve) -> None:
     """SKR Figure 4 and Table 2, for every router that was tried."""
-    from skr_core.evaluation.report.tables import shown
+    from skr_app.report.tables import shown
 
     console.print()
     print_table(

@@ -57,8 +57,8 @@ from skr_app.output import print_json
 from skr_app.reflecting import ReflectorOption
 from skr_core.engines import LocalEngine
 from skr_core.errors import InputError, ModelError
-from skr_core.self_knowledge import Progress, acollect
-from skr_core.self_knowledge.scoring import TextMetric
+from skr_learn.self_knowledge import Progress, acollect
+from skr_learn.self_knowledge.scoring import TextMetric
 
 
 class Metric(StrEnum):
@@ -131,8 +131,8 @@ def collect(
     Without --store and --corpus the questions' own contexts are searched, or
     where they have none the store that skr ingest makes.
     """
-    from skr_core.routers.registry import asking_routers
     from skr_graphs import GraphAnswerer
+    from skr_learn.routers.registry import asking_routers
 
     # Where the contexts are the corpus, those of all questions are.
     read = load_questions(questions, dataset, None, limit=None, skip_bad=skip_bad)

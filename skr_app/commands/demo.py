@@ -21,11 +21,11 @@ from skr_core.errors import InputError
 from skr_core.files import replace_file
 
 if TYPE_CHECKING:
-    from skr_core.calibration import Calibration
-    from skr_core.sample import Sample
-    from skr_core.self_knowledge import SelfKnowledge
-    from skr_core.store.chroma_store import ChromaStore
+    from skr_app.sample import Sample
     from skr_core.types import Answer
+    from skr_learn.calibration import Calibration
+    from skr_learn.self_knowledge import SelfKnowledge
+    from skr_store.chroma_store import ChromaStore
 
 Out = Annotated[
     Path,
@@ -58,8 +58,8 @@ def demo(out: Out = Path("skr-demo"), json: JsonOption = False) -> None:
     200 questions; whether routing pays, and choosing between two answers; and
     two questions that are routed differently.
     """
-    from skr_core.sample import load_sample
-    from skr_core.sample.reading import write_sample
+    from skr_app.sample import load_sample
+    from skr_app.sample.reading import write_sample
     from skr_graphs import answer_of
     from skr_graphs.state import without_messages
 
@@ -127,8 +127,8 @@ def _two_hops(sample: Sample, store: ChromaStore) -> Any:
 def _collect(sample: Sample, store: ChromaStore, out: Path) -> list[SelfKnowledge]:
     """Each question by each action, of the system that is served; always anew."""
     from skr_core import Settings
-    from skr_core.self_knowledge import acollect
     from skr_graphs import GraphAnswerer
+    from skr_learn.self_knowledge import acollect
 
     with TemporaryDirectory() as folder, progress("Collecting") as advance:
         file = Path(folder) / "records.jsonl"
@@ -147,7 +147,7 @@ def _collect(sample: Sample, store: ChromaStore, out: Path) -> list[SelfKnowledg
 
 def _calibrate(sample: Sample, records: list[SelfKnowledge], out: Path) -> Calibration:
     """The router that looks at question and answer, an arbiter where it pays; both are kept."""
-    from skr_core.calibration import calibrate
+    from skr_learn.calibration import calibrate
 
     with progress("Calibrating") as advance:
         found = calibrate(
@@ -181,7 +181,7 @@ def _routed(sample: Sample, store: ChromaStore, found: Calibration) -> list[Answ
 
 def _by_kind(sample: Sample, records: list[SelfKnowledge]) -> dict[str, dict[str, float]]:
     """Accuracy of each action on each kind of question."""
-    from skr_core.sample.reading import KINDS
+    from skr_app.sample.reading import KINDS
 
     kinds = {each.question: each.types[0] for each in sample.questions}
     return {

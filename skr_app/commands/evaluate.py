@@ -28,14 +28,13 @@ from skr_app.limits import (
 )
 from skr_app.measuring import (
     EntailmentOption,
-    KeyFactsOption,
     OutOption,
     ask_and_judge,
     load_questions,
     make_judging,
     show_result,
 )
-from skr_app.opening import open_cache, open_embedder
+from skr_app.opening import open_cache
 from skr_app.options import (
     BaseUrlOption,
     CacheOption,
@@ -61,28 +60,22 @@ from skr_app.options import (
     WhenInsufficientOption,
 )
 from skr_app.reflecting import ReflectorOption
-from skr_app.systems import SYSTEMS, Ingredients, make_systems, router_stamp
-from skr_core.evaluation.report.findings import PAIRS
-from skr_core.evaluation.report.folder import RunFolder
-from skr_core.evaluation.report.tables import Result, compare, row_of, shown
-from skr_core.evaluation.running.asking import Answers
-from skr_core.evaluation.running.measuring import Judged, difference, mean, measures_of
-from skr_core.prompts.baselines import BASELINES_VERSION
+from skr_app.report.findings import PAIRS
+from skr_app.report.folder import RunFolder
+from skr_app.report.tables import Result, compare, row_of, shown
+from skr_app.systems import SYSTEMS, make_systems, router_stamp
+from skr_learn.evaluation.asking import Answers
+from skr_learn.evaluation.measuring import Judged, difference, mean, measures_of
 
 Systems = Annotated[
     str,
     typer.Option(
         "--systems",
-        help=f"Names with commas between them: {', '.join(SYSTEMS)}, or a prompt baseline such as "
-        "zero_shot, few_shot, manual_cot, cot_ir, ircot, self_ask, cot_rr, dsp.",
+        help=f"Names with commas between them: {', '.join(SYSTEMS)}.",
     ),
 ]
 Router = Annotated[
     Path | None, typer.Option("--router", help="Folder of a saved router, for `adaptive`.")
-]
-Pool = Annotated[
-    Path | None,
-    typer.Option("--pool", help="JSONL with question: auto_cot chooses its examples from it."),
 ]
 
 COLUMNS = {
@@ -120,8 +113,6 @@ def evaluate(
     decompose: DecomposeOption = False,
     templates: TemplatesOption = None,
     demonstrations: DemonstrationsOption = None,
-    pool: Pool = None,
-    key_facts: KeyFactsOption = None,
     entailment: EntailmentOption = None,
     prices: PricesOption = None,
     out: OutOption = None,
@@ -142,7 +133,7 @@ def evaluate(
     alone; `always` is the loop.
     """
     # Where the contexts are the corpus, those of all questions are.
-    read = load_questions(questions, dataset, key_facts, limit=None, skip_bad=skip_bad)
+    read = load_questions(questions, dataset, limit=None, skip_bad=skip_bad)
     asked = read[:limit]
     with ExitStack() as stack:
         place = open_engine(stack, engine, address, workers)
@@ -174,16 +165,7 @@ def evaluate(
         )
         system = described.open(stack, opened)
         judging = make_judging(entailment, prices, system.model, base_url, open_cache(stack, cache))
-        chosen = make_systems(
-            systems,
-            Ingredients(
-                system,
-                open_embedder(embedder),
-                pool,
-                router is not None,
-                judging.entailment,
-            ),
-        )
+        chosen = make_systems(systems, system, has_router=router is not None)
         settings = {
             "model": system.model.name,
             "retriever": opened.name,
@@ -194,7 +176,6 @@ def evaluate(
             "command": "evaluate",
             **settings,
             "system": system.version,
-            "baselines": BASELINES_VERSION,
             **router_stamp(router),
             **({"likelihoods": system.likelihoods.name} if system.likelihoods else {}),
         }
@@ -207,7 +188,7 @@ def evaluate(
                     judging,
                     concurrency,
                     engine=place,
-                    make=partial(described.systems, systems, pool, entailment),
+                    make=partial(described.systems, systems),
                 )
             )
             result = result_of(judged, {"questions": questions.name, **settings})

@@ -12,8 +12,8 @@ from skr_app.commands.calibrate import split
 from skr_app.opening import open_embedder
 from skr_app.options import EmbedderOption, JsonOption, SkipBadOption
 from skr_app.output import console, print_json, print_table, progress
-from skr_core.routers.registry import titles
-from skr_core.self_knowledge import read_self_knowledge
+from skr_learn.routers.registry import titles
+from skr_learn.self_knowledge import read_self_knowledge
 
 Train = Annotated[Path, typer.Option("--train", help="Records to fit on (also .gz).")]
 Test = Annotated[
@@ -78,8 +78,8 @@ def replay(
     json: JsonOption = False,
 ) -> None:
     """Fit routers and arbiters on recorded answers and judge them on others."""
-    from skr_core.calibration import replay as judge
-    from skr_core.calibration.replay import THREE, TWO
+    from skr_learn.calibration import replay as judge
+    from skr_learn.calibration.replay import THREE, TWO
 
     fitting = read_self_knowledge(train, skip_bad=skip_bad, mixed_stamps=True)
     judging = None

@@ -15,6 +15,7 @@ from platformdirs import user_data_path
 from skr_app.commands.ask import RouterFolder
 from skr_app.configured import make_settings
 from skr_app.demo_corpus import QUESTION, demo_store
+from skr_app.extractive.loading import NAME, is_extractive
 from skr_app.limits import DeadlineOption, MaxSpendOption, PricesOption, limited
 from skr_app.opening import (
     make_model,
@@ -44,15 +45,14 @@ from skr_app.options import (
 from skr_app.output import escape, messages
 from skr_app.reflecting import ReflectorOption, open_reflector
 from skr_app.render import BASELINE, DECIDED, SERVED, STOP_REASONS
+from skr_app.sample import Sample, load_sample
 from skr_core.errors import InputError
-from skr_core.extractive.loading import NAME, is_extractive
-from skr_core.metrics.cost import price_of, read_prices
+from skr_core.prices import price_of, read_prices
 from skr_core.questions import read_questions
-from skr_core.sample import Sample, load_sample
-from skr_core.self_knowledge import read_self_knowledge
+from skr_learn.self_knowledge import read_self_knowledge
 
 if TYPE_CHECKING:
-    from skr_core.store.chroma_store import ChromaStore
+    from skr_store.chroma_store import ChromaStore
 
 DEFAULT_FOLDER = user_data_path("skr-rag", appauthor=False) / "page"
 
@@ -133,6 +133,7 @@ def serve(
     decompose: DecomposeOption = False,
 ) -> None:
     """Show the loop on a page: ask, watch, compare, say what was right, and calibrate on it."""
+    from skr_app.report.folder import read_curve
     from skr_app.web.access import Access
     from skr_app.web.app import Page, create_app
     from skr_app.web.calibrating import Calibrating
@@ -140,7 +141,6 @@ def serve(
     from skr_app.web.runs import Runs
     from skr_app.web.serving import serve_app
     from skr_app.web.system import ServedSystem
-    from skr_core.evaluation.report.folder import read_curve
 
     known = [] if records is None else read_self_knowledge(records)
     asked = [] if questions is None else list(read_questions(questions))
@@ -208,7 +208,7 @@ def _open_store(
 ) -> ChromaStore:
     """The store, made where it is missing, because files can be uploaded."""
     if store_port is not None:
-        from skr_core.store.server import serve as serve_folder
+        from skr_store.server import serve as serve_folder
 
         if "://" in store:
             raise InputError("--store-port serves a folder; this store is served already")

@@ -32,7 +32,7 @@ def serve(
     embedder: EmbedderOption = "hashing",
 ) -> None:
     """Serve a store's folder with Chroma, and keep others from opening it meanwhile."""
-    from skr_core.store.server import serve as serve_folder
+    from skr_store.server import serve as serve_folder
 
     signal.signal(signal.SIGTERM, _stop)
     what = escape(folder) + ("" if Path(folder).exists() else ", which is new and empty,")

@@ -16,7 +16,7 @@ from skr_app.web.shown import shown
 from skr_app.web.streaming import EventStream, line_of, watched
 from skr_app.web.system import ServedSystem
 from skr_core.errors import InputError, SKRError, extra
-from skr_core.figures import variables
+from skr_learn.figures import variables
 
 with extra("web"):
     from fastapi import APIRouter, FastAPI, Form, Request

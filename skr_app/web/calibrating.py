@@ -10,19 +10,19 @@ from pathlib import Path
 from typing import Any
 
 from skr_app.web.system import ServedSystem
-from skr_core.calibration import RoutingCurve, calibrate
 from skr_core.errors import InputError, ModelError
 from skr_core.parts import with_arbiter
 from skr_core.ports import Embedder, OnProgress
 from skr_core.questions import Question
-from skr_core.routers.fitted import FittedRouter
 from skr_core.routers.saving import LADDER
-from skr_core.self_knowledge import Progress, collect
-from skr_core.self_knowledge.feedback import record_of_feedback
-from skr_core.self_knowledge.records import SelfKnowledge, check_same_stamp
 from skr_core.settings import Settings
 from skr_core.types import Action, Stamp
 from skr_graphs import GraphAnswerer
+from skr_learn.calibration import RoutingCurve, calibrate
+from skr_learn.routers.fitted import FittedRouter
+from skr_learn.self_knowledge import Progress, collect
+from skr_learn.self_knowledge.feedback import record_of_feedback
+from skr_learn.self_knowledge.records import SelfKnowledge, check_same_stamp
 
 UNKNOWN = 0.5
 """What is expected of an answer that nobody gave, where no records say more."""

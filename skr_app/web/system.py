@@ -10,15 +10,15 @@ from typing import Any
 
 from skr_app.web.runs import Runs
 from skr_app.web.streaming import Told
-from skr_core.metrics.cost import Price, cost, price_of
+from skr_core.prices import Price, cost, price_of
 from skr_core.prompts.templates import checked_question
 from skr_core.routers.constant import AlwaysRetrieve, FixedDecision
 from skr_core.settings import Settings
-from skr_core.store.chroma_store import ChromaStore
 from skr_core.types import Action, Usage
 from skr_graphs import SKRContext, answer_of, create_self_completion_graph
 from skr_graphs.answerer import DECISIONS
 from skr_graphs.state import without_messages
+from skr_store.chroma_store import ChromaStore
 
 
 @dataclass

@@ -7,8 +7,8 @@ from typing import Any
 
 from skr_core.engines.workers import unwrapped
 from skr_core.errors import extra
-from skr_core.metrics.cost import Price
 from skr_core.models.limited import Spending
+from skr_core.prices import Price
 from skr_core.types import Usage
 
 

@@ -24,9 +24,9 @@ from typing import Any
 from skr_core.bounds import Bounds, bounded
 from skr_core.errors import BudgetError, InputError
 from skr_core.flow import Flow, arun, call, run
-from skr_core.metrics.cost import Price, cost, price_of
 from skr_core.models.adapting import AnyModel, as_language_model
 from skr_core.ports import LanguageModel, OnToken, TextScorer
+from skr_core.prices import Price, cost, price_of
 from skr_core.types import NO_USAGE, Generation, Prompt, Usage
 from skr_core.usage import count_tokens, estimate_usage
 
@@ -41,7 +41,7 @@ class Spending:
         max_calls: Calls, failed ones included.
         max_tokens: Tokens sent and received.
         max_spend: US dollars, by `prices`.
-        prices: Of each model, see `skr_core.metrics.cost.read_prices`.
+        prices: Of each model, see `skr_core.prices.cost.read_prices`.
         deadline_s: Seconds from now.
         call_deadline_s: Seconds for a call.
         requests_per_second: Calls are begun at this rate at most, evenly. A client's own retries

@@ -1,6 +1,24 @@
-"""Reflectors: do the references suffice for this draft? One strategy a file."""
+"""Reflectors: do the references suffice for a draft?"""
 
-import lazy_loader
+from importlib import import_module
+from typing import TYPE_CHECKING
 
-# What stands in the stub beside this file is imported when it is asked for.
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+if TYPE_CHECKING:
+    from skr_core.reflectors.entailment import EntailmentReflector as EntailmentReflector
+    from skr_core.reflectors.judge import JudgeReflector as JudgeReflector
+    from skr_core.reflectors.refusal import RefusalReflector as RefusalReflector
+
+_MODULES = {
+    "EntailmentReflector": "skr_core.reflectors.entailment",
+    "JudgeReflector": "skr_core.reflectors.judge",
+    "RefusalReflector": "skr_core.reflectors.refusal",
+}
+
+__all__ = ["EntailmentReflector", "JudgeReflector", "RefusalReflector"]
+
+
+def __getattr__(name: str) -> object:
+    """Import what is asked for: nobody pays for what is not used."""
+    if name in _MODULES:
+        return getattr(import_module(_MODULES[name]), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from skr_core.errors import DataError, SKRError
 from skr_core.files.arrays import BROKEN
 from skr_core.models.adapting import AnyModel, as_language_model
-from skr_core.routers.registry import KINDS
 from skr_core.routers.saving import ROUTER_FILE, read_router
+from skr_learn.routers.registry import KINDS
 
 if TYPE_CHECKING:
     from skr_core.ports import Embedder, Retriever, Router

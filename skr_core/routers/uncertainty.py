@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 from skr_core.answering import answer_directly
 from skr_core.errors import InputError
 from skr_core.flow import Flow, arun, gather, run
-from skr_core.metrics.match import token_f1
+from skr_core.match import token_f1
 from skr_core.models.adapting import AnyModel
 from skr_core.prompts.templates import checked_question
 from skr_core.replies.refusal import says_unknown

@@ -24,15 +24,15 @@ from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 from skr_app import described
 from skr_app.main import app
 from skr_core.caching import CachedModel, SqliteCache
-from skr_core.ingest.ingestion import ingest
 from skr_core.prompts.templates import QUERY_LEAD, REFUSAL
 from skr_core.questions import Question
-from skr_core.self_knowledge import collect
 from skr_core.settings import Settings
-from skr_core.store.chroma_store import ChromaStore
 from skr_core.testing import MappingRetriever
 from skr_core.types import Generation, Prompt
 from skr_graphs import GraphAnswerer, create_self_completion_graph
+from skr_learn.self_knowledge import collect
+from skr_store.chroma_store import ChromaStore
+from skr_store.ingest.ingestion import ingest
 
 Work = Callable[[Path], str]
 

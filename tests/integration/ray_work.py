@@ -11,17 +11,17 @@ from pathlib import Path
 from typing import Any
 
 from skr_core.errors import BudgetError, DataError, MissingDependency
-from skr_core.evaluation.running.asking import System
 from skr_core.flow import Flow, call
 from skr_core.models.embedders import HashingEmbedder
 from skr_core.models.limited import Spending
 from skr_core.ports import OnToken
 from skr_core.questions import Question
-from skr_core.self_knowledge import Judge
 from skr_core.settings import Settings
 from skr_core.testing import MappingRetriever
 from skr_core.types import Generation, Prompt, Usage
 from skr_graphs import GraphAnswerer
+from skr_learn.evaluation.asking import System
+from skr_learn.self_knowledge import Judge
 
 SECRET = "correct-horse-battery"
 

@@ -27,8 +27,8 @@ from llamaindex_skr import SKRQueryEngine
 from llamaindex_skr import load_model as load_for_llamaindex
 from skr_core.budget import Budget
 from skr_core.errors import SKRError
-from skr_core.store.chroma_store import ChromaStore
 from skr_core.types import Reference
+from skr_store.chroma_store import ChromaStore
 
 AT_ONCE = 16
 PARTS = 10

@@ -17,11 +17,11 @@ import pytest
 
 from skr_core.errors import DataError, StoreError
 from skr_core.models.embedders import HashingEmbedder
-from skr_core.store import embedded, index_folder
-from skr_core.store.chroma_index import CONFIGURATION
-from skr_core.store.chroma_store import ChromaStore
-from skr_core.store.health import can_be_searched
 from skr_core.types import Reference
+from skr_store import embedded, index_folder
+from skr_store.chroma_index import CONFIGURATION
+from skr_store.chroma_store import ChromaStore
+from skr_store.health import can_be_searched
 
 pytestmark = pytest.mark.integration
 
@@ -86,7 +86,7 @@ def test_a_store_that_was_closed_well_is_opened_without_a_word(folder: Path, cap
 
 def test_a_program_that_does_not_close_its_store_leaves_it_closed(folder: Path):
     script = f"""
-        from skr_core.store.chroma_store import ChromaStore
+        from skr_store.chroma_store import ChromaStore
         from skr_core.types import Reference
         store = ChromaStore.open({str(folder)!r})
         store.add([Reference.of("one more")])
@@ -101,7 +101,7 @@ def test_a_flipped_bit_in_the_vectors_is_mended_and_told_in_one_line(folder: Pat
     whole = vectors.read_bytes()
     flip(vectors, byte, bit)
     script = f"""
-        from skr_core.store.chroma_store import ChromaStore
+        from skr_store.chroma_store import ChromaStore
         with ChromaStore.open({str(folder)!r}, k=1) as store:
             print(store.count(), store.retrieve("number 77 of the list")[0].title)
     """
@@ -217,7 +217,7 @@ SEARCH = """
     import os, sys
     assert not os.access({path!r}, os.W_OK)
     from skr_core.errors import StoreError
-    from skr_core.store.chroma_store import ChromaStore
+    from skr_store.chroma_store import ChromaStore
     from skr_core.types import Reference
     with ChromaStore.open({path!r}, k=1) as store:
         print(store.count(), store.retrieve("number 77 of the list")[0].title)
@@ -263,7 +263,7 @@ def test_a_full_disk_says_so_and_loses_nothing_that_was_acknowledged(
     script = f"""
         import resource
         from skr_core.errors import StoreError
-        from skr_core.store.chroma_store import ChromaStore
+        from skr_store.chroma_store import ChromaStore
         from skr_core.types import Reference
         with ChromaStore.open({str(tmp_path / "store")!r}) as store:
             store.add([Reference.of("the first")])
@@ -288,7 +288,7 @@ def test_a_full_disk_says_so_and_loses_nothing_that_was_acknowledged(
 ADDING = """
     import sys
     from skr_core.models.embedders import HashingEmbedder
-    from skr_core.store.chroma_store import ChromaStore
+    from skr_store.chroma_store import ChromaStore
     from skr_core.types import Reference
     first = int(sys.argv[2])
     with ChromaStore.open(sys.argv[1], embedder=HashingEmbedder()) as store:

@@ -10,10 +10,10 @@ import pytest
 
 from langchain_skr import create_skr_chain
 from llamaindex_skr import SKRQueryEngine
-from skr_core.arbiters import MarginArbiter
 from skr_core.errors import InputError, ModelError, NoLikelihoodsError
 from skr_core.models.completions import CompletionScorer
 from skr_core.types import Generation
+from skr_learn.arbiters import MarginArbiter
 from tests.servers import OpenAIServer
 from tests.skr_graphs.deciding import SUM, WRONG, adding, library
 

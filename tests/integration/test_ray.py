@@ -20,15 +20,15 @@ import pytest
 import langchain_skr
 from skr_core.engines import EngineEmbedder, LocalEngine, RayEngine, Recipe, crew
 from skr_core.errors import BudgetError, DataError, EngineError, InputError, MissingDependency
-from skr_core.evaluation.running.asking import ask_all
 from skr_core.files import KeyedLog
 from skr_core.flow import Flow, arun, run
-from skr_core.ingest.ingestion import ingest
 from skr_core.models.limited import Spending
-from skr_core.routers.registry import asking_routers
-from skr_core.self_knowledge import SelfKnowledge, acollect, collect, read_self_knowledge
-from skr_core.store.chroma_store import ChromaStore
-from skr_core.store.server import serve
+from skr_learn.evaluation.asking import ask_all
+from skr_learn.routers.registry import asking_routers
+from skr_learn.self_knowledge import SelfKnowledge, acollect, collect, read_self_knowledge
+from skr_store.chroma_store import ChromaStore
+from skr_store.ingest.ingestion import ingest
+from skr_store.server import serve
 from tests.integration.ray_work import (
     QUESTIONS,
     SECRET,

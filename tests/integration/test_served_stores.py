@@ -15,9 +15,9 @@ import httpx
 import pytest
 
 from skr_core.errors import StoreError, StoreLocked
-from skr_core.store.chroma_store import ChromaStore
-from skr_core.store.server import serve
 from skr_core.types import Reference
+from skr_store.chroma_store import ChromaStore
+from skr_store.server import serve
 
 pytestmark = pytest.mark.integration
 

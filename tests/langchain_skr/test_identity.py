@@ -23,9 +23,9 @@ from langchain_skr import SKRRetriever, create_skr_graph, create_skr_tool, to_do
 from langchain_skr.documents import to_reference
 from skr_core.errors import InputError, NoReferencesError
 from skr_core.prompts.templates import QUERY_LEAD, REFUSAL
-from skr_core.store.chroma_store import ChromaStore
 from skr_core.testing import MappingRetriever, ScriptedModel
 from skr_graphs import answer_of
+from skr_store.chroma_store import ChromaStore
 
 QUESTION, FURTHER = "Where was Ada Quill born?", "Where is Port Elm?"
 BORN = Document(

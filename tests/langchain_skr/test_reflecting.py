@@ -10,11 +10,11 @@ import pytest
 
 from langchain_skr import create_skr_chain, create_skr_graph
 from skr_core.errors import InputError
-from skr_core.reflectors import LearnedReflector
 from skr_core.testing import MappingRetriever, ScriptedModel
 from skr_graphs import SKRContext
-from tests.skr_core.reflectors.test_learned import record
+from skr_learn import LearnedReflector
 from tests.skr_graphs.deciding import SUM, WRONG, adding, arbiter, library
+from tests.skr_learn.reflectors.test_learned import record
 
 QUESTION = "Who led team 7?"
 

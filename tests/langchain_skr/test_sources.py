@@ -18,10 +18,10 @@ from langchain_core.vectorstores import InMemoryVectorStore, VectorStore
 
 from langchain_skr import SKRRetriever, create_skr_chain, create_skr_graph
 from skr_core.models.embedders import HashingEmbedder
-from skr_core.store.bm25 import BM25Index
-from skr_core.store.chroma_store import ChromaStore
 from skr_core.testing import MappingRetriever
 from skr_core.types import Reference
+from skr_store.bm25 import BM25Index
+from skr_store.chroma_store import ChromaStore
 from tests.langchain_skr.fakes import ANSWER, QUESTION
 
 TEXTS = [

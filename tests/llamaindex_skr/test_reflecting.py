@@ -9,9 +9,9 @@ from shutil import rmtree
 import pytest
 
 from llamaindex_skr import SKRQueryEngine
-from skr_core.reflectors import LearnedReflector
+from skr_learn import LearnedReflector
 from tests.langchain_skr.test_reflecting import QUESTION, model, teams
-from tests.skr_core.reflectors.test_learned import record
+from tests.skr_learn.reflectors.test_learned import record
 
 
 @pytest.mark.parametrize("colour", ["sync", "async"])

@@ -12,13 +12,13 @@ import pytest
 
 import langchain_skr
 import llamaindex_skr
+from skr_app.extractive import ExtractiveModel
 from skr_core import Question
 from skr_core.engines import LocalEngine, Recipe
 from skr_core.errors import InputError
-from skr_core.extractive import ExtractiveModel
 from skr_core.flow import Flow
-from skr_core.self_knowledge import Judge, SelfKnowledge
 from skr_core.testing import MappingRetriever, ScriptedModel
+from skr_learn.self_knowledge import Judge, SelfKnowledge
 
 ASKED = [
     Question("1", "Who directed the film Jaws?", ("Steven Spielberg",)),

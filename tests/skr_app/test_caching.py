@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from skr_core.self_knowledge import read_self_knowledge
+from skr_learn.self_knowledge import read_self_knowledge
 from tests.servers import OpenAIServer
 from tests.skr_app.conftest import Skr
 

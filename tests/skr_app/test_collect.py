@@ -12,8 +12,8 @@ from typer.testing import CliRunner
 from skr_app import described
 from skr_app.commands import collect as command
 from skr_core.errors import InputError, ModelError
-from skr_core.self_knowledge import Judge, read_self_knowledge
 from skr_core.testing import BrokenModel, ScriptedModel
+from skr_learn.self_knowledge import Judge, read_self_knowledge
 from tests.skr_app.conftest import Skr
 
 app = typer.Typer()

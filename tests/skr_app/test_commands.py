@@ -8,9 +8,9 @@ from statistics import fmean
 import orjson
 import pytest
 
-from skr_core.sample import load_sample
-from skr_core.sample.reading import KINDS
-from skr_core.self_knowledge.importers import read_self_knowledge
+from skr_app.sample import load_sample
+from skr_app.sample.reading import KINDS
+from skr_learn.self_knowledge.importers import read_self_knowledge
 from tests.skr_app.conftest import Skr
 
 RECORDS = "self-knowledge.jsonl"

@@ -19,8 +19,8 @@ from skr_core.errors import BudgetError, InputError
 from skr_core.flow import run
 from skr_core.models.limited import Spending
 from skr_core.questions import Question
-from skr_core.store.chroma_store import ChromaStore
 from skr_core.types import Reference
+from skr_store.chroma_store import ChromaStore
 from tests.skr_app.conftest import Skr
 
 DESCRIBED = Described(

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from skr_core.sample.reading import write_sample
+from skr_app.sample.reading import write_sample
 from tests.skr_app.conftest import Skr
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -10,15 +10,16 @@ import typer
 
 from skr_app.flags import in_flags
 from skr_app.main import app
-from skr_core import ChromaStore, Settings
-from skr_core.arbiters import MarginArbiter
+from skr_core import Settings
 from skr_core.errors import InputError
 from skr_core.models.embedders import HashingEmbedder
-from skr_core.routers import KNNRouter
-from skr_core.self_knowledge import SelfKnowledge, write_self_knowledge
-from skr_core.self_knowledge.records import row_of
 from skr_core.testing import ScriptedModel
 from skr_core.types import Reference, Stamp
+from skr_learn.arbiters import MarginArbiter
+from skr_learn.routers import KNNRouter
+from skr_learn.self_knowledge import SelfKnowledge, write_self_knowledge
+from skr_learn.self_knowledge.records import row_of
+from skr_store import ChromaStore
 from tests.skr_app.conftest import Skr
 
 

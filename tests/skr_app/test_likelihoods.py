@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 
 from skr_app.configured import make_settings
-from skr_core.arbiters import Ladder, MarginArbiter
-from skr_core.self_knowledge import read_self_knowledge
 from skr_core.testing import MappingRetriever, ScriptedModel, WordScorer
+from skr_learn.arbiters import Ladder, MarginArbiter
+from skr_learn.self_knowledge import read_self_knowledge
 from tests.integration.test_likelihoods import knowing
 from tests.servers import OpenAIServer
 from tests.skr_app.conftest import Skr
-from tests.skr_core.reflectors.test_learned import record
+from tests.skr_learn.reflectors.test_learned import record
 
 pytestmark = [pytest.mark.integration, pytest.mark.usefixtures("few_trees")]
 

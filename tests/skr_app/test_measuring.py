@@ -10,15 +10,15 @@ import pytest
 
 from skr_app import described, measuring
 from skr_app.commands import evaluate as evaluate_command
-from skr_app.commands import key_facts as key_facts_command
+from skr_app.report.tables import Result as Tabled
+from skr_app.report.tables import Row
 from skr_core.errors import ModelError
-from skr_core.evaluation.report.tables import Result as Tabled
-from skr_core.evaluation.report.tables import Row
-from skr_core.evaluation.running.measuring import Judged
-from skr_core.metrics.statistics import Interval
 from skr_core.questions import Question
-from skr_core.self_knowledge import SelfKnowledge, write_self_knowledge
 from skr_core.testing import BrokenModel, ScriptedModel
+from skr_lab.commands import key_facts as key_facts_command
+from skr_learn.evaluation.measuring import Judged
+from skr_learn.metrics.statistics import Interval
+from skr_learn.self_knowledge import SelfKnowledge, write_self_knowledge
 from tests.skr_app.conftest import Result, Skr
 
 

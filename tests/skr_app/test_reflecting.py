@@ -11,12 +11,12 @@ import pytest
 
 from skr_app.reflecting import open_reflector
 from skr_core.errors import InputError
-from skr_core.reflectors import LearnedReflector
-from skr_core.self_knowledge import read_self_knowledge, write_self_knowledge
 from skr_core.testing import ScriptedModel
 from skr_core.types import Stamp
+from skr_learn import LearnedReflector
+from skr_learn.self_knowledge import read_self_knowledge, write_self_knowledge
 from tests.skr_app.conftest import Skr
-from tests.skr_core.reflectors.test_learned import record
+from tests.skr_learn.reflectors.test_learned import record
 
 pytestmark = pytest.mark.usefixtures("few_trees")
 

@@ -9,7 +9,7 @@ import pytest
 from skr_app import served
 from skr_app.options import SearchMode
 from skr_core.errors import InputError
-from skr_core.store.chroma_store import ChromaStore
+from skr_store.chroma_store import ChromaStore
 
 
 @pytest.fixture

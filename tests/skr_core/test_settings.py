@@ -8,7 +8,6 @@ from typing import Any, get_type_hints
 
 import pytest
 
-from skr_core.arbiters import MarginArbiter
 from skr_core.budget import Budget
 from skr_core.errors import InputError, StampMismatch
 from skr_core.prompts.papers import SKR_TEMPLATES
@@ -17,6 +16,7 @@ from skr_core.routers import AlwaysRetrieve, NeverRetrieve, PromptRouter
 from skr_core.settings import Settings, SettingsOptions, as_router
 from skr_core.testing import MappingRetriever, ScriptedModel
 from skr_core.types import Demonstration
+from skr_learn.arbiters import MarginArbiter
 
 MODEL = ScriptedModel(["Paris."])
 RETRIEVER = MappingRetriever({})

@@ -10,18 +10,21 @@ from typing import Any
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 
-from skr_core.arbiters import Arbiter
 from skr_core.budget import Budget
 from skr_core.errors import InputError, StampMismatch
 from skr_core.prompts.templates import REFUSAL
-from skr_core.routers import AlwaysRetrieve, CombinedRouter, NeverRetrieve
-from skr_core.self_knowledge import SelfKnowledge
+from skr_core.routers import (
+    AlwaysRetrieve,
+    NeverRetrieve,
+)
 from skr_core.settings import Settings
 from skr_core.testing import ScriptedModel
 from skr_core.types import Generation, Verdict
 from skr_graphs import GraphAnswerer, SKRContext, answer_of, create_self_completion_graph
 from skr_graphs.state import OUTPUT_KEYS
-from tests.skr_core.routers.facts import records
+from skr_learn.arbiters import Arbiter
+from skr_learn.routers import CombinedRouter
+from skr_learn.self_knowledge import SelfKnowledge
 from tests.skr_graphs.deciding import (
     DOUBLE,
     HUT,
@@ -35,6 +38,7 @@ from tests.skr_graphs.deciding import (
     model_of,
 )
 from tests.skr_graphs.doubles import FailingModel, Invoke, both
+from tests.skr_learn.routers.facts import records
 
 EAGER = SKRContext(stream=True)
 

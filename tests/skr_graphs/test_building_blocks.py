@@ -22,7 +22,10 @@ from skr_core.errors import InputError, ModelError
 from skr_core.plain import from_plain
 from skr_core.prompts.templates import PromptTemplates
 from skr_core.reflectors import JudgeReflector
-from skr_core.routers import AlwaysRetrieve, CombinedRouter, NeverRetrieve
+from skr_core.routers import (
+    AlwaysRetrieve,
+    NeverRetrieve,
+)
 from skr_core.testing import BrokenModel, ScriptedModel
 from skr_core.types import Decision, Reference
 from skr_graphs import (
@@ -31,7 +34,8 @@ from skr_graphs import (
     create_reflect_node,
     create_route_node,
 )
-from tests.skr_core.routers.facts import records
+from skr_learn.routers import CombinedRouter
+from tests.skr_learn.routers.facts import records
 
 Run = Callable[[Any, Any], Any]
 

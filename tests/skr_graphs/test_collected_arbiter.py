@@ -7,16 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from skr_core.arbiters import Arbiter
 from skr_core.errors import StampMismatch
 from skr_core.questions import Question
 from skr_core.routers import AlwaysRetrieve
-from skr_core.self_knowledge import acollect, collect
-from skr_core.self_knowledge.importers import read_self_knowledge
 from skr_core.settings import Settings
 from skr_core.testing import MappingRetriever, ScriptedModel
 from skr_core.types import Answer, Generation, Prompt
 from skr_graphs import GraphAnswerer
+from skr_learn.arbiters import Arbiter
+from skr_learn.self_knowledge import acollect, collect
+from skr_learn.self_knowledge.importers import read_self_knowledge
 
 NUMBERS = range(40)
 SUMS = [Question(f"s{n}", f"What is {n} plus 1?", (f"{n + 1} apples",)) for n in NUMBERS]

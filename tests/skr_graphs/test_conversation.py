@@ -10,10 +10,10 @@ from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, Tool
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import END, START, MessagesState, StateGraph
 
+from skr_app.extractive import ExtractiveModel
 from skr_core.budget import Budget
 from skr_core.caching import CachedModel
 from skr_core.errors import InputError, ModelError
-from skr_core.extractive import ExtractiveModel
 from skr_core.prompts import asking
 from skr_core.routers import AlwaysRetrieve, NeverRetrieve
 from skr_core.settings import Settings

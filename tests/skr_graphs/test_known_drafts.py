@@ -9,12 +9,12 @@ import pytest
 
 from skr_core.budget import Budget
 from skr_core.prompts.templates import DEFAULT_TEMPLATES
-from skr_core.routers import CombinedRouter
 from skr_core.testing import ScriptedModel
 from skr_core.types import Demonstration
 from skr_graphs import SKRContext, create_self_completion_graph
-from tests.skr_core.routers.facts import records
+from skr_learn.routers import CombinedRouter
 from tests.skr_graphs.doubles import QUESTION, Invoke, both, searchable
+from tests.skr_learn.routers.facts import records
 
 
 def graph(model: ScriptedModel, price: float, **more: Any) -> Any:

@@ -8,8 +8,6 @@ from typing import Any
 
 import pytest
 
-from skr_core.arbiters import Ladder
-from skr_core.arbiters.rungs import views_of_rungs
 from skr_core.errors import InputError, StampMismatch
 from skr_core.ports import AnswerArbiter, ClimbingRouter
 from skr_core.routers import AlwaysRetrieve
@@ -17,6 +15,8 @@ from skr_core.settings import Settings
 from skr_core.types import Answer
 from skr_graphs import GraphAnswerer, SKRContext, create_self_completion_graph
 from skr_graphs.state import OUTPUT_KEYS
+from skr_learn.arbiters import Ladder
+from skr_learn.arbiters.rungs import views_of_rungs
 from tests.skr_graphs.climbing import BEST, KINDS, Knowing, ladder, library, question_of, recorded
 from tests.skr_graphs.doubles import Invoke, both
 

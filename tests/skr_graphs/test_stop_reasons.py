@@ -8,16 +8,16 @@ from typing import Any, get_args
 
 import pytest
 
-from skr_core.arbiters import SeenAnswer
 from skr_core.budget import Budget
-from skr_core.metrics.cost import Price
 from skr_core.ports import Reflector, Router
+from skr_core.prices import Price
 from skr_core.prompts.templates import REFUSAL
 from skr_core.reflectors import JudgeReflector
 from skr_core.routers import AlwaysRetrieve, NeverRetrieve
 from skr_core.testing import MappingRetriever, ScriptedModel
 from skr_core.types import Action, Decision, Generation, StopReason, Usage
 from skr_graphs import answer_of, create_self_completion_graph
+from skr_learn.arbiters import SeenAnswer
 from tests.skr_graphs.doubles import (
     PARIS,
     QUESTION,

@@ -38,7 +38,11 @@ from langchain_skr import (
     create_skr_tool,
 )
 from llamaindex_skr import SKRQueryEngine, SKRSelector
-from skr_core import Answer, Question, Settings, calibrate
+from skr_core import (
+    Answer,
+    Question,
+    Settings,
+)
 from skr_core.budget import Budget
 from skr_core.reflectors import JudgeReflector
 from skr_core.routers import (
@@ -59,6 +63,7 @@ from skr_graphs import (
     create_route_node,
     create_self_completion_graph,
 )
+from skr_learn import calibrate
 
 model = FakeListChatModel(responses=["Paris [1]."])
 store = InMemoryVectorStore.from_texts(["It is Paris."], DeterministicFakeEmbedding(size=16))

@@ -14,6 +14,7 @@ from uvicorn import Server
 
 from skr_app.commands.serve import facts_of
 from skr_app.configured import make_settings
+from skr_app.extractive import ExtractiveModel
 from skr_app.web.access import Access
 from skr_app.web.app import Page, create_app
 from skr_app.web.calibrating import Calibrating
@@ -21,15 +22,14 @@ from skr_app.web.documents import Uploads
 from skr_app.web.runs import Runs
 from skr_app.web.serving import server_of
 from skr_app.web.system import ServedSystem
-from skr_core.arbiters.answers import SeenAnswer
-from skr_core.extractive import ExtractiveModel
-from skr_core.metrics.cost import Price
 from skr_core.models.embedders import HashingEmbedder
+from skr_core.prices import Price
 from skr_core.questions import Question
-from skr_core.self_knowledge.records import SelfKnowledge
 from skr_core.settings import Settings
-from skr_core.store.chroma_store import ChromaStore
 from skr_core.types import Action, Reference, Verdict
+from skr_learn.arbiters.answers import SeenAnswer
+from skr_learn.self_knowledge.records import SelfKnowledge
+from skr_store.chroma_store import ChromaStore
 
 TWO_HOPS = "Where was the director of the film Jaws born?"
 HOSTILE = "What does the manual of Zanzibar say that lamps burn?"

@@ -17,8 +17,8 @@ import httpx
 import pytest
 
 from skr_core.errors import StoreLocked
-from skr_core.store.chroma_store import ChromaStore
 from skr_core.types import Reference
+from skr_store.chroma_store import ChromaStore
 from tests.skr_app.conftest import Skr
 
 

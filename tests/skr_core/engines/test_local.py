@@ -16,7 +16,7 @@ from skr_core.engines.workers import Failed, portable, tried, unwrapped
 from skr_core.errors import ModelError
 from skr_core.flow import Flow, arun, call, run
 from skr_core.models.embedders import HashingEmbedder
-from skr_core.self_knowledge import acollect
+from skr_learn.self_knowledge import acollect
 
 Drive = Callable[[Flow[Any]], Any]
 

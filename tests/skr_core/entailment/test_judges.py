@@ -5,16 +5,14 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
-from skr_core.entailment import (
-    JudgeEntailment,
-    LexicalEntailment,
-    RememberingEntailment,
-)
+from skr_app.extractive import LexicalEntailment
+from skr_core.entailment import JudgeEntailment
 from skr_core.files import KeyedLog
 from skr_core.ports import EntailmentModel
 from skr_core.reflectors import EntailmentReflector
 from skr_core.testing import BrokenModel, ScriptedModel
 from skr_core.types import Reference
+from skr_learn.evaluation.remembering import RememberingEntailment
 
 
 def test_a_broken_judge_says_nothing():

@@ -25,15 +25,15 @@ from skr_core.reflectors import JudgeReflector
 from skr_core.routers import (
     CertaintyLevelRouter,
     ConfidenceRouter,
-    InContextRouter,
     PromptRouter,
     UncertaintyRouter,
     load_router,
 )
-from skr_core.self_knowledge.scoring import Judge
 from skr_core.settings import Settings
 from skr_core.testing import ScriptedModel
 from skr_graphs import GraphAnswerer
+from skr_learn.routers import InContextRouter
+from skr_learn.self_knowledge.scoring import Judge
 
 QUESTION = "Who wrote Emma?"
 Make = Callable[[str], Any]

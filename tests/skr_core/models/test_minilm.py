@@ -7,10 +7,10 @@ import pytest
 
 from skr_core.errors import EmbedderMismatch
 from skr_core.models.embedders import SentenceTransformerEmbedder
-from skr_core.routers import KNNRouter
-from skr_core.store.chroma_store import ChromaStore
 from skr_core.types import Reference
-from tests.skr_core.routers.facts import answered
+from skr_learn.routers import KNNRouter
+from skr_store.chroma_store import ChromaStore
+from tests.skr_learn.routers.facts import answered
 
 pytestmark = [
     pytest.mark.integration,

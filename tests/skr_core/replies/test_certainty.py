@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from skr_core.files import read_jsonl
-from skr_core.metrics.certainty import CertaintyScores
-from skr_core.metrics.match import contains_gold
+from skr_core.match import contains_gold
 from skr_core.replies.certainty import Certainty, parse_certainty
+from skr_lab.metrics.certainty import CertaintyScores
 
 SAID = {
     # As the figures of W2R print them.

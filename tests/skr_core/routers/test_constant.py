@@ -13,11 +13,7 @@ from skr_core.ports import Router
 from skr_core.routers import (
     AlwaysRetrieve,
     CertaintyLevelRouter,
-    ClassifierRouter,
-    CombinedRouter,
     ConfidenceRouter,
-    InContextRouter,
-    KNNRouter,
     NeverRetrieve,
     PromptRouter,
     UncertaintyRouter,
@@ -25,7 +21,8 @@ from skr_core.routers import (
 from skr_core.routers.constant import FixedDecision
 from skr_core.testing import ScriptedModel
 from skr_core.types import Decision
-from tests.skr_core.routers.facts import records
+from skr_learn.routers import ClassifierRouter, CombinedRouter, InContextRouter, KNNRouter
+from tests.skr_learn.routers.facts import records
 
 RECORDS = records(6)
 MAKERS: dict[str, Callable[[], Router]] = {

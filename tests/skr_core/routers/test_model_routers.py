@@ -21,16 +21,16 @@ from skr_core.prompts.routing import (
 from skr_core.routers import (
     CertaintyLevelRouter,
     ConfidenceRouter,
-    InContextRouter,
     PromptRouter,
     UncertaintyRouter,
 )
 from skr_core.routers.certainty_level import certainty_level
 from skr_core.routers.model_router import ModelRouter
 from skr_core.routers.uncertainty import agreement, token_probability
-from skr_core.self_knowledge.records import SelfKnowledge
 from skr_core.testing import BrokenModel, ScriptedModel
 from skr_core.types import Decision, Generation, Prompt, Usage
+from skr_learn.routers import InContextRouter
+from skr_learn.self_knowledge.records import SelfKnowledge
 
 Decide = Callable[[ModelRouter, str], Decision]
 

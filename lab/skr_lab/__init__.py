@@ -1,0 +1,1 @@
+"""The papers beside the product: data sets, baselines, experiments, key-facts, their measures."""

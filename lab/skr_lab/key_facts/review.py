@@ -1,0 +1,212 @@
+"""The review file of key-facts: plain text that a person edits, and what is frozen from it.
+
+```text
+## q1
+Question: Where was the director of Jaws born?
+Answer: Cincinnati
+- Jaws was directed by Steven Spielberg.
+- Steven Spielberg was born in Cincinnati.
+> Look: facts 1 and 2 say much the same
+> First, Jaws was directed by Steven Spielberg. ...
+```
+
+A fact is a line with a dash, with nothing to quote or escape: change its words, delete the line,
+or add one. Lines with ``>`` are for the reviewer alone: what to look at, and the model's reasoning.
+A question whose whole block is deleted is left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from skr_core.errors import DataError, InputError
+from skr_core.files import json_line, read_jsonl, read_whole, replace_file
+from skr_core.questions import Question
+from skr_core.texts import encodable, normalise
+from skr_lab.key_facts.remarks import FEWEST, MOST
+from skr_lab.prompts.key_facts import KEY_FACTS_VERSION
+
+HEADER = f"""\
+Key-facts to be reviewed (RaLLM §3): 2 to 4 a question. Ask of each:
+  Is it necessary? Without it the answer cannot be reached.
+  Is it independent? It says what none of the others says, and stands by itself, names in full.
+  Is it right? The references say so, and together the facts lead to the answer.
+Edit, delete or add lines with a dash; delete a whole block to leave its question out. Lines with >
+are not read: "Look:" names what was found by words alone, which may be fine; below it stands the
+model's reasoning. Then: skr key-facts accept
+The prompts that made them have the version {KEY_FACTS_VERSION}.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class KeyFacts:
+    """The key-facts of one question.
+
+    Attributes:
+        id: The id of the question.
+        question: The text of the question.
+        gold: The right answers.
+        facts: What an answer has to say.
+        reasoning: The reasoning of the model that made the facts; empty once they are frozen.
+        remarks: What the reviewer should look at.
+        line: The line where the block begins in a review file; 0 elsewhere.
+    """
+
+    id: str
+    question: str
+    gold: tuple[str, ...]
+    facts: tuple[str, ...]
+    reasoning: str = ""
+    remarks: tuple[str, ...] = ()
+    line: int = 0
+
+
+def review_block(made: KeyFacts) -> str:
+    """A question's block in the review file, in text that UTF-8 holds.
+
+    Example:
+        >>> print(review_block(KeyFacts("q1", "Who?", ("Ada",), ("It was Ada.",), "I think.")))
+        ## q1
+        Question: Who?
+        Answer: Ada
+        - It was Ada.
+        > I think.
+        <BLANKLINE>
+    """
+    lines = [
+        f"## {_line(made.id)}",
+        f"Question: {_line(made.question)}",
+        *(f"Answer: {_line(each)}" for each in made.gold),
+        *(f"- {_line(fact)}" for fact in made.facts),
+        *(f"> Look: {_line(each)}" for each in made.remarks),
+        *(f"> {_line(line)}" for line in made.reasoning.splitlines() if line.strip()),
+    ]
+    return encodable("\n".join(lines) + "\n")
+
+
+def read_review(path: str | Path) -> list[KeyFacts]:
+    """Read a review file as a person left it.
+
+    Raises:
+        InputError: There is no such file.
+        DataError: A line is none of those above; the message names it.
+    """
+    path = Path(path)
+    if not path.is_file():
+        raise InputError(f"there is no file {path}")
+    return list(_blocks(path))
+
+
+def accept(path: str | Path) -> list[KeyFacts]:
+    """Read a review file and check it: 2 to 4 facts a question, none empty, none twice.
+
+    Raises:
+        InputError: There is no such file.
+        DataError: Something has to be put right; the message names the line.
+
+    Example:
+        >>> import tempfile
+        >>> path = Path(tempfile.mkdtemp(), "review.md")
+        >>> made = KeyFacts("q1", "Who?", ("Ada",), ("It was Ada.", "She wrote it."))
+        >>> size = path.write_text(review_block(made))
+        >>> [each.facts for each in accept(path)]
+        [('It was Ada.', 'She wrote it.')]
+    """
+    path = Path(path)
+    accepted = read_review(path)
+    seen: set[str] = set()
+    for each in accepted:
+        if each.id in seen:
+            raise DataError(path, each.line, f'question "{each.id}" stands in the file twice')
+        seen.add(each.id)
+        if not all(fact.strip(" .") for fact in each.facts):
+            raise DataError(path, each.line, f'question "{each.id}" has an empty key-fact')
+        if not FEWEST <= len(each.facts) <= MOST:
+            count = len(each.facts)
+            raise DataError(
+                path,
+                each.line,
+                f'question "{each.id}" has {count} key-facts, not {FEWEST} to {MOST}',
+            )
+        if len({normalise(fact) for fact in each.facts}) < len(each.facts):
+            raise DataError(path, each.line, f'question "{each.id}" has a key-fact twice')
+    if not accepted:
+        problem = "there is no question in this file: skr key-facts make writes one for review"
+        raise DataError(path, None, problem)
+    return accepted
+
+
+def freeze(path: str | Path, accepted: Iterable[KeyFacts]) -> None:
+    """Write accepted key-facts to a new file that is not written again.
+
+    Raises:
+        InputError: The file is there with other contents.
+    """
+    path = Path(path)
+    lines = (
+        {"id": each.id, "question": each.question, "gold": each.gold, "key_facts": each.facts}
+        for each in accepted
+    )
+    content = b"".join(map(json_line, lines))
+    if path.exists() and path.read_bytes() != content:
+        raise InputError(f"{path} is frozen with other key-facts: give another --out")
+    replace_file(path, content)
+
+
+def with_key_facts(questions: Sequence[Question], path: str | Path) -> list[Question]:
+    """The questions with their frozen key-facts, by id and text; those without stay as they are.
+
+    Raises:
+        InputError: There is no such file.
+        DataError: It is no file of frozen key-facts, or holds none of these questions.
+    """
+    frozen: dict[tuple[str, str], tuple[str, ...]] = {}
+    for number, row in read_jsonl(path):
+        match row:
+            case {"id": str(id_), "question": str(question), "key_facts": [*facts]} if all(
+                isinstance(each, str) for each in facts
+            ):
+                frozen[id_, _line(question)] = tuple(str(each) for each in facts)
+            case _:
+                raise DataError(path, number, 'frozen key-facts hold "id", "question", "key_facts"')
+    keys = {(each.id, _line(each.question)) for each in questions}
+    if not keys & frozen.keys():
+        raise DataError(path, None, "none of these key-facts belongs to any of the questions")
+    return [
+        replace(each, key_facts=frozen.get((each.id, _line(each.question)), each.key_facts))
+        for each in questions
+    ]
+
+
+def _blocks(path: Path) -> Iterator[KeyFacts]:
+    try:
+        text = read_whole(path).decode()
+    except UnicodeDecodeError as error:
+        raise DataError(path, None, f"this is not UTF-8 ({error})") from error
+    block: KeyFacts | None = None
+    for number, line in enumerate(text.splitlines(), start=1):
+        said = line.strip()
+        if said.startswith("## "):
+            if block is not None:
+                yield block
+            block = KeyFacts(said[3:].strip(), "", (), (), line=number)
+        elif block is None or not said or said.startswith(">"):
+            continue
+        elif said.startswith("Question:"):
+            block = replace(block, question=said.removeprefix("Question:").strip())
+        elif said.startswith("Answer:"):
+            block = replace(block, gold=(*block.gold, said.removeprefix("Answer:").strip()))
+        elif said.startswith("-"):
+            block = replace(block, facts=(*block.facts, said[1:].strip()))
+        else:
+            raise DataError(
+                path, number, 'a line begins with "##", "Question:", "Answer:", "-" or ">"'
+            )
+    if block is not None:
+        yield block
+
+
+def _line(text: str) -> str:
+    return " ".join(text.split())

@@ -1,0 +1,1 @@
+"""Entailment models and judges of the papers."""

@@ -1,0 +1,252 @@
+"""The drawings of results: forests for what is compared, lines for what changes with a number."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from skr_app.report.tables import Result, in_words, is_share, shown
+from skr_learn.figures import FAINT, PAPER, SERIES, label, png
+from skr_learn.metrics.statistics import Interval
+
+_ROOM = 58
+"""Characters that stand beside one another in a drawing."""
+_MARKS = "oDs^vPX"
+
+
+@dataclass(frozen=True)
+class Forest:
+    """One line for each interval, under its name, its figures and its n.
+
+    Attributes:
+        rows: What is compared, by name, from the top.
+        share: The axis is that of a share, from 0 to 1.
+        signed: Differences: the axis has its 0 in sight, those of shares are counted in points, and
+            a mark is filled where the interval leaves 0 out.
+
+    Example:
+        >>> Forest([("loop", Interval(0.5, 0.4, 0.6, 9))], share=True).height
+        0.73
+    """
+
+    rows: Sequence[tuple[str, Interval]]
+    share: bool
+    signed: bool = False
+
+    @property
+    def height(self) -> float:
+        """Inches that it takes."""
+        return 0.35 + len(self.rows) * (0.6 if self._long else 0.38) + 0.2 * self.signed
+
+    def __call__(self, figure: Any) -> None:
+        """Draw it on an empty figure."""
+        self.on(figure.add_subplot())
+
+    def on(self, axes: Any) -> None:
+        """Draw it on axes."""
+        factor = 100.0 if self.share and self.signed else 1.0
+        if self.signed:
+            axes.axvline(0, color=FAINT, lw=1)
+        # Lines of the grid do not run through words.
+        words = {
+            "transform": axes.get_yaxis_transform(),
+            "bbox": {"fc": PAPER, "ec": "none", "pad": 0.8},
+        }
+        for place, (name, cell) in enumerate(self.rows):
+            name_at, figures_at = -place + (0.42 if self._long else 0.12), -place + 0.12
+            longest = _ROOM if self._long else _ROOM - len(self._figures(cell))
+            axes.text(0, name_at, label(name, longest), **words)
+            axes.text(1, figures_at, self._figures(cell), ha="right", **words)
+            low, mean, high = (factor * each for each in (cell.low, cell.mean, cell.high))
+            sure, colour = not self.signed or low > 0 or high < 0, SERIES[0]
+            at = -place - 0.14
+            axes.plot([low, high], [at, at], color=colour, lw=1.6, clip_on=False)
+            filled = colour if sure else "none"
+            axes.plot([mean], [at], "o", color=colour, mfc=filled, ms=5, clip_on=False)
+        axes.set_ylim(-len(self.rows) + 0.6, 0.8 if self._long else 0.55)
+        axes.set_yticks([])
+        axes.spines["left"].set_visible(False)
+        axes.grid(axis="y", visible=False)
+        ends = [factor * end for _, cell in self.rows for end in (cell.low, cell.high)]
+        low, high = min([0.0, *ends]), max([0.0, *ends])
+        if self.signed:
+            room = 0.1 * (high - low) or 1.0
+            axes.set_xlim(low - room, high + room)
+            axes.set_xlabel("points" if self.share else "difference")
+        else:
+            axes.set_xlim(0, 1 if self.share else 1.05 * high or 1.0)
+
+    @property
+    def _long(self) -> bool:
+        """Whether a name is too long to stand beside its figures."""
+        return any(
+            len(label(name)) + len(self._figures(cell)) + 2 > _ROOM for name, cell in self.rows
+        )
+
+    def _figures(self, cell: Interval) -> str:
+        return f"{figures(cell, share=self.share, signed=self.signed)}, n {cell.n:,}"
+
+
+@dataclass(frozen=True)
+class Lines:
+    """A line for each series with its intervals, over a number.
+
+    Attributes:
+        series: Points, by the name of the line.
+        over: What the number counts.
+        share: The axis is that of a share, from 0 to 1.
+        levels: What does not change with the number, as dashed lines.
+    """
+
+    series: Mapping[str, Sequence[tuple[float, Interval]]]
+    over: str
+    share: bool
+    levels: Sequence[tuple[str, Interval]] = ()
+
+    @property
+    def height(self) -> float:
+        """Inches that they take."""
+        return 2.6 + 0.2 * ((self._named + 1) // 2)
+
+    @property
+    def _named(self) -> int:
+        named = len(self.series) + len(self.levels)
+        return named if named > 1 else 0
+
+    def __call__(self, figure: Any) -> None:
+        """Draw them on an empty figure."""
+        axes = figure.add_subplot()
+        self.on(axes)
+        if self._named:
+            figure.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=2)
+
+    def on(self, axes: Any) -> None:
+        """Draw them on axes."""
+        for place, (name, points) in enumerate(self.series.items()):
+            ordered = sorted(points, key=lambda each: each[0])
+            at, cells = [x for x, _ in ordered], [cell for _, cell in ordered]
+            colour, mark = SERIES[place % len(SERIES)], _MARKS[place % len(_MARKS)]
+            low, high = [cell.low for cell in cells], [cell.high for cell in cells]
+            axes.fill_between(at, low, high, alpha=0.15, lw=0, color=colour)
+            axes.plot(
+                *(at, [cell.mean for cell in cells]),
+                marker=mark,
+                ms=4.5,
+                color=colour,
+                clip_on=False,
+                label=label(name, 30),
+            )
+        for place, (name, cell) in enumerate(self.levels):
+            style = ("--", ":", "-.")[place % 3]
+            axes.axhline(cell.mean, color=FAINT, ls=style, label=label(name, 30))
+        axes.set_xlabel(label(self.over))
+        axes.set_xlim(left=0)
+        axes.set_ylim(0, 1 if self.share else None)
+
+
+@dataclass(frozen=True)
+class Scatter:
+    """A share against what it costs: a mark with its interval for each of what is compared.
+
+    Attributes:
+        points: Name, cost and share.
+        share: What the share is of.
+        cost: What the cost counts.
+    """
+
+    points: Sequence[tuple[str, float, Interval]]
+    share: str
+    cost: str
+
+    @property
+    def height(self) -> float:
+        """Inches that it takes."""
+        return 2.8 + 0.2 * ((len(self.points) + 1) // 2)
+
+    def __call__(self, figure: Any) -> None:
+        """Draw it on an empty figure."""
+        axes = figure.add_subplot()
+        for place, (name, cost, cell) in enumerate(self.points):
+            error = [[max(0.0, cell.mean - cell.low)], [max(0.0, cell.high - cell.mean)]]
+            axes.errorbar(
+                *([cost], [cell.mean], error),
+                fmt=_MARKS[place % len(_MARKS)],
+                color=SERIES[place % len(SERIES)],
+                ms=6,
+                capsize=3,
+                clip_on=False,
+                label=label(name, 30),
+            )
+        axes.set(xlabel=label(self.cost), ylabel=label(self.share), ylim=(0, 1))
+        dearest = max((cost for _, cost, _ in self.points), default=0.0)
+        axes.set_xlim(0, 1.05 * dearest if dearest > 1 else 1)
+        handles, names = axes.get_legend_handles_labels()
+        # Without their bars, which would be read as intervals of their own.
+        figure.legend([each[0] for each in handles], names, loc="outside lower center", ncols=2)
+
+
+def series_of(
+    result: Result, measure: str
+) -> tuple[dict[str, list[tuple[float, Interval]]], list[tuple[str, Interval]]]:
+    """The lines of a measure over the rows' numbers, and the rows that stand for no number."""
+    series: dict[str, list[tuple[float, Interval]]] = {}
+    levels: list[tuple[str, Interval]] = []
+    for row in result.rows:
+        if (cell := row.cells.get(measure)) is None or not cell.n:
+            continue
+        if row.at is None:
+            levels.append((row.name, cell))
+        else:
+            series.setdefault(row.line or in_words(measure), []).append((row.at, cell))
+    return series, levels
+
+
+def drawing_of(result: Result, measure: str) -> Forest | Lines:
+    """One measure of a result: lines where its rows stand for numbers, else a forest."""
+    series, levels = series_of(result, measure)
+    share = is_share(measure, [row.cells[measure] for row in result.rows if measure in row.cells])
+    if series:
+        return Lines(series, result.over, share, levels)
+    return Forest(levels, share)
+
+
+def plot(result: Result) -> bytes:
+    """The plotted measures of every condition with their intervals, as a PNG.
+
+    One panel a measure, one under the other, so that they can be read on a telephone; a condition
+    without the measure is left out of its panel.
+    """
+    measures = [each for each in result.plotted if each in result.measures] or result.measures[:1]
+    panels = {measure: drawing_of(result, measure) for measure in measures}
+    heights = [each.height + 0.3 for each in panels.values()]
+
+    def draw(figure: Any) -> None:
+        figure.suptitle(label(result.experiment), fontsize=11)
+        grid = figure.add_gridspec(len(panels), height_ratios=heights) if panels else ()
+        for (measure, panel), place in zip(panels.items(), grid, strict=True):
+            axes = figure.add_subplot(place)
+            panel.on(axes)
+            axes.set_title(in_words(measure), loc="left", fontsize=10)
+            if isinstance(panel, Lines) and len(axes.get_legend_handles_labels()[1]) > 1:
+                axes.legend(loc="center left", bbox_to_anchor=(1, 0.5))
+
+    return png(draw, 0.4 + sum(heights))
+
+
+def figures(cell: Interval, *, share: bool, signed: bool = False) -> str:
+    """A mean with its interval where it has one; a difference of shares in points.
+
+    Example:
+        >>> figures(Interval(0.05, -0.01, 0.11, 9), share=True, signed=True)
+        '+5.0 points (-1.0 to +11.0)'
+        >>> figures(Interval(0.5, 0.5, 0.5, 9), share=True)
+        '0.500'
+    """
+    if not (share and signed):
+        text = shown(cell, signed=signed)
+        return text if cell.low < cell.high else text.partition(" (")[0]
+    text = f"{100 * cell.mean:+.1f} points"
+    if cell.low < cell.high:
+        text += f" ({100 * cell.low:+.1f} to {100 * cell.high:+.1f})"
+    return text

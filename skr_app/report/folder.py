@@ -1,0 +1,202 @@
+"""The folder of a run: what it was made with, its logs, and what it found.
+
+| file | what |
+|---|---|
+| run.json | what the run was made with; a run with other things needs another folder |
+| answers.jsonl | the log of answers |
+| judgements.jsonl | the log of a judge's verdicts |
+| result.json, result.md | the table, for programs and people |
+| result.png | its plot, where the extra ``plots`` is installed |
+| scores.jsonl | every answer with the values of its measures |
+| curve.json | what ``skr calibrate --json`` printed, where it was put there |
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from skr_app.report.drawing import plot
+from skr_app.report.tables import Result, to_markdown
+from skr_core.cleaning import cleaned
+from skr_core.errors import DataError, InputError, MissingDependency, StampMismatch, StoreError
+from skr_core.files import KeyedLog, encodable_json, json_line, read_jsonl, replace_file
+from skr_core.plain import from_plain, to_plain
+from skr_core.texts import encodable
+from skr_learn.calibration.curve import RoutingCurve
+from skr_learn.evaluation.measuring import Judged
+
+_PRETTY = orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE
+
+
+class RunFolder:
+    """A run's folder, or a run that is kept in memory alone.
+
+    Args:
+        path: The folder; made if missing. None keeps nothing.
+        stamp: What the run is made with, by name.
+
+    Attributes:
+        answers: The log of answers.
+        judgements: The log of verdicts.
+
+    Raises:
+        StampMismatch: The folder holds a run that was made with something else.
+        InputError: It cannot be written, or another process writes to it.
+
+    Example:
+        >>> import tempfile
+        >>> folder = tempfile.mkdtemp()
+        >>> RunFolder(folder, {"model": "small"}).close()
+        >>> RunFolder(folder, {"model": "large"})  # doctest: +ELLIPSIS
+        Traceback (most recent call last):
+        ...
+        skr_core.errors.StampMismatch: ... was made with the model 'small', not 'large': ...
+    """
+
+    def __init__(self, path: str | Path | None, stamp: Mapping[str, str]) -> None:
+        self._path = None if path is None else Path(path)
+        self.stamp = {name: encodable(value) for name, value in stamp.items()}
+        if self._path is not None:
+            _check_or_write(self._path, self.stamp)
+        self.answers = KeyedLog(self._path and self._path / "answers.jsonl")
+        try:
+            self.judgements = KeyedLog(self._path and self._path / "judgements.jsonl")
+        except BaseException:
+            self.answers.close()
+            raise
+
+    def __enter__(self) -> RunFolder:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Give the logs back."""
+        self.answers.close()
+        self.judgements.close()
+
+    def write(self, result: Result, judged: Mapping[str, Sequence[Judged]]) -> None:
+        """Write what was found; nothing for a run that keeps nothing.
+
+        Raises:
+            StoreError: The disk does not take it.
+        """
+        if self._path is None:
+            return
+        files: dict[str, Iterable[bytes]] = {
+            "result.json": [orjson.dumps(encodable_json(to_plain(result)), option=_PRETTY)],
+            "result.md": [cleaned(to_markdown(result)).encode()],
+            "scores.jsonl": (
+                json_line(_score_row(system, each))
+                for system, answers in judged.items()
+                for each in answers
+            ),
+        }
+        with suppress(MissingDependency):  # what was measured is worth keeping without its plot
+            files["result.png"] = [plot(result)]
+        try:
+            for name, content in files.items():
+                replace_file(self._path / name, content)
+        except OSError as error:
+            raise StoreError(f"{self._path} cannot be written: {error}") from error
+
+
+def read_result(folder: str | Path) -> Result:
+    """The result in a run's folder.
+
+    Raises:
+        InputError: The folder holds none.
+        DataError: It is broken.
+
+    Example:
+        >>> import tempfile
+        >>> path = tempfile.mkdtemp()
+        >>> with RunFolder(path, {"model": "small"}) as folder:
+        ...     folder.write(Result("demo", "Does it pay?", {}, ()), {})
+        >>> read_result(path).title, read_scores(path)
+        ('Does it pay?', [])
+    """
+    path = Path(folder) / "result.json"
+    if not path.is_file():
+        raise InputError(f"{folder} holds no result of an evaluation or experiment")
+    try:
+        return from_plain(Result, orjson.loads(path.read_bytes()))
+    except (orjson.JSONDecodeError, InputError, TypeError, AttributeError) as error:
+        raise DataError(path, None, f"this is not a result ({error})") from error
+
+
+def read_scores(folder: str | Path) -> list[dict[str, Any]]:
+    """The rows of ``scores.jsonl``; none where there is no such file."""
+    path = Path(folder) / "scores.jsonl"
+    return [row for _, row in read_jsonl(path)] if path.is_file() else []
+
+
+def read_curve(folder: str | Path) -> RoutingCurve | None:
+    """The routing curve in a run's folder; None where there is none.
+
+    It is read from ``curve.json``, where what ``skr calibrate --json`` printed is put.
+
+    Raises:
+        DataError: The file is something else.
+    """
+    path = Path(folder) / "curve.json"
+    if not path.is_file():
+        return None
+    try:
+        return from_plain(RoutingCurve, orjson.loads(path.read_bytes()))
+    except (orjson.JSONDecodeError, InputError) as error:
+        raise DataError(path, None, f"this is not a routing curve ({error})") from error
+
+
+def _check_or_write(path: Path, stamp: Mapping[str, str]) -> None:
+    file = path / "run.json"
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+        if not file.exists():
+            replace_file(file, orjson.dumps(dict(stamp), option=orjson.OPT_INDENT_2))
+            return
+        made: Any = orjson.loads(file.read_bytes())
+    except OSError as error:
+        raise InputError(f"{path} cannot be written: {error}") from error
+    except orjson.JSONDecodeError as error:
+        raise DataError(file, None, f"this is not JSON ({error})") from error
+    if not isinstance(made, Mapping):
+        raise DataError(file, None, "this is not what a run was made with")
+    for name in sorted({*made, *stamp}):
+        if (before := made.get(name)) != (now := stamp.get(name)):
+            raise StampMismatch(
+                f"the run in {path} was made with the {name} {before!r}, not {now!r}: "
+                "give another folder to --out"
+            )
+
+
+def _score_row(system: str, judged: Judged) -> dict[str, Any]:
+    answer = judged.answer
+    rounds = (
+        {
+            "queries": list(each.queries),
+            "found": len(each.found),
+            "errors": list(each.errors),
+            "verdict": each.reflection.reason if each.reflection else "",
+        }
+        for each in (answer.rounds if answer else ())
+    )
+    return {
+        "system": system,
+        "id": judged.question.id,
+        "question": judged.question.question,
+        "gold": list(judged.question.gold),
+        "answer": answer.text if answer else None,
+        "stop_reason": answer.stop_reason if answer else "failed",
+        "rounds": list(rounds),
+        "references": [each.title or each.text[:60] for each in answer.references]
+        if answer
+        else [],
+        "values": dict(judged.values),
+    }

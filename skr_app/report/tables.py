@@ -1,0 +1,249 @@
+"""What an experiment found, as a table for people and for programs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from skr_learn.evaluation.measuring import Judged, difference, mean, measures_of
+from skr_learn.metrics.claims import f1_of_means
+from skr_learn.metrics.statistics import Interval
+
+PRECISION, RECALL = "key_fact_precision", "key_fact_recall"
+F1_OF_MEANS = "key_fact_f1_of_means"
+"""Of the means of both, as in RaLLM's tables; ``key_fact_f1`` is the mean over questions."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One condition of an experiment.
+
+    Attributes:
+        name: The name of the condition.
+        cells: The mean of each measure with its interval.
+        at: The number that the condition stands for, such as references given: rows that have one
+            are drawn as a line over it.
+        line: The line that it belongs to, where there are several.
+    """
+
+    name: str
+    cells: Mapping[str, Interval]
+    at: float | None = None
+    line: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Two conditions on the same questions, paired.
+
+    Attributes:
+        name: The name of the condition.
+        against: The name of the condition that it is compared with.
+        cells: The mean difference of each measure with its interval.
+    """
+
+    name: str
+    against: str
+    cells: Mapping[str, Interval]
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What an experiment found.
+
+    Attributes:
+        experiment: The name of the experiment.
+        title: The question that it asks, in words.
+        settings: What it was made with.
+        rows: One for each condition.
+        comparisons: Pairs of conditions on the same questions.
+        plotted: The measures that the plot shows, the one that decides first.
+        notes: What a reader has to know.
+        over: What the rows' `at` counts, in words for an axis.
+    """
+
+    experiment: str
+    title: str
+    settings: Mapping[str, str]
+    rows: tuple[Row, ...]
+    comparisons: tuple[Comparison, ...] = ()
+    plotted: tuple[str, ...] = ("answer_accuracy",)
+    notes: tuple[str, ...] = field(default=())
+    over: str = ""
+
+    @property
+    def measures(self) -> list[str]:
+        """Every measure of any row, in order."""
+        return list(dict.fromkeys(measure for row in self.rows for measure in row.cells))
+
+
+def row_of(name: str, judged: Sequence[Judged], measures: Sequence[str] | None = None) -> Row:
+    """The means of a condition, of all measures or of those named that it has.
+
+    Args:
+        name: The name of the condition.
+        judged: Its answers.
+        measures: Names of measures; None takes all.
+
+    Example:
+        >>> from skr_core.questions import Question
+        >>> judged = [Judged(Question("1", "Who?", ("Ada",)), None, {"usd": 2.0, "calls": 1.0})]
+        >>> row_of("loop", judged, ["usd"]).cells["usd"].mean
+        2.0
+    """
+    present = measures_of(judged)
+    chosen = present if measures is None else [each for each in measures if each in present]
+    cells = {measure: mean(judged, measure) for measure in chosen}
+    if {PRECISION, RECALL} <= {*chosen}:
+        cells[F1_OF_MEANS] = _f1_of_means(judged)
+    return Row(name, cells)
+
+
+def _f1_of_means(judged: Sequence[Judged]) -> Interval:
+    rows = [each.values for each in judged if PRECISION in each.values]
+    known = [
+        (precision, recall)
+        for row in rows
+        if (precision := row[PRECISION]) is not None and (recall := row[RECALL]) is not None
+    ]
+    return f1_of_means(
+        [precision for precision, _ in known],
+        [recall for _, recall in known],
+        n_failed=len(rows) - len(known),
+    )
+
+
+def compare(
+    name: str,
+    judged: Sequence[Judged],
+    against: str,
+    other: Sequence[Judged],
+    measures: Sequence[str] | None = None,
+) -> Comparison:
+    """The paired differences of two conditions, for the measures that both have.
+
+    Args:
+        name: The name of the condition.
+        judged: Its answers.
+        against: The name of the other condition.
+        other: Its answers to the same questions, in the same order.
+        measures: Names of measures; None takes all.
+
+    Example:
+        >>> from skr_core.questions import Question
+        >>> who = Question("1", "Who?", ("Ada",))
+        >>> dear, cheap = [[Judged(who, None, {"usd": usd})] for usd in (3.0, 1.0)]
+        >>> compare("loop", dear, "single", cheap).cells["usd"].mean
+        2.0
+    """
+    both = [each for each in measures_of(judged) if each in set(measures_of(other))]
+    chosen = both if measures is None else [each for each in measures if each in both]
+    cells = {measure: difference(judged, other, measure) for measure in chosen}
+    return Comparison(name, against, cells)
+
+
+def to_markdown(result: Result) -> str:
+    """The tables of a result: means with their 95 % intervals, n, and what failed.
+
+    Example:
+        >>> row = Row("always", {"answer_accuracy": Interval(0.5, 0.25, 0.75, 4, 1)})
+        >>> print(to_markdown(Result("demo", "Does it pay?", {"model": "small"}, (row,))))
+        # demo: Does it pay?
+        <BLANKLINE>
+        model: small
+        <BLANKLINE>
+        | | answer_accuracy | n | n_failed |
+        |---|---:|---:|---:|
+        | always | 0.500 (0.250 to 0.750) | 4 | 1 |
+        <BLANKLINE>
+    """
+    measures = result.measures
+    lines = [f"# {result.experiment}: {result.title}", ""]
+    lines += [f"{name}: {value}" for name, value in result.settings.items()]
+    lines += ["", _row("", [*measures, "n", "n_failed"]), _rule(len(measures) + 2)]
+    for row in result.rows:
+        cells = [shown(row.cells.get(measure)) for measure in measures]
+        lines.append(_row(row.name, [*cells, *counts(row.cells)]))
+    if result.comparisons:
+        measures = list(dict.fromkeys(each for row in result.comparisons for each in row.cells))
+        lines += ["", "Differences on the same questions, paired:", ""]
+        lines += [_row("", [*measures, "n", "n_failed"]), _rule(len(measures) + 2)]
+        for each in result.comparisons:
+            cells = [shown(each.cells.get(measure), signed=True) for measure in measures]
+            lines.append(_row(f"{each.name} − {each.against}", [*cells, *counts(each.cells)]))
+    lines += ["", *result.notes] if result.notes else []
+    return "\n".join(lines) + "\n"
+
+
+def shown(interval: Interval | None, *, signed: bool = False) -> str:
+    """A mean with its interval; nothing where nothing could be judged.
+
+    Example:
+        >>> shown(Interval(0.5, 0.25, 0.75, 4)), shown(None), shown(Interval(2500.0, 2400, 2600, 9))
+        ('0.500 (0.250 to 0.750)', '–', '2,500 (2,400 to 2,600)')
+    """
+    if interval is None or not interval.n:
+        return "–"
+    largest = max(abs(interval.mean), abs(interval.low), abs(interval.high))
+    digits = 0 if largest >= 1000 else 1 if largest >= 10 else 3
+    digits = 5 if 0 < largest < 0.01 else digits
+    form = f"{'+' if signed else ''},.{digits}f"
+    return f"{interval.mean:{form}} ({interval.low:{form}} to {interval.high:{form}})"
+
+
+COUNTED = frozenset(
+    "rounds calls model_calls retrievals prompt_tokens completion_tokens total_tokens tokens "
+    "removed_markers usd seconds".split()
+)
+"""Measures that count something, however small the count is."""
+
+
+def is_share(measure: str, cells: Sequence[Interval]) -> bool:
+    """Whether a measure is a share from 0 to 1, or a difference of two.
+
+    Example:
+        >>> half = Interval(0.5, 0.4, 0.6, 9)
+        >>> is_share("answer_accuracy", [half]), is_share("rounds", [half])
+        (True, False)
+    """
+    return measure not in COUNTED and all(-1 <= end <= 1 for each in cells for end in
+                                          (each.low, each.high))  # fmt: skip
+
+
+def in_words(name: str) -> str:
+    """A name of a program's as people write it.
+
+    Example:
+        >>> in_words("answer_accuracy")
+        'answer accuracy'
+    """
+    return name.replace("_", " ")
+
+
+def capital(text: str) -> str:
+    """A text as the beginning of a sentence.
+
+    Example:
+        >>> capital("which system pays?")
+        'Which system pays?'
+    """
+    return text[:1].upper() + text[1:]
+
+
+def counts(cells: Mapping[str, Interval]) -> list[str]:
+    """Questions judged and failed; a range where the measures differ."""
+    found = []
+    for name in ("n", "n_failed"):
+        values = {getattr(cell, name) for cell in cells.values()} or {0}
+        low, high = min(values), max(values)
+        found.append(str(low) if low == high else f"{low}–{high}")
+    return found
+
+
+def _row(name: str, cells: Sequence[str]) -> str:
+    escaped = (" ".join(cell.replace("|", "\\|").split()) for cell in (name, *cells))
+    return "| " + " | ".join(escaped) + " |" if name else "| | " + " | ".join(cells) + " |"
+
+
+def _rule(columns: int) -> str:
+    return "|---|" + "---:|" * columns

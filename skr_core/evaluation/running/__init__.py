@@ -1,1 +1,0 @@
-"""Asking systems the same questions, and judging what they answer."""

@@ -1,0 +1,183 @@
+"""The table of routers: what each is called, what it looks at and what it costs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from skr_core.errors import InputError
+
+if TYPE_CHECKING:
+    from skr_core.ports import LanguageModel, Router
+    from skr_core.routers.model_router import ModelRouter
+    from skr_learn.self_knowledge.records import SelfKnowledge
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One router.
+
+    Attributes:
+        name: As commands know it; with a colon, what follows names one of its parameters.
+        kind: What its saved file says.
+        path: Module and class.
+        looks_at: What it decides by.
+        calls: Calls of the model that a decision takes.
+        parameter: Of the constructor, named behind the colon; empty without one.
+        default: Value of that parameter where the name has no colon.
+    """
+
+    name: str
+    kind: str
+    path: str
+    looks_at: str
+    calls: str
+    parameter: str = ""
+    default: str = ""
+
+    @property
+    def title(self) -> str:
+        """The name as a table shows it.
+
+        Example:
+            >>> ROUTERS["prompt"].title
+            'prompt:TEMPLATE'
+        """
+        return f"{self.name}:{self.parameter.upper()}" if self.parameter else self.name
+
+    @property
+    def asks(self) -> bool:
+        """Whether it asks the model what it knows, instead of learning it from outcomes."""
+        return self.name in ASKING
+
+    def load_class(self) -> Any:
+        """Import the class."""
+        module, name = self.path.split(":")
+        return getattr(import_module(module), name)
+
+
+_ROOM = "skr_core.routers"
+_ENTRIES = (
+    Entry("combined", "combined", f"{_ROOM}.combined:CombinedRouter",
+          "question and direct answer", "1"),
+    Entry("combined-question", "combined", f"{_ROOM}.combined:CombinedRouter", "question", "0"),
+    Entry("benefit", "knn", f"{_ROOM}.knn:KNNRouter", "question", "0"),
+    Entry("paper", "knn", f"{_ROOM}.knn:KNNRouter", "question", "0"),
+    Entry("classifier", "classifier", f"{_ROOM}.classifier:ClassifierRouter", "question", "0"),
+    Entry("encoder", "encoder", f"{_ROOM}.encoder:EncoderRouter", "question", "0"),
+    Entry("prompt", "prompt", f"{_ROOM}.prompt:PromptRouter",
+          "what the model says it needs", "1", "template", "additional_information"),
+    Entry("in_context", "in_context", f"{_ROOM}.in_context:InContextRouter",
+          "what the model says it needs, after examples", "1"),
+    Entry("confidence", "confidence", f"{_ROOM}.confidence:ConfidenceRouter",
+          "the certainty that the model states of its answer", "1 to 3", "strategy",
+          "punish_explain"),
+    Entry("certainty_level", "certainty_level",
+          f"{_ROOM}.certainty_level:CertaintyLevelRouter", "two statements of certainty", "2 to 4"),
+    Entry("uncertainty", "uncertainty", f"{_ROOM}.uncertainty:UncertaintyRouter",
+          "log-probabilities of the direct answer, or samples", "1, or 5 samples"),
+    Entry("ladder", "ladder", "skr_learn.arbiters.ladder:Ladder",
+          "question and the answers so far", "1"),
+    Entry("always", "always", f"{_ROOM}.constant:AlwaysRetrieve", "nothing", "0"),
+    Entry("never", "never", f"{_ROOM}.constant:NeverRetrieve", "nothing", "0"),
+)  # fmt: skip
+ROUTERS = {entry.name: entry for entry in _ENTRIES}
+"""Every router by its name; of those that calibration chooses among, the first is preferred."""
+
+FITTED = ("combined", "combined-question", "benefit", "paper", "classifier")
+"""Learnt from outcomes; calibration compares all of them by default."""
+ASKING = ("prompt", "in_context", "confidence", "certainty_level", "uncertainty")
+"""Routers that ask the model; calibration compares those that the records hold statements of."""
+KINDS = {entry.kind: entry.path for entry in _ENTRIES}
+"""A saved file names its kind; only classes named here are ever imported for it."""
+
+
+def titles(names: Sequence[str] = (*FITTED, "encoder", *ASKING)) -> str:
+    """The names as a help text or an error lists them.
+
+    Example:
+        >>> titles(["paper", "confidence"])
+        'paper, confidence:STRATEGY'
+    """
+    return ", ".join(ROUTERS[name].title for name in names)
+
+
+def entry_of(name: str) -> Entry:
+    """The entry of a name, with or without a parameter.
+
+    Raises:
+        InputError: There is no such router.
+
+    Example:
+        >>> entry_of("prompt:can_answer").kind
+        'prompt'
+    """
+    found = ROUTERS.get(name.partition(":")[0])
+    if found is None or (":" in name and not found.parameter):
+        raise InputError(f"no router {name!r}: give some of {titles()}")
+    return found
+
+
+def make_asking_router(
+    name: str, model: LanguageModel, records: Sequence[SelfKnowledge]
+) -> ModelRouter:
+    """Make a router that asks the model itself.
+
+    Args:
+        name: Such as ``certainty_level`` or ``confidence:punish_explain``.
+        model: The one to ask.
+        records: Of self-knowledge, for a router that shows the model what it knew before.
+
+    Raises:
+        InputError: There is no such router, or the records do not suffice for it.
+
+    Example:
+        >>> from skr_core.testing import ScriptedModel
+        >>> model = ScriptedModel(["No."])
+        >>> make_asking_router("prompt:can_answer", model, []).decide("Who wrote Emma?").retrieve
+        True
+    """
+    entry = entry_of(name)
+    if not entry.asks:
+        raise InputError(f"the router {name!r} does not ask a model: give {titles(ASKING)}")
+    made = entry.load_class()
+    parameter = name.partition(":")[2]
+    router: ModelRouter
+    if entry.name == "in_context":
+        router = made.from_records(model, records)
+    else:
+        router = made(model, **({entry.parameter: parameter} if parameter else {}))
+    return router
+
+
+MakeRouter = Callable[["Sequence[SelfKnowledge]"], "Router"]
+"""Makes a router of records that it may show to the model."""
+
+
+def asking_routers(names: Sequence[str], model: LanguageModel) -> dict[str, Router | MakeRouter]:
+    """Routers that ask the model itself, by their full names, for collecting what they say.
+
+    Args:
+        names: As `make_asking_router` takes them; one without its parameter has the default.
+        model: The one to ask.
+
+    Raises:
+        InputError: There is no such router.
+
+    Example:
+        >>> from skr_core.testing import ScriptedModel
+        >>> list(asking_routers(["confidence"], ScriptedModel()))
+        ['confidence:punish_explain']
+    """
+    made: dict[str, Router | MakeRouter] = {}
+    for name in (each.strip() for each in names):
+        entry = entry_of(name)
+        full = f"{name}:{entry.default}" if entry.default and ":" not in name else name
+        if entry.name == "in_context":
+            made[full] = partial(make_asking_router, full, model)
+        else:
+            made[full] = make_asking_router(full, model, [])
+    return made

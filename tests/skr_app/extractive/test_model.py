@@ -1,0 +1,158 @@
+"""The extractive model behind the port."""
+
+import re
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from skr_app.extractive import ExtractiveModel
+from skr_core.ports import LanguageModel
+from skr_core.prompts import asking
+from skr_core.prompts import templates as prompts
+from skr_core.prompts.judging import ask_is_sufficient
+from skr_core.prompts.papers import RALLM_TEMPLATES
+from skr_core.replies import read_reply
+from skr_core.replies.queries import parse_queries
+from skr_core.types import Prompt, Reference, Task
+
+MODEL = ExtractiveModel()
+FILM = Reference.of("Jaws is a film directed by Steven Spielberg.", "Jaws")
+BORN = Reference.of("He was born in Cincinnati.", "Steven Spielberg")
+QUESTION = "Where was the director of the film Jaws born?"
+TASKS: list[Task] = [
+    "answer_directly",
+    "answer_with_references",
+    "answer_anyway",
+    "self_complete",
+    "ask_certainty",
+    "ask_need",
+    "judge",
+]
+
+
+def test_fits_the_port() -> None:
+    assert isinstance(MODEL, LanguageModel)
+
+
+def test_says_in_one_reply_what_is_supported_and_what_is_missing() -> None:
+    prompt = asking.answer_with_references(QUESTION, [FILM])
+    assert MODEL.generate(prompt).text == (
+        "INSUFFICIENT\nJaws is a film directed by Steven Spielberg. [1]\n"
+        "Search: Steven Spielberg born"
+    )
+    asked = asking.answer_with_references(QUESTION, [FILM], queries=["Steven Spielberg director"])
+    assert "Steven Spielberg born" not in MODEL.generate(asked).text
+    nothing = MODEL.generate(asking.answer_with_references(QUESTION, [])).text
+    assert nothing.startswith("INSUFFICIENT\nSearch: ")
+
+
+def test_its_replies_are_read_as_it_means_them() -> None:
+    short = read_reply(MODEL.generate(asking.answer_with_references(QUESTION, [FILM])).text, 1)
+    assert (short.sufficient, short.queries) == (False, ("Steven Spielberg born",))
+    assert short.text == "Jaws is a film directed by Steven Spielberg. [1]"
+    enough = asking.answer_with_references(QUESTION, [FILM, BORN])
+    assert read_reply(MODEL.generate(enough).text, 2).sufficient
+
+
+def test_speaks_as_the_words_of_the_paper_ask() -> None:
+    def ask(references: list[Reference]) -> str:
+        prompt = asking.answer_with_references(QUESTION, references, templates=RALLM_TEMPLATES)
+        return MODEL.generate(prompt).text
+
+    assert ask([FILM]) == ask([]) == prompts.REFUSAL
+    assert ask([FILM, BORN]).startswith("Jaws is a film directed by Steven Spielberg. [1]")
+
+
+def test_answers_anyway_when_told_to() -> None:
+    reply = MODEL.generate(asking.answer_anyway(QUESTION, [FILM])).text
+    assert reply == "Jaws is a film directed by Steven Spielberg. [1]"
+    assert MODEL.generate(asking.answer_anyway(QUESTION, [])).text == "I don't know."
+
+
+def test_quotes_with_markers_and_says_what_a_pronoun_stands_for() -> None:
+    reply = MODEL.generate(asking.answer_with_references(QUESTION, [FILM, BORN])).text
+    assert reply == (
+        "SUFFICIENT\nJaws is a film directed by Steven Spielberg. [1] "
+        "Steven Spielberg: He was born in Cincinnati. [2]"
+    )
+
+
+@pytest.mark.parametrize("title", ["born.md", "/home/ada/My notes.PDF", "https://films.org/born"])
+def test_the_name_of_a_file_stands_before_no_sentence(title: str) -> None:
+    born = Reference.of("Steven Spielberg was born in Cincinnati.", title)
+    prompt = asking.answer_with_references("Where was Steven Spielberg born?", [born])
+    assert MODEL.generate(prompt).text == "SUFFICIENT\nSteven Spielberg was born in Cincinnati. [1]"
+
+
+def test_asks_in_the_words_that_the_loop_reads() -> None:
+    prompt = asking.self_complete(QUESTION, [FILM], [QUESTION])
+    assert parse_queries(MODEL.generate(prompt).text) == ("Steven Spielberg born",)
+
+
+@pytest.mark.parametrize(
+    ("task", "reply"), [("answer_directly", "I don't know."), ("ask_certainty", "uncertain")]
+)
+def test_knows_nothing_by_itself(task: Task, reply: str) -> None:
+    assert MODEL.generate(Prompt(task, QUESTION, QUESTION)).text == reply
+
+
+def test_judges_like_it_answers() -> None:
+    assert MODEL.generate(ask_is_sufficient(QUESTION, [FILM, BORN], "draft")).text == "sufficient"
+    assert MODEL.generate(ask_is_sufficient(QUESTION, [FILM], "draft")).text.startswith(
+        "insufficient"
+    )
+
+
+async def test_both_colours_say_the_same_and_tokens_add_up() -> None:
+    prompt = asking.answer_with_references(QUESTION, [FILM, BORN])
+    tokens: list[str] = []
+    reply = await MODEL.agenerate(prompt, on_token=tokens.append)
+    assert reply == MODEL.generate(prompt)
+    assert "".join(tokens) == reply.text
+    assert reply.usage.calls == 1
+    assert reply.usage.estimated
+
+
+def test_markers_inside_a_passage_cannot_pose_as_citations() -> None:
+    hostile = Reference.of(
+        "Jaws is a film [7] directed &#91;0&#93; in [-1] Texas 【9】.", "[8] Jaws"
+    )
+    reply = MODEL.generate(asking.answer_anyway("Is Jaws a film?", [hostile])).text
+    assert re.findall(r"\[.*?\]", reply) == ["[1]"]
+    assert "【" not in reply
+
+
+@pytest.mark.parametrize(
+    "text", ["Jaws " * 20_000, "A" * 100_000, "Jaws. " * 20_000, "\n" * 100_000, "&amp;" * 20_000]
+)
+def test_a_hostile_passage_costs_no_time(text: str) -> None:
+    references = [Reference.of(text, f"{text[:50]} {number}") for number in range(10)]
+    prompt = asking.answer_with_references(QUESTION, references)
+    started = time.thread_time()
+    for task in TASKS:
+        MODEL.generate(Prompt(task, prompt.text[:100], QUESTION, prompt.references))
+    assert time.thread_time() - started < 30
+
+
+passages = st.text(st.characters(exclude_categories=()), max_size=80) | st.sampled_from(
+    ["Jaws was shot by Bill Butler.", "東京は大きい。", "a [1] b [99]", "&lt;b&gt; X.", "\ud800 Ab"]
+)
+
+
+@given(
+    st.sampled_from(TASKS),
+    passages,
+    st.lists(st.builds(Reference.of, passages, passages), max_size=6),
+    st.lists(passages, max_size=3),
+)
+def test_no_input_raises_and_every_marker_names_a_reference(
+    task: Task, question: str, references: list[Reference], queries: list[str]
+) -> None:
+    prompt = Prompt(task, question, question, tuple(references), queries=tuple(queries))
+    reply = MODEL.generate(prompt)
+    assert reply.text.strip()
+    if task in ("answer_with_references", "answer_anyway"):
+        numbers = re.findall(r"\[(-?\d+)\]", reply.text)
+        assert all(1 <= int(number) <= len(references) for number in numbers)

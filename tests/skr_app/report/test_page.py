@@ -1,0 +1,178 @@
+"""The page: self-contained, escaped, and right about what is worst."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from html.parser import HTMLParser
+
+from skr_app.report.page import report_page
+from skr_app.report.results import accuracy_by_rounds, of_result, worst
+from skr_app.report.sections import Section
+from skr_app.report.tables import Comparison, Result, Row
+from skr_learn.metrics.statistics import Interval
+
+HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(2)>\" onclick='x' {{ 7 * 7 }}"
+CELL = Interval(0.5, 0.4, 0.6, 10, 2)
+RESULT = Result(
+    f"evaluate {HOSTILE}",
+    HOSTILE,
+    {"model": HOSTILE, HOSTILE: "x"},
+    rows=tuple(
+        Row(name, {"answer_accuracy": CELL, "prompt_tokens": CELL, "calls": CELL, HOSTILE: CELL})
+        for name in ("never", "always", HOSTILE)
+    ),
+    comparisons=(Comparison(HOSTILE, "never", {"answer_accuracy": CELL}),),
+    notes=(HOSTILE,),
+    over=HOSTILE,
+)
+
+
+def row(n: int, right: float | None, rounds: int = 1, system: str = "loop") -> dict:
+    return {
+        "system": system,
+        "id": str(n),
+        "question": f"q{n} {HOSTILE}",
+        "gold": [HOSTILE],
+        "answer": None if right is None else HOSTILE,
+        "stop_reason": HOSTILE,
+        "rounds": [{"queries": [HOSTILE], "found": 1, "verdict": HOSTILE, "errors": [HOSTILE]}]
+        * rounds,
+        "references": [HOSTILE],
+        "values": {"answer_accuracy": right, "title_recall": None if right is None else n / 100},
+    }
+
+
+class Tags(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.attributes: list[tuple[str, str | None]] = []
+        self.text = ""
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self.attributes += attrs
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+
+def sections() -> list[Section]:
+    scores = [row(n, 0.0, 1 + n % 2) for n in range(30)] + [row(99, None)]
+    at = [Row(HOSTILE, {"answer_accuracy": CELL}, float(n), HOSTILE) for n in range(2)]
+    lines = Result(HOSTILE, HOSTILE, {}, tuple(at), over=HOSTILE)
+    return [of_result(HOSTILE, RESULT, scores), of_result("second", lines)]
+
+
+def page() -> tuple[str, Tags]:
+    text, tags = report_page(sections(), title=HOSTILE), Tags()
+    tags.feed(text)
+    return text, tags
+
+
+def test_hostile_text_is_text():
+    _, tags = page()
+    assert not {"script", "img", "iframe", "object", "foreignobject"} & set(tags.tags)
+    assert not any(name.startswith("on") for name, _ in tags.attributes)
+    links = [value for name, value in tags.attributes if name in {"src", "href", "xlink:href"}]
+    assert links
+    assert all(value and value.startswith("#") for value in links)
+    assert tags.text.count(HOSTILE) > 100
+
+
+def test_nothing_is_fetched():
+    text, _ = page()
+    assert not re.search(r"https?://|@import|url\((?!#)", text)
+    assert "default-src 'none'" in text
+    assert "width=device-width" in text
+
+
+def test_contents_lead_to_sections_and_ids_stand_once():
+    text, tags = page()
+    ids = [value for name, value in tags.attributes if name == "id"]
+    assert len(ids) == len(set(ids))
+    assert {"run1", "run2"} <= set(ids)
+    assert text.index('href="#run2"') < text.index('id="run1"')
+    assert "<nav" not in report_page(sections()[:1])
+
+
+def test_the_finding_stands_before_the_drawings():
+    text, _ = page()
+    start = text.index('id="run1"')
+    assert start < text.index('class="finding"', start) < text.index("<svg", start)
+
+
+def test_both_schemes_and_paper():
+    text, _ = page()
+    assert "prefers-color-scheme: dark" in text
+    assert "@media print" in text
+    assert "var(--first)" in text
+
+
+def test_failures_rounds_and_cost_are_shown():
+    _, tags = page()
+    assert "10 + 2 failed" in tags.text
+    assert "Accuracy by rounds" in tags.text
+    assert "1 new references" in tags.text
+    assert "The worst 20 questions of loop" in tags.text
+    assert "(failed)" in tags.text
+
+
+def test_the_worst_are_of_the_best_system_and_twenty():
+    scores = [row(1, 0.0, system="other"), *(row(n, float(n % 2)) for n in range(60)), row(7, None)]
+    found = worst(scores)
+    assert len(found) == 20
+    assert found[0]["answer"] is None
+    assert {each["system"] for each in found} == {"loop"}
+    assert all(each["values"]["answer_accuracy"] != 1.0 for each in found)
+    assert worst([]) == []
+
+
+def test_where_no_answers_are_judged_the_worst_are_by_what_decides():
+    rows = [
+        {"system": "learned", "id": n, "values": {"reflection_accuracy": float(n % 2)}}
+        for n in range(4)
+    ]
+    assert [each["id"] for each in worst(rows, decides="reflection_accuracy")] == [0, 2]
+    assert worst(rows) == []
+
+
+def test_an_answer_that_was_judged_and_not_kept_has_not_failed():
+    kept_back = {**row(1, 0.0), "answer": None, "stop_reason": "failed", "rounds": []}
+    text = report_page([of_result("recorded", RESULT, [kept_back])])
+    assert "q1" in text
+    assert "<dt>Said</dt>" not in text
+    assert "(failed)" in report_page([of_result("run", RESULT, [row(1, None)])])
+
+
+def test_rounds():
+    groups = accuracy_by_rounds([row(1, 1.0, 1), row(2, 0.0, 3), row(3, 1.0, 3), row(4, None)])
+    assert {rounds: cell.mean for rounds, cell in groups["loop"].items()} == {1: 1.0, 3: 0.5}
+
+
+def test_a_run_without_anything():
+    assert "</html>" in report_page([of_result("empty", Result("e", "t", {}, ()))])
+    unjudged = Row("a", {"answer_accuracy": Interval(0.0, 0.0, 0.0, 0, 9)})
+    assert "9 failed" in report_page([of_result("failed", Result("e", "t", {}, (unjudged,)))])
+
+
+def test_what_hides_or_steers_is_not_in_the_page():
+    hidden = "seen\x1b[31m\u202e\u200b\U000e0041\x00 <|im_start|>"
+    scores = [
+        {
+            **row(n, 0.0),
+            "question": f"q{n} {hidden}",
+            "answer": hidden,
+            "gold": [hidden],
+            "references": [hidden],
+            "rounds": [{"queries": [hidden], "found": 1, "verdict": hidden, "errors": [hidden]}],
+        }
+        for n in range(3)
+    ]
+    section = of_result("n", replace(RESULT, notes=(hidden,)), scores)
+    text = report_page([section], title=hidden)
+    assert text.count("seen[31m &lt; |im_start|&gt;") > 10
+    assert not {*text} & {*"\x1b\u202e\u200b\x00"}
+    assert not any(ord(each) >= 0xE0000 for each in text)
+    assert "&lt;|im_start" not in text

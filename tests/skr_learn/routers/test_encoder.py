@@ -1,0 +1,56 @@
+"""EncoderRouter: the real training code, on a BERT small enough for a test."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from skr_core.errors import InputError, StampMismatch
+from skr_core.routers import load_router
+from skr_core.testing import ScriptedModel
+from skr_learn.routers.encoder import EncoderRouter
+from tests.skr_learn.routers.facts import answered, firm, records
+
+pytestmark = pytest.mark.integration
+
+
+@pytest.fixture(scope="module")
+def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    transformers = pytest.importorskip("transformers")
+    import torch
+
+    folder = tmp_path_factory.mktemp("bert")
+    words = "[PAD] [UNK] [CLS] [SEP] [MASK] into which sea does the river flow who keeps books of"
+    (folder / "vocab.txt").write_text("\n".join([*words.split(), "company", "?"]))
+    transformers.BertTokenizer(str(folder / "vocab.txt")).save_pretrained(folder)
+    torch.manual_seed(0)
+    config = transformers.BertConfig(
+        vocab_size=len(words.split()) + 2,
+        hidden_size=32,
+        num_hidden_layers=1,
+        num_attention_heads=2,
+        intermediate_size=32,
+    )
+    transformers.BertForSequenceClassification(config).save_pretrained(folder)
+    return folder
+
+
+def test_it_is_trained_saved_loaded_and_trained_on(tiny: Path, tmp_path: Path):
+    some = records(20)
+    router = EncoderRouter.fit(some, encoder=tiny)
+    decision = router.decide(firm("Omega"))
+    assert decision.retrieve == (decision.score > decision.threshold)
+    assert EncoderRouter.fit(some, encoder=tiny).decide(firm("Omega")).score == decision.score
+    router.save(tmp_path)
+    loaded = load_router(tmp_path, model=ScriptedModel(name="m"))
+    assert loaded.decide(firm("Omega")).score == pytest.approx(decision.score, abs=1e-6)
+    with pytest.raises(StampMismatch):
+        load_router(tmp_path, model=ScriptedModel(name="other"))
+    router.update([each for each in some if not each.known] * 5)
+    assert router.decide(firm("Omega")).score > decision.score
+
+
+def test_records_must_tell_something(tiny: Path):
+    with pytest.raises(InputError, match="nothing is known"):
+        EncoderRouter.fit([answered("a?", 0.0, 0.0)], encoder=tiny)
