@@ -32,7 +32,7 @@ from skr_core.testing import MappingRetriever
 from skr_graphs import GraphAnswerer
 from skr_learn.self_knowledge import acollect
 from skr_store.chroma_store import ChromaStore
-from skr_store.ingest.ingestion import ingest
+from skr_store.ingestion import ingest
 from tests.servers import OpenAIServer
 
 WORKERS, CONCURRENCY, DELAY_S, CALLS = 2, 32, 0.1, 2

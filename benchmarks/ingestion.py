@@ -23,7 +23,7 @@ from skr_core.references.storable import searchable
 from skr_core.types import Reference
 from skr_store.chroma_index import BATCH_SIZE, CONFIGURATION, WITHOUT_VECTORS
 from skr_store.chroma_store import ChromaStore
-from skr_store.ingest.loaders import load_file
+from skr_store.loaders import load_file
 
 CORPUS = "corpus_hotpotqa.jsonl.gz"
 SIZES = (800, 1_600, 3_200, 6_400)

@@ -40,7 +40,7 @@ from skr_core.types import Reference, Usage
 from skr_graphs import GraphAnswerer
 from skr_learn.metrics.statistics import Interval, bootstrap, bootstrap_ratio
 from skr_store.chroma_store import ChromaStore
-from skr_store.ingest.loaders import load_file
+from skr_store.loaders import load_file
 
 SETS = {"HotpotQA": "hotpotqa", "2WikiMultihopQA": "2wikimultihopqa"}
 ASKED, PASSAGES = 100, 4

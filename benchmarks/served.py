@@ -20,7 +20,7 @@ from benchmarks.batches import write_corpus
 from benchmarks.rows import Row, in_a_process
 from skr_core.models.embedders import HashingEmbedder
 from skr_store.chroma_store import ChromaStore
-from skr_store.ingest.ingestion import ingest
+from skr_store.ingestion import ingest
 from skr_store.server import serve
 from tests.servers import reserved_port
 

@@ -230,7 +230,7 @@ def _of(cell: Interval | None, n: int) -> str:
 
 def collect_references(corpus: Path, *, skip_bad: bool) -> list[Reference]:
     """The passages of a corpus file, as ingestion cuts them."""
-    from skr_store.ingest.ingestion import ingest
+    from skr_store.ingestion import ingest
 
     collected = _Collected()
     ingest([corpus], collected, skip_bad=skip_bad)

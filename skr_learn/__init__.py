@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from skr_learn.arbiters.arbiter import Arbiter as Arbiter
     from skr_learn.arbiters.ladder import Ladder as Ladder
-    from skr_learn.calibration.calibrate import Calibration as Calibration
-    from skr_learn.calibration.calibrate import calibrate as calibrate
+    from skr_learn.calibration.calibrating import Calibration as Calibration
+    from skr_learn.calibration.calibrating import calibrate as calibrate
     from skr_learn.calibration.curve import RoutingCurve as RoutingCurve
-    from skr_learn.calibration.replay import replay as replay
+    from skr_learn.calibration.replaying import replay as replay
     from skr_learn.learned_reflector import LearnedReflector as LearnedReflector
-    from skr_learn.self_knowledge.collect import acollect as acollect
-    from skr_learn.self_knowledge.collect import collect as collect
+    from skr_learn.self_knowledge.collecting import acollect as acollect
+    from skr_learn.self_knowledge.collecting import collect as collect
     from skr_learn.self_knowledge.feedback import record_of_feedback as record_of_feedback
     from skr_learn.self_knowledge.importers import read_self_knowledge as read_self_knowledge
     from skr_learn.self_knowledge.records import SelfKnowledge as SelfKnowledge
@@ -20,17 +20,17 @@ if TYPE_CHECKING:
 
 _MODULES = {
     "Arbiter": "skr_learn.arbiters.arbiter",
-    "Calibration": "skr_learn.calibration.calibrate",
+    "Calibration": "skr_learn.calibration.calibrating",
     "Ladder": "skr_learn.arbiters.ladder",
     "LearnedReflector": "skr_learn.learned_reflector",
     "RoutingCurve": "skr_learn.calibration.curve",
     "SelfKnowledge": "skr_learn.self_knowledge.records",
-    "acollect": "skr_learn.self_knowledge.collect",
-    "calibrate": "skr_learn.calibration.calibrate",
-    "collect": "skr_learn.self_knowledge.collect",
+    "acollect": "skr_learn.self_knowledge.collecting",
+    "calibrate": "skr_learn.calibration.calibrating",
+    "collect": "skr_learn.self_knowledge.collecting",
     "read_self_knowledge": "skr_learn.self_knowledge.importers",
     "record_of_feedback": "skr_learn.self_knowledge.feedback",
-    "replay": "skr_learn.calibration.replay",
+    "replay": "skr_learn.calibration.replaying",
     "write_self_knowledge": "skr_learn.self_knowledge.records",
 }
 

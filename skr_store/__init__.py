@@ -5,11 +5,11 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from skr_store.chroma_store import ChromaStore as ChromaStore
-    from skr_store.ingest.ingestion import ingest as ingest
+    from skr_store.ingestion import ingest as ingest
 
 _MODULES = {
     "ChromaStore": "skr_store.chroma_store",
-    "ingest": "skr_store.ingest.ingestion",
+    "ingest": "skr_store.ingestion",
 }
 
 __all__ = ["ChromaStore", "ingest"]

@@ -60,17 +60,17 @@ FIRST_USES = {
     ),
     "pypdf": (
         "documents",
-        "from skr_store.ingest.loaders import load_file; from pathlib import Path\n"
+        "from skr_store.loaders import load_file; from pathlib import Path\n"
         "path = Path(folder, 'a.pdf'); path.touch(); list(load_file(path, print))",
     ),
     "bs4": (
         "documents",
-        "from skr_store.ingest.loaders import load_file; from pathlib import Path\n"
+        "from skr_store.loaders import load_file; from pathlib import Path\n"
         "path = Path(folder, 'a.html'); path.touch(); list(load_file(path, print))",
     ),
     "langchain_text_splitters": (
         "documents",
-        "from skr_store.ingest.splitter import TokenSplitter\n"
+        "from skr_store.splitter import TokenSplitter\n"
         "TokenSplitter(limit=1, overlap=0).split('one two three')",
     ),
     "matplotlib": (

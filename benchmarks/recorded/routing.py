@@ -12,7 +12,7 @@ from benchmarks.rows import needed
 from skr_core.models.embedders import make_embedder
 from skr_learn.calibration import replay
 from skr_learn.calibration.judging import GroupResult
-from skr_learn.calibration.replay import THREE, Replay
+from skr_learn.calibration.replaying import THREE, Replay
 from skr_learn.metrics.statistics import Interval
 from skr_learn.self_knowledge import SelfKnowledge, read_self_knowledge
 

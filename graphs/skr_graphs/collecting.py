@@ -54,7 +54,7 @@ def collect_with(
     options: CollectOptions,
     engine: Engine | None = None,
 ) -> list[SelfKnowledge]:
-    """Collect with blocking calls; see `skr_learn.self_knowledge.collect`.
+    """Collect with blocking calls; see `skr_learn.self_knowledge.collecting`.
 
     Args:
         questions: With their gold answers.
@@ -72,7 +72,7 @@ def collect_with(
         'helps'
     """
     # Only who collects loads what collection needs.
-    from skr_learn.self_knowledge.collect import collect
+    from skr_learn.self_knowledge.collecting import collect
 
     return collect(questions, _answerer(settings), **_arguments(options, engine))
 
@@ -84,7 +84,7 @@ async def acollect_with(
     engine: Engine | None = None,
 ) -> list[SelfKnowledge]:
     """The same with awaited calls."""
-    from skr_learn.self_knowledge.collect import acollect
+    from skr_learn.self_knowledge.collecting import acollect
 
     return await acollect(questions, _answerer(settings), **_arguments(options, engine))
 

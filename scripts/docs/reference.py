@@ -36,7 +36,7 @@ PAGES: dict[str, Sequence[str]] = {
     "skr_core.evaluation": ["skr_core.evaluation", "skr_learn.evaluation.measuring"],
     "skr_core.metrics": ["skr_core.metrics"],
     "skr_core.entailment": ["skr_core.entailment"],
-    "skr_store": ["skr_store.chroma_store", "skr_store.ingest.ingestion"],
+    "skr_store": ["skr_store.chroma_store", "skr_store.ingestion"],
     "skr_core.models": [
         "skr_core.models.embedders",
         "skr_core.models.limited",

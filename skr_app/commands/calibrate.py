@@ -121,7 +121,7 @@ def calibrate(
 ) -> None:
     """Choose a router and its price on recorded self-knowledge, and say what it is worth."""
     from skr_core.prices import read_prices
-    from skr_learn.calibration import calibrate as choose_router
+    from skr_learn.calibration import calibrating as choose_router
     from skr_learn.figures import check_name
 
     # What cannot be written is said before minutes are spent on it.

@@ -31,7 +31,7 @@ from skr_core.texts import encodable
 if TYPE_CHECKING:
     from skr_core.ports import Embedder
     from skr_store.chroma_store import ChromaStore
-    from skr_store.ingest.ingestion import IngestReport
+    from skr_store.ingestion import IngestReport
 
 Files = Annotated[
     list[Path] | None,
@@ -79,8 +79,8 @@ def ingest(
     """
     if not files and not rebuild:
         raise InputError("name the files or folders to ingest, or give --rebuild")
-    from skr_store.ingest.ingestion import ingest as ingest_files
-    from skr_store.ingest.loaders import find_files, stop
+    from skr_store.ingestion import ingest as ingest_files
+    from skr_store.loaders import find_files, stop
 
     # A path that is missing leaves no empty store behind.
     find_files(files or (), (lambda _: None) if skip_bad else stop)

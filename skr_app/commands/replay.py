@@ -78,8 +78,8 @@ def replay(
     json: JsonOption = False,
 ) -> None:
     """Fit routers and arbiters on recorded answers and judge them on others."""
-    from skr_learn.calibration import replay as judge
-    from skr_learn.calibration.replay import THREE, TWO
+    from skr_learn.calibration import replaying as judge
+    from skr_learn.calibration.replaying import THREE, TWO
 
     fitting = read_self_knowledge(train, skip_bad=skip_bad, mixed_stamps=True)
     judging = None

@@ -16,8 +16,8 @@ from uuid import uuid4
 from skr_core.cleaning import cleaned
 from skr_core.errors import InputError, StoreError, extra
 from skr_core.ports import OnProgress, ReferenceStore
-from skr_store.ingest.ingestion import ingest
-from skr_store.ingest.loaders import KINDS
+from skr_store.ingestion import ingest
+from skr_store.loaders import KINDS
 
 with extra("web"):
     from starlette.datastructures import UploadFile

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from skr_core.errors import DataError, SKRError
+from skr_core.errors import DataError, InputError, SKRError
 from skr_core.files.arrays import BROKEN
 from skr_core.models.adapting import AnyModel, as_language_model
+from skr_core.registry import registered
 from skr_core.routers.saving import ROUTER_FILE, read_router
-from skr_learn.routers.registry import KINDS
 
 if TYPE_CHECKING:
     from skr_core.ports import Embedder, Retriever, Router
@@ -49,10 +48,10 @@ def load_router(
         False
     """
     kind = read_router(path).kind
-    if kind not in KINDS:
-        raise DataError(Path(path) / ROUTER_FILE, None, f"no router of kind {kind!r} is known here")
-    module, name = KINDS[kind].split(":")
-    found = getattr(import_module(module), name)
+    try:
+        found = registered("routers", kind)
+    except InputError as error:
+        raise DataError(Path(path) / ROUTER_FILE, None, str(error)) from error
     asked = None if model is None else as_language_model(model)
     try:
         router: Router = found.load(

@@ -40,7 +40,7 @@ class SavedRouter:
     """What a folder holds of a router, of an arbiter or of a learned reflector.
 
     Attributes:
-        kind: Which router, a key of `KINDS`; or `ARBITER` or `REFLECTOR`.
+        kind: The name that its class is registered by; or `ARBITER` or `REFLECTOR`.
         stamp: Names of what the router was made with: model, retriever, embedder, wording;
             for the embedder also its source and the version of its sparse form.
         parameters: Plain values.

@@ -4,16 +4,16 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from skr_learn.calibration.calibrate import Calibration as Calibration
-    from skr_learn.calibration.calibrate import calibrate as calibrate
+    from skr_learn.calibration.calibrating import Calibration as Calibration
+    from skr_learn.calibration.calibrating import calibrate as calibrate
     from skr_learn.calibration.curve import RoutingCurve as RoutingCurve
-    from skr_learn.calibration.replay import replay as replay
+    from skr_learn.calibration.replaying import replay as replay
 
 _MODULES = {
-    "Calibration": "skr_learn.calibration.calibrate",
+    "Calibration": "skr_learn.calibration.calibrating",
     "RoutingCurve": "skr_learn.calibration.curve",
-    "calibrate": "skr_learn.calibration.calibrate",
-    "replay": "skr_learn.calibration.replay",
+    "calibrate": "skr_learn.calibration.calibrating",
+    "replay": "skr_learn.calibration.replaying",
 }
 
 __all__ = ["Calibration", "RoutingCurve", "calibrate", "replay"]

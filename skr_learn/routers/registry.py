@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from skr_core.errors import InputError
+from skr_core.registry import registered
 
 if TYPE_CHECKING:
     from skr_core.ports import LanguageModel, Router
@@ -22,8 +22,7 @@ class Entry:
 
     Attributes:
         name: As commands know it; with a colon, what follows names one of its parameters.
-        kind: What its saved file says.
-        path: Module and class.
+        kind: The name that its class is registered by, and that its saved file says.
         looks_at: What it decides by.
         calls: Calls of the model that a decision takes.
         parameter: Of the constructor, named behind the colon; empty without one.
@@ -32,7 +31,6 @@ class Entry:
 
     name: str
     kind: str
-    path: str
     looks_at: str
     calls: str
     parameter: str = ""
@@ -55,35 +53,44 @@ class Entry:
 
     def load_class(self) -> Any:
         """Import the class."""
-        module, name = self.path.split(":")
-        return getattr(import_module(module), name)
+        return registered("routers", self.kind)
 
 
-_ROOM = "skr_core.routers"
 _ENTRIES = (
-    Entry("combined", "combined", f"{_ROOM}.combined:CombinedRouter",
-          "question and direct answer", "1"),
-    Entry("combined-question", "combined", f"{_ROOM}.combined:CombinedRouter", "question", "0"),
-    Entry("benefit", "knn", f"{_ROOM}.knn:KNNRouter", "question", "0"),
-    Entry("paper", "knn", f"{_ROOM}.knn:KNNRouter", "question", "0"),
-    Entry("classifier", "classifier", f"{_ROOM}.classifier:ClassifierRouter", "question", "0"),
-    Entry("encoder", "encoder", f"{_ROOM}.encoder:EncoderRouter", "question", "0"),
-    Entry("prompt", "prompt", f"{_ROOM}.prompt:PromptRouter",
-          "what the model says it needs", "1", "template", "additional_information"),
-    Entry("in_context", "in_context", f"{_ROOM}.in_context:InContextRouter",
-          "what the model says it needs, after examples", "1"),
-    Entry("confidence", "confidence", f"{_ROOM}.confidence:ConfidenceRouter",
-          "the certainty that the model states of its answer", "1 to 3", "strategy",
-          "punish_explain"),
-    Entry("certainty_level", "certainty_level",
-          f"{_ROOM}.certainty_level:CertaintyLevelRouter", "two statements of certainty", "2 to 4"),
-    Entry("uncertainty", "uncertainty", f"{_ROOM}.uncertainty:UncertaintyRouter",
-          "log-probabilities of the direct answer, or samples", "1, or 5 samples"),
-    Entry("ladder", "ladder", "skr_learn.arbiters.ladder:Ladder",
-          "question and the answers so far", "1"),
-    Entry("always", "always", f"{_ROOM}.constant:AlwaysRetrieve", "nothing", "0"),
-    Entry("never", "never", f"{_ROOM}.constant:NeverRetrieve", "nothing", "0"),
-)  # fmt: skip
+    Entry("combined", "combined", "question and direct answer", "1"),
+    Entry("combined-question", "combined", "question", "0"),
+    Entry("benefit", "knn", "question", "0"),
+    Entry("paper", "knn", "question", "0"),
+    Entry("classifier", "classifier", "question", "0"),
+    Entry("encoder", "encoder", "question", "0"),
+    Entry(
+        "prompt",
+        "prompt",
+        "what the model says it needs",
+        "1",
+        "template",
+        "additional_information",
+    ),
+    Entry("in_context", "in_context", "what the model says it needs, after examples", "1"),
+    Entry(
+        "confidence",
+        "confidence",
+        "the certainty that the model states of its answer",
+        "1 to 3",
+        "strategy",
+        "punish_explain",
+    ),
+    Entry("certainty_level", "certainty_level", "two statements of certainty", "2 to 4"),
+    Entry(
+        "uncertainty",
+        "uncertainty",
+        "log-probabilities of the direct answer, or samples",
+        "1, or 5 samples",
+    ),
+    Entry("ladder", "ladder", "question and the answers so far", "1"),
+    Entry("always", "always", "nothing", "0"),
+    Entry("never", "never", "nothing", "0"),
+)
 ROUTERS = {entry.name: entry for entry in _ENTRIES}
 """Every router by its name; of those that calibration chooses among, the first is preferred."""
 
@@ -91,8 +98,6 @@ FITTED = ("combined", "combined-question", "benefit", "paper", "classifier")
 """Learnt from outcomes; calibration compares all of them by default."""
 ASKING = ("prompt", "in_context", "confidence", "certainty_level", "uncertainty")
 """Routers that ask the model; calibration compares those that the records hold statements of."""
-KINDS = {entry.kind: entry.path for entry in _ENTRIES}
-"""A saved file names its kind; only classes named here are ever imported for it."""
 
 
 def titles(names: Sequence[str] = (*FITTED, "encoder", *ASKING)) -> str:

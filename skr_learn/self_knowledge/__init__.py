@@ -4,8 +4,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from skr_learn.self_knowledge.collect import acollect as acollect
-    from skr_learn.self_knowledge.collect import collect as collect
+    from skr_learn.self_knowledge.collecting import acollect as acollect
+    from skr_learn.self_knowledge.collecting import collect as collect
     from skr_learn.self_knowledge.importers import read_self_knowledge as read_self_knowledge
     from skr_learn.self_knowledge.progress import Progress as Progress
     from skr_learn.self_knowledge.records import SelfKnowledge as SelfKnowledge
@@ -16,8 +16,8 @@ _MODULES = {
     "Judge": "skr_learn.self_knowledge.scoring",
     "Progress": "skr_learn.self_knowledge.progress",
     "SelfKnowledge": "skr_learn.self_knowledge.records",
-    "acollect": "skr_learn.self_knowledge.collect",
-    "collect": "skr_learn.self_knowledge.collect",
+    "acollect": "skr_learn.self_knowledge.collecting",
+    "collect": "skr_learn.self_knowledge.collecting",
     "read_self_knowledge": "skr_learn.self_knowledge.importers",
     "write_self_knowledge": "skr_learn.self_knowledge.records",
 }

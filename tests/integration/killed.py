@@ -32,7 +32,7 @@ from skr_core.types import Generation, Prompt
 from skr_graphs import GraphAnswerer, create_self_completion_graph
 from skr_learn.self_knowledge import collect
 from skr_store.chroma_store import ChromaStore
-from skr_store.ingest.ingestion import ingest
+from skr_store.ingestion import ingest
 
 Work = Callable[[Path], str]
 

@@ -25,9 +25,14 @@ from skr_core.flow import Flow, arun, run
 from skr_core.models.limited import Spending
 from skr_learn.evaluation.asking import ask_all
 from skr_learn.routers.registry import asking_routers
-from skr_learn.self_knowledge import SelfKnowledge, acollect, collect, read_self_knowledge
+from skr_learn.self_knowledge import (
+    SelfKnowledge,
+    acollect,
+    collect,
+    read_self_knowledge,
+)
 from skr_store.chroma_store import ChromaStore
-from skr_store.ingest.ingestion import ingest
+from skr_store.ingestion import ingest
 from skr_store.server import serve
 from tests.integration.ray_work import (
     QUESTIONS,

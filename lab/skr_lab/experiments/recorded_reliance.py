@@ -26,7 +26,7 @@ from skr_lab.experiments.certainty_levels import (
     levels_of,
 )
 from skr_lab.experiments.recorded_certainty import CONFIDENCE, RIGHT
-from skr_learn.calibration.replay import TWO
+from skr_learn.calibration.replaying import TWO
 from skr_learn.calibration.weighing import Known, arbitrated
 from skr_learn.evaluation.measuring import Judged
 from skr_learn.learning.folds import folds

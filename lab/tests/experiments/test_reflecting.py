@@ -8,8 +8,8 @@ from pathlib import Path
 
 import orjson
 import pytest
-from lab.tests.experiments.test_knowledge import QUESTIONS
 
+from lab.tests.experiments.test_knowledge import QUESTIONS
 from skr_app.extractive import LexicalEntailment
 from skr_app.report.drawing import plot
 from skr_core.errors import DataError, InputError

@@ -12,7 +12,7 @@ from skr_core import Settings
 from skr_core.types import Answer
 from skr_graphs import GraphAnswerer
 from skr_store.chroma_store import ChromaStore
-from skr_store.ingest.ingestion import ingest
+from skr_store.ingestion import ingest
 
 ROOT = Path(__file__).resolve().parents[3]
 ASKED = {

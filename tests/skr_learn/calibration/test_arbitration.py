@@ -11,7 +11,11 @@ from skr_core.prompts.templates import REFUSAL
 from skr_core.routers.saving import holds_arbiter
 from skr_learn.arbiters import Arbiter, SeenAnswer
 from skr_learn.arbiters.serving import HeldOut
-from skr_learn.calibration import Calibration, calibrate, replay
+from skr_learn.calibration import (
+    Calibration,
+    calibrate,
+    replay,
+)
 from skr_learn.calibration.arbitration import Arbitration
 from skr_learn.self_knowledge import SelfKnowledge
 from tests.skr_learn.routers.facts import records

@@ -12,7 +12,7 @@ import pytest
 from skr_core.models.embedders import HashingEmbedder
 from skr_learn.calibration import Calibration, calibrate
 from skr_learn.calibration.candidates import candidates_of
-from skr_learn.calibration.replay import THREE, replay
+from skr_learn.calibration.replaying import THREE, replay
 from skr_learn.learning import Training
 from skr_learn.self_knowledge import SelfKnowledge
 from tests.skr_learn.routers.facts import answered
@@ -40,7 +40,7 @@ class Counting(HashingEmbedder):
 
 @pytest.fixture
 def forty(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(import_module("skr_learn.calibration.calibrate"), "COMPARED", 40)
+    monkeypatch.setattr(import_module("skr_learn.calibration.calibrating"), "COMPARED", 40)
 
 
 def sizes(found: Calibration) -> tuple[int, int | None]:

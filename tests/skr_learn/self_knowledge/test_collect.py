@@ -31,7 +31,13 @@ from skr_core.types import (
 from skr_graphs import GraphAnswerer
 from skr_graphs.answerer import DECISIONS
 from skr_learn.routers.registry import asking_routers
-from skr_learn.self_knowledge import Judge, Progress, SelfKnowledge, acollect, collect
+from skr_learn.self_knowledge import (
+    Judge,
+    Progress,
+    SelfKnowledge,
+    acollect,
+    collect,
+)
 from skr_learn.self_knowledge.importers import read_self_knowledge, record_of
 from skr_learn.self_knowledge.records import row_of
 from skr_learn.self_knowledge.standing import Standing

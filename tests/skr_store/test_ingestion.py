@@ -5,7 +5,7 @@ import pytest
 
 from skr_core.errors import DataError, InputError
 from skr_store.chroma_store import ChromaStore
-from skr_store.ingest.ingestion import ingest
+from skr_store.ingestion import ingest
 
 
 @pytest.fixture

@@ -16,8 +16,8 @@ from skr_core.engines.local import LocalEngine
 from skr_core.errors import DataError, InputError
 from skr_core.flow import Flow, call, run
 from skr_core.ports import OnProgress, ReferenceStore
-from skr_store.ingest.loaders import KINDS, find_files
-from skr_store.ingest.portions import Passages, Portion, portions_of, read_portion
+from skr_store.loaders import KINDS, find_files
+from skr_store.portions import Passages, Portion, portions_of, read_portion
 
 BATCH_SIZE = 1000
 PROBLEMS_KEPT = 20

@@ -6,7 +6,7 @@ from pypdf import PdfReader, PdfWriter
 from reportlab.pdfgen.canvas import Canvas
 
 from skr_core.errors import DataError, InputError
-from skr_store.ingest.loaders import find_files, load_file
+from skr_store.loaders import find_files, load_file
 
 
 def read(path):

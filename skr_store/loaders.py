@@ -23,8 +23,8 @@ from skr_core.errors import DataError, InputError, extra
 from skr_core.files import read_lines, read_whole, regular_file
 from skr_core.files.reading import LARGEST_FILE
 from skr_core.types import Metadata
-from skr_store.ingest.markdown import sections
 from skr_store.locking import LOCK_NAME
+from skr_store.markdown import sections
 
 T = TypeVar("T")
 
@@ -193,7 +193,7 @@ def _load_text(path: Path, on_bad: OnBad) -> Iterator[Document]:
 
 
 def _load_html(path: Path, on_bad: OnBad) -> Iterator[Document]:
-    from skr_store.ingest.html import visible_text
+    from skr_store.html import visible_text
 
     content = read_whole(path, most=LARGEST_HTML)
     if content.count(b"<") > MOST_TAGS:

@@ -13,7 +13,7 @@ from pathlib import Path
 from skr_core.errors import DataError
 from skr_core.flow import Flow
 from skr_core.types import Reference
-from skr_store.ingest.loaders import OnBad, documents_of, has_lines, lines_of, load_file
+from skr_store.loaders import OnBad, documents_of, has_lines, lines_of, load_file
 
 LINES = 1_000
 FILES = 20
@@ -88,7 +88,7 @@ def read_portion(skip_bad: bool, made: object, portion: Portion) -> Flow[Passage
     Raises:
         DataError: A line or file is broken, unless `skip_bad`.
     """
-    from skr_store.ingest.splitter import PASSAGE_LIMIT, TokenSplitter
+    from skr_store.splitter import PASSAGE_LIMIT, TokenSplitter
 
     problems: list[DataError] = []
 

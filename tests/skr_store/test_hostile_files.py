@@ -17,11 +17,11 @@ from hypothesis import strategies as st
 from skr_core.errors import DataError, InputError
 from skr_core.files import in_utf8, read_jsonl, read_whole
 from skr_core.files.reading import LONGEST_LINE
+from skr_store import loaders
 from skr_store.chroma_store import ChromaStore
-from skr_store.ingest import loaders
-from skr_store.ingest.html import visible_text
-from skr_store.ingest.ingestion import ingest
-from skr_store.ingest.loaders import find_files, load_file
+from skr_store.html import visible_text
+from skr_store.ingestion import ingest
+from skr_store.loaders import find_files, load_file
 
 GB = 1 << 30
 SECONDS = 150
@@ -39,7 +39,7 @@ def refused(path: Path) -> str:
 def loaded_apart(path: Path) -> str:
     """What another process reads of a file, in little memory and some time."""
     script = (
-        "import sys; from pathlib import Path; from skr_store.ingest.loaders import load_file\n"
+        "import sys; from pathlib import Path; from skr_store.loaders import load_file\n"
         "print([len(each.text) for each in load_file(Path(sys.argv[1]), print)])"
     )
     done = subprocess.run(

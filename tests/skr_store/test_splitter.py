@@ -1,4 +1,4 @@
-from skr_store.ingest.splitter import TokenSplitter
+from skr_store.splitter import TokenSplitter
 
 
 def count_words(text):
