@@ -9,13 +9,11 @@ import os
 from pathlib import Path
 
 from langchain_skr.models import load_model
-from skr_core.engines import RayEngine
-from skr_core.models.limited import Spending
 from skr_core.questions import Question
 from skr_core.settings import Settings
 from skr_core.testing import MappingRetriever
 from skr_graphs import GraphAnswerer
-from skr_learn.self_knowledge import collect
+from skr_learn import RayWorkers, collect
 
 CAPITALS = {"France": "Paris", "Italy": "Rome", "Spain": "Madrid", "Peru": "Lima"}
 QUESTIONS = [
@@ -23,25 +21,23 @@ QUESTIONS = [
 ]
 
 
-def system(spending: Spending) -> GraphAnswerer:
+def system() -> GraphAnswerer:
     """What each worker calls once: it is sent this function, never a client."""
     model = load_model(os.environ.get("SKR_MODEL", "extractive"))
     passages = {
         each.question: [f"{each.gold[0]} is the capital of {each.id}."] for each in QUESTIONS
     }
-    return GraphAnswerer(Settings(spending.limit(model), MappingRetriever(passages)))
+    return GraphAnswerer(Settings(model, MappingRetriever(passages)))
 
 
 def main() -> None:
-    with RayEngine(workers=2) as engine:
-        # Counted in one place: no more than 50 requests a second, whoever makes them.
-        spending = engine.share(Spending(requests_per_second=50))
+    with RayWorkers(count=2) as workers:
         records = collect(
             QUESTIONS,
-            lambda: system(spending),
+            system,
             out=Path("collected-on-ray.jsonl"),
             concurrency=4,
-            engine=engine,
+            workers=workers,
         )
     for record in records:
         print(f"{record.question} retrieval {record.effect}")

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from skr_learn.calibration.calibrating import calibrate as calibrate
     from skr_learn.calibration.curve import RoutingCurve as RoutingCurve
     from skr_learn.calibration.replaying import replay as replay
+    from skr_learn.ray_workers import RayWorkers as RayWorkers
     from skr_learn.learned_reflector import LearnedReflector as LearnedReflector
     from skr_learn.self_knowledge.collecting import acollect as acollect
     from skr_learn.self_knowledge.collecting import collect as collect
@@ -23,6 +24,7 @@ _MODULES = {
     "Calibration": "skr_learn.calibration.calibrating",
     "Ladder": "skr_learn.arbiters.ladder",
     "LearnedReflector": "skr_learn.learned_reflector",
+    "RayWorkers": "skr_learn.ray_workers",
     "RoutingCurve": "skr_learn.calibration.curve",
     "SelfKnowledge": "skr_learn.self_knowledge.records",
     "acollect": "skr_learn.self_knowledge.collecting",
@@ -39,6 +41,7 @@ __all__ = [
     "Calibration",
     "Ladder",
     "LearnedReflector",
+    "RayWorkers",
     "RoutingCurve",
     "SelfKnowledge",
     "acollect",

@@ -2,22 +2,15 @@
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
-from threading import Lock
 
-from skr_core.engines.engine import Engine, Recipe
-from skr_core.engines.local import LocalEngine
 from skr_core.errors import DataError, InputError
-from skr_core.flow import Flow, call, run
 from skr_core.ports import OnProgress, ReferenceStore
 from skr_store.loaders import KINDS, find_files
-from skr_store.portions import Passages, Portion, portions_of, read_portion
+from skr_store.portions import portions_of, read_portion
 
 BATCH_SIZE = 1000
 PROBLEMS_KEPT = 20
@@ -56,7 +49,6 @@ def ingest(
     *,
     skip_bad: bool = False,
     on_progress: OnProgress | None = None,
-    engine: Engine | None = None,
 ) -> IngestReport:
     """Read files and folders, cut long texts into passages, and add them to a store.
 
@@ -68,15 +60,11 @@ def ingest(
         store: Where the passages go; this process alone writes to it.
         skip_bad: Pass over broken lines and files, and count them, instead of raising.
         on_progress: Called after each batch.
-        engine: Where files are read and cut: in this process, or on `skr_core.engines.RayEngine`,
-            whose workers read them by the same paths. Give the store an `EngineEmbedder` to embed
-            there too.
 
     Raises:
         InputError: A path is missing or of an unknown kind, or there is no passage at all.
         DataError: A line or file is broken, unless `skip_bad`.
         StoreError: The store failed.
-        EngineError: The engine failed.
 
     Example:
         >>> from skr_store.chroma_store import ChromaStore
@@ -86,31 +74,16 @@ def ingest(
         ...     ingest([folder], store).added
         1
     """
-    engine = engine or LocalEngine()
     problems: list[str] = []
     skipped = added = done = 0
-    counting = Lock()
 
     def on_bad(error: DataError) -> None:
         nonlocal skipped
         if not skip_bad:
             raise error
-        with counting:
-            skipped += 1
-            if len(problems) < PROBLEMS_KEPT:
-                problems.append(str(error))
-
-    def keep(portion: Portion, found: Passages) -> Flow[None]:
-        nonlocal added, done
-        for problem in found.problems:
-            on_bad(problem)
-        for start in range(0, len(found.references), BATCH_SIZE):
-            batch = found.references[start : start + BATCH_SIZE]
-            new = yield from call(store.add, store.aadd, batch)
-            with counting:
-                added, done = added + new, done + len(batch)
-                if on_progress is not None:
-                    on_progress(done, None)
+        skipped += 1
+        if len(problems) < PROBLEMS_KEPT:
+            problems.append(str(error))
 
     others: Counter[str] = Counter()
 
@@ -118,11 +91,13 @@ def ingest(
         others[path.suffix.lower() or path.name] += 1
 
     files = find_files(paths, on_bad, on_other)
-    work = partial(read_portion, skip_bad)
-    side_by_side = getattr(engine, "size", None)
-    limit = 2 * side_by_side if side_by_side else 1
-    here = Recipe(None, partial(_enter, os.getcwd()))
-    run(engine.map(here, work, portions_of(files, on_bad), keep, limit))
+    for portion in portions_of(files, on_bad):
+        references = read_portion(portion, on_bad)
+        for start in range(0, len(references), BATCH_SIZE):
+            batch = references[start : start + BATCH_SIZE]
+            added, done = added + store.add(batch), done + len(batch)
+            if on_progress is not None:
+                on_progress(done, None)
     if not done:
         reason = f"; {problems[0]}" if problems else ""
         if others:
@@ -133,9 +108,3 @@ def ingest(
     return IngestReport(
         added, done - added, skipped, len(files), tuple(problems), dict(others.most_common())
     )
-
-
-def _enter(folder: str) -> None:
-    """Go where relative paths begin, if this machine has the place."""
-    with suppress(OSError):
-        os.chdir(folder)

@@ -1,7 +1,6 @@
 """Portions: what is read at a time, of many files or of one that is large.
 
-Lines are found where the command runs, which is quick. Parsing, extracting and cutting is done
-where the engine works.
+A large file need not fit in memory, and what was read of it is added before the rest is read.
 """
 
 from __future__ import annotations
@@ -10,8 +9,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from skr_core.errors import DataError
-from skr_core.flow import Flow
 from skr_core.types import Reference
 from skr_store.loaders import OnBad, documents_of, has_lines, lines_of, load_file
 
@@ -32,19 +29,6 @@ class Portion:
 
     files: tuple[Path, ...]
     lines: tuple[tuple[int, bytes], ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Passages:
-    """What a portion holds.
-
-    Attributes:
-        references: Its passages.
-        problems: What of it is broken and was passed over.
-    """
-
-    references: Sequence[Reference]
-    problems: Sequence[DataError]
 
 
 def portions_of(files: Sequence[Path], on_bad: OnBad) -> Iterator[Portion]:
@@ -77,25 +61,14 @@ def portions_of(files: Sequence[Path], on_bad: OnBad) -> Iterator[Portion]:
         yield Portion(tuple(waiting))
 
 
-def read_portion(skip_bad: bool, made: object, portion: Portion) -> Flow[Passages]:
-    """Read a portion and cut it into passages; work for an engine.
+def read_portion(portion: Portion, on_bad: OnBad) -> Sequence[Reference]:
+    """Read a portion and cut it into passages.
 
     Args:
-        skip_bad: Pass over what is broken, and note it.
-        made: Nothing is needed.
-        portion: What to read.
-
-    Raises:
-        DataError: A line or file is broken, unless `skip_bad`.
+        portion: The files or lines to read.
+        on_bad: What to do with a line or a file that is broken.
     """
     from skr_store.splitter import PASSAGE_LIMIT, TokenSplitter
-
-    problems: list[DataError] = []
-
-    def on_bad(error: DataError) -> None:
-        if not skip_bad:
-            raise error
-        problems.append(error)
 
     of_documents, of_passages = TokenSplitter(), TokenSplitter(limit=PASSAGE_LIMIT)
     references = []
@@ -107,8 +80,7 @@ def read_portion(skip_bad: bool, made: object, portion: Portion) -> Flow[Passage
             splitter = of_passages if document.is_passage else of_documents
             for part in splitter.split(document.text):
                 references.append(Reference.of(part, document.title, metadata=document.metadata))
-    yield from ()  # there is nothing to wait for
-    return Passages(references, problems)
+    return references
 
 
 def _portions_of_lines(file: Path, on_bad: OnBad) -> Iterator[Portion]:

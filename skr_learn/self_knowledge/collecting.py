@@ -12,15 +12,15 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import TypeVar
 
-from skr_core.engines.engine import Engine, Recipe
-from skr_core.engines.local import LocalEngine
 from skr_core.errors import InputError
 from skr_core.files import KeyedLog
-from skr_core.flow import Flow, arun, call, run
+from skr_core.flow import Flow, arun, call, gather, run
 from skr_core.ports import ActionAnswerer
 from skr_core.questions import Question
 from skr_core.types import Stamp
+from skr_learn.ray_workers import RayWorkers
 from skr_learn.self_knowledge.collector import (
     Asking,
     Attempt,
@@ -39,6 +39,9 @@ from skr_learn.self_knowledge.records import (
 )
 from skr_learn.self_knowledge.rows import record_of
 
+Item = TypeVar("Item")
+Kept = TypeVar("Kept")
+
 log = logging.getLogger(__name__)
 
 
@@ -52,7 +55,7 @@ def collect(
     concurrency: int = 8,
     corpus: str = "",
     on_progress: OnCollected | None = None,
-    engine: Engine | None = None,
+    workers: RayWorkers | None = None,
 ) -> list[SelfKnowledge]:
     """Answer each question by every action, and record the outcomes with their scores.
 
@@ -62,18 +65,17 @@ def collect(
 
     Args:
         questions: With their gold answers.
-        answerer: The system; `skr_graphs.GraphAnswerer` is one. For an engine with workers, a
-            function that makes it, which each worker calls once: no live client leaves a process.
+        answerer: The system; `skr_graphs.GraphAnswerer` is one. With `workers`, a function that
+            makes it, which each worker calls once: no live client leaves a process.
         out: File the records are appended to.
-        metric: How answers are scored. For an engine with workers a judge is given as a function
-            that makes it.
-        ask: Routers that ask the model itself, by the name of their statements: each is asked once
-            a question. What they are made of leaves out the question that they are asked. For an
-            engine with workers, a function that makes them of the system's model.
+        metric: How answers are scored. With `workers` a judge is given as a function that makes it.
+        ask: Names of routers that ask the model itself, such as ``confidence``, or routers by the
+            name of their statements: each is asked once a question, and is shown records of other
+            questions alone.
         concurrency: Questions under way at a time, over all workers.
         corpus: A name for what is searched, for the stamp.
         on_progress: Told how far it is.
-        engine: Where the questions are asked: in this process, or on `skr_core.engines.RayEngine`.
+        workers: Ask the questions there in place of in this process.
 
     Returns:
         The records of the questions given, in their order; those that failed are missing.
@@ -83,9 +85,9 @@ def collect(
             appended to.
         DataError: The file holds something else than records.
         StampMismatch: The file holds records made with something else.
-        EngineError: The engine failed. What is on record stays there.
+        EngineError: The workers failed. What is on record stays there.
     """
-    work = _collection(answerer, metric, ask, corpus, on_progress, engine)
+    work = _collection(answerer, metric, ask, corpus, on_progress, workers)
     with KeyedLog(out) as file:
         return run(work.flow(questions, file, concurrency))
 
@@ -100,10 +102,9 @@ async def acollect(
     concurrency: int = 8,
     corpus: str = "",
     on_progress: OnCollected | None = None,
-    engine: Engine | None = None,
 ) -> list[SelfKnowledge]:
-    """The same as `collect`, with awaited calls."""
-    work = await asyncio.to_thread(_collection, answerer, metric, ask, corpus, on_progress, engine)
+    """Async version of `collect`, without workers."""
+    work = await asyncio.to_thread(_collection, answerer, metric, ask, corpus, on_progress)
     opened = await asyncio.to_thread(KeyedLog, out)
     with opened as file:
         return await arun(work.flow(questions, file, concurrency))
@@ -115,23 +116,26 @@ def _collection(
     ask: Asking | None,
     corpus: str,
     on_progress: OnCollected | None,
-    engine: Engine | None,
+    workers: RayWorkers | None = None,
 ) -> _Collection:
+    if workers is not None and isinstance(answerer, ActionAnswerer):
+        raise InputError(
+            "a live system cannot be sent to Ray's workers: give a function that makes it"
+        )
     make = partial(make_collector, answerer, metric, ask)
     collector = make()
     stamp = collector.answerer.settings.stamp(corpus=corpus, metric=collector.scorer.name)
-    can_be_sent = not isinstance(answerer, ActionAnswerer)
-    recipe = Recipe(collector, make if can_be_sent else None)
-    return _Collection(recipe, stamp, engine or LocalEngine(), on_progress)
+    return _Collection(collector, make, stamp, workers, on_progress)
 
 
 @dataclass(frozen=True)
 class _Collection:
-    """Keeps the records, which are made where the engine makes them."""
+    """Keeps the records, which are made here or by workers."""
 
-    recipe: Recipe[Collector]
+    collector: Collector
+    make: Callable[[], Collector]
     stamp: Stamp
-    engine: Engine
+    workers: RayWorkers | None
     on_progress: OnCollected | None
 
     def flow(
@@ -156,18 +160,16 @@ class _Collection:
         tally = Tally(
             Progress(len(wanted), len(records), len(records), unscored=unscored), self.on_progress
         )
-        recorded = yield from self.engine.map(
-            self.recipe,
+        recorded = yield from self._each(
             partial(ask_question, self.stamp),
             [each for each in wanted.items() if each[0] not in records],
             partial(self._kept, file, tally, tally.fail, tally.finish),
             concurrency,
         )
         records |= {key: record for key, record in recorded if record is not None}
-        names = self.recipe.made.ask.keys()
+        names = self.collector.ask.keys()
         if names:
-            stated = yield from self.engine.map(
-                self.recipe,
+            stated = yield from self._each(
                 partial(ask_routers, list(records.values())),
                 [
                     (key, (wanted[key], record))
@@ -186,6 +188,26 @@ class _Collection:
                 tally.progress.last_failure,
             )
         return [records[key] for key in wanted if key in records]
+
+    def _each(
+        self,
+        work: Callable[[Collector, Item], Flow[Attempt]],
+        items: list[Item],
+        keep: Callable[[Item, Attempt], Flow[Kept]],
+        limit: int,
+    ) -> Flow[list[Kept]]:
+        """Work on each item, here or by the workers, and keep each result as it comes."""
+        if self.workers is None:
+
+            def one(item: Item) -> Flow[Kept]:
+                attempt = yield from work(self.collector, item)
+                return (yield from keep(item, attempt))
+
+            return (yield from gather(map(one, items), limit))
+        kept = []
+        for item, attempt in self.workers.map(self.make, work, items, limit):
+            kept.append((yield from keep(item, attempt)))
+        return kept
 
     def _held(self, file: KeyedLog) -> dict[str, SelfKnowledge]:
         """What earlier runs have recorded.

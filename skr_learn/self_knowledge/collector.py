@@ -1,7 +1,6 @@
 """Collector: one question answered by every action, scored, and put to routers that ask the model.
 
-It is what a worker of an engine makes once and holds; what it makes of a question travels back as
-values.
+With workers it is what each of them makes once; what it makes of a question travels back as values.
 """
 
 from __future__ import annotations
@@ -13,9 +12,10 @@ from typing import TypeVar
 from skr_core.bounds import Bounds, bounded
 from skr_core.errors import ModelError, RetrieverError
 from skr_core.flow import Flow, call
-from skr_core.ports import ActionAnswerer, LanguageModel, Router
+from skr_core.ports import ActionAnswerer, Router
 from skr_core.questions import Question
 from skr_core.types import NO_USAGE, Action, Answer, Stamp, Usage
+from skr_learn.routers.registry import asking_routers
 from skr_learn.self_knowledge.margins import Margins, measure_margins, rivals_in
 from skr_learn.self_knowledge.records import Outcome, SelfKnowledge, Statement
 from skr_learn.self_knowledge.scoring import Judge, Metric, TextMetric
@@ -29,19 +29,20 @@ Asked = Router | Callable[[Sequence[SelfKnowledge]], Router]
 Scorer = Metric | TextMetric | Judge | Callable[[], Judge]
 """How answers are scored: by a name, by a judge, or by what makes one."""
 
-Asking = Mapping[str, Asked] | Callable[[LanguageModel], Mapping[str, Asked]]
-"""Routers by the name of their statements, or what makes them of the system's model."""
+Asking = Mapping[str, Asked] | Sequence[str]
+"""Routers by the name of their statements, or names of routers that ask the system's model."""
 
 
 def make_collector(
     answerer: ActionAnswerer | Callable[[], ActionAnswerer], metric: Scorer, ask: Asking | None
 ) -> Collector:
-    """What asks: made here, and in each worker of an engine that has some."""
+    """Make what asks and scores: here, and in each worker where there are some."""
     answerer = answerer if isinstance(answerer, ActionAnswerer) else answerer()
     scorer = TextMetric(metric) if isinstance(metric, str) else metric
     scorer = scorer if isinstance(scorer, TextMetric | Judge) else scorer()
-    asked = ask(answerer.settings.model) if callable(ask) else ask or {}
-    return Collector(answerer, scorer, dict(asked))
+    if not isinstance(ask, Mapping):
+        ask = asking_routers(ask or (), answerer.settings.model)
+    return Collector(answerer, scorer, dict(ask))
 
 
 @dataclass(frozen=True)
@@ -71,7 +72,7 @@ class Spent:
 
 
 def ask_question(stamp: Stamp, collector: Collector, item: tuple[str, Question]) -> Flow[Attempt]:
-    """Answer a question by every action; work for an engine.
+    """Answer a question by every action.
 
     Args:
         stamp: Of the record.
@@ -91,7 +92,7 @@ def ask_routers(
     collector: Collector,
     item: tuple[str, tuple[Question, SelfKnowledge]],
 ) -> Flow[Attempt]:
-    """Ask routers about a question on record; work for an engine.
+    """Ask routers about a question on record.
 
     Args:
         records: What routers are made of that show the model what it knew before.

@@ -6,45 +6,35 @@ import asyncio
 import json
 import os
 import urllib.request
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from skr_core.errors import BudgetError, DataError, MissingDependency
-from skr_core.flow import Flow, call
-from skr_core.models.embedders import HashingEmbedder
-from skr_core.models.limited import Spending
+from skr_core.flow import Flow
 from skr_core.ports import OnToken
 from skr_core.questions import Question
 from skr_core.settings import Settings
 from skr_core.testing import MappingRetriever
 from skr_core.types import Generation, Prompt, Usage
 from skr_graphs import GraphAnswerer
-from skr_learn.evaluation.asking import System
 from skr_learn.self_knowledge import Judge
 
 SECRET = "correct-horse-battery"
 
 
-class Held:
-    """What a worker holds; it leaves a file with its process in a folder."""
+class Made:
+    """What a worker makes; it leaves a file with its process in a folder."""
 
     def __init__(self, folder: Path) -> None:
-        self.folder = folder
         (folder / f"made-{os.getpid()}").touch()
 
-    def double(self, item: int) -> tuple[int, int]:
-        return 2 * item, os.getpid()
 
-    async def adouble(self, item: int) -> tuple[int, int]:
-        return 2 * item, os.getpid()
-
-
-def double(held: Held, item: int) -> Flow[tuple[int, int]]:
-    return (yield from call(held.double, held.adouble, item))
+def double(made: Made, item: int) -> Flow[tuple[int, int]]:
+    return 2 * item, os.getpid()
+    yield
 
 
-def fail(held: Held, item: int) -> Flow[int]:
+def fail(made: Made, item: int) -> Flow[int]:
     errors = [
         DataError("questions.jsonl", 3, f"no JSON, Bearer {SECRET}"),
         MissingDependency("bs4", "documents"),
@@ -57,29 +47,9 @@ def fail(held: Held, item: int) -> Flow[int]:
     yield
 
 
-def end(held: Held, item: int) -> Flow[int]:
+def end(made: Made, item: int) -> Flow[Any]:
     os._exit(1)
     yield
-
-
-def begin(spending: Spending, held: Held, item: int) -> Flow[float]:
-    return (yield from call(spending.begin, spending.abegin))
-
-
-class Marking(HashingEmbedder):
-    """Tells a file which process it works in."""
-
-    def __init__(self, file: Path) -> None:
-        self.file = file
-
-    def embed(self, texts: Sequence[str]) -> Any:
-        with self.file.open("a") as file:
-            file.write(f"{os.getpid()}\n")
-        return super().embed(texts)
-
-
-def marking(file: Path) -> Marking:
-    return Marking(file)
 
 
 class Model:
@@ -106,18 +76,9 @@ QUESTIONS = [Question(f"{n}", f"Where is port {n}?", (f"Coast {n}",)) for n in r
 def system(url: str, folder: Path) -> GraphAnswerer:
     """What a worker makes: a client of its own."""
     (folder / f"made-{os.getpid()}").touch()
-    return GraphAnswerer(Settings(Model(url), searched()))
-
-
-def searched() -> MappingRetriever:
     passages = {each.question: [f"Port {each.id} is on {each.gold[0]}."] for each in QUESTIONS}
-    return MappingRetriever(passages)
+    return GraphAnswerer(Settings(Model(url), MappingRetriever(passages)))
 
 
 def judging(url: str) -> Judge:
     return Judge(Model(url))
-
-
-def systems(url: str, folder: Path) -> dict[str, System]:
-    answerer = system(url, folder)
-    return {name: System.of(name, answerer, action=name) for name in ("loop", "direct")}

@@ -1,14 +1,13 @@
-"""Batches on Ray: workers of a real cluster, and a real server that plays the model."""
+"""Collecting on Ray: workers of a real cluster, and a real server that plays the model."""
 
 from __future__ import annotations
 
-import asyncio
 import os
 import runpy
 import signal
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -17,36 +16,17 @@ import orjson
 import psutil
 import pytest
 
-import langchain_skr
-from skr_core.engines import EngineEmbedder, LocalEngine, RayEngine, Recipe, crew
 from skr_core.errors import BudgetError, DataError, EngineError, InputError, MissingDependency
-from skr_core.files import KeyedLog
-from skr_core.flow import Flow, arun, run
-from skr_core.models.limited import Spending
-from skr_learn.evaluation.asking import ask_all
-from skr_learn.routers.registry import asking_routers
-from skr_learn.self_knowledge import (
-    SelfKnowledge,
-    acollect,
-    collect,
-    read_self_knowledge,
-)
-from skr_store.chroma_store import ChromaStore
-from skr_store.ingestion import ingest
-from skr_store.server import serve
+from skr_learn import RayWorkers, SelfKnowledge, collect, read_self_knowledge
 from tests.integration.ray_work import (
     QUESTIONS,
     SECRET,
-    Held,
-    begin,
+    Made,
     double,
     end,
     fail,
     judging,
-    marking,
-    searched,
     system,
-    systems,
 )
 from tests.servers import OpenAIServer
 from tests.skr_app import conftest
@@ -58,11 +38,11 @@ skr, corpus = conftest.skr, conftest.corpus
 
 
 @pytest.fixture(scope="module")
-def engine() -> Iterator[RayEngine]:
-    """Two workers on a cluster of our own; the processor of this machine is not counted."""
+def ray() -> Iterator[RayWorkers]:
+    """Two workers of a Ray that is started here."""
     pytest.importorskip("ray")
-    with RayEngine(workers=2, options={"num_cpus": 0}) as engine:
-        yield engine
+    with RayWorkers(count=2) as workers:
+        yield workers
 
 
 @pytest.fixture
@@ -76,54 +56,21 @@ def asked(tmp_path: Path) -> Path:
     return path
 
 
-def drive(colour: str, flow: Flow[Any]) -> Any:
-    return run(flow) if colour == "sync" else asyncio.run(arun(flow))
+def test_work_is_done_by_every_worker(ray: RayWorkers, tmp_path: Path):
+    found = dict(ray.map(partial(Made, tmp_path), double, iter(range(40)), 4))
+    assert {item: doubled for item, (doubled, _) in found.items()} == {
+        item: 2 * item for item in range(40)
+    }
+    processes = {process for _, process in found.values()}
+    assert len(processes) == 2
+    assert os.getpid() not in processes
+    assert len(list(tmp_path.iterdir())) == 2  # each has made it once
 
 
-both = pytest.mark.parametrize("colour", ["sync", "async"])
-
-
-def keeping(kept: list[Any]) -> Callable[[int, Any], Flow[Any]]:
-    def keep(item: int, result: Any) -> Flow[Any]:
-        kept.append(item)
-        return result
-        yield
-
-    return keep
-
-
-@pytest.fixture(scope="module")
-def held(tmp_path_factory: pytest.TempPathFactory) -> Recipe[Held]:
-    make = partial(Held, tmp_path_factory.mktemp("held"))
-    return Recipe(make(), make)
-
-
-# The engine
-
-
-@both
-def test_work_is_done_in_workers_and_comes_back_in_order(
-    engine: RayEngine, held: Recipe[Held], colour: str
-):
-    kept: list[int] = []
-    found = drive(colour, engine.map(held, double, iter(range(40)), keeping(kept), 4))
-    assert [item for item, _ in found] == list(range(0, 80, 2))
-    assert sorted(kept) == list(range(40))
-    workers = {process for _, process in found}
-    assert len(workers) == 2
-    assert os.getpid() not in workers
-    again = drive(colour, engine.map(held, double, [1], keeping(kept), 4))
-    assert again[0][1] in workers  # they hold what they have made
-
-
-def test_ray_s_telemetry_is_off(engine: RayEngine):
+def test_ray_s_telemetry_is_off(ray: RayWorkers):
     started = psutil.Process().children(recursive=True)
     environments = [each.environ() for each in started if "gcs_server" in each.name()]
     assert [each["RAY_USAGE_STATS_ENABLED"] for each in environments] == ["0"]
-
-
-def test_nothing_to_do_starts_no_worker(engine: RayEngine):
-    assert run(engine.map(Recipe(None, int), double, [], keeping([]))) == []
 
 
 @pytest.mark.parametrize(
@@ -131,62 +78,37 @@ def test_nothing_to_do_starts_no_worker(engine: RayEngine):
     [(0, DataError), (1, MissingDependency), (2, BudgetError), (3, LookupError)],
 )
 def test_an_error_arrives_as_it_is_without_keys(
-    engine: RayEngine, held: Recipe[Held], item: int, kind: type[Exception]
+    ray: RayWorkers, item: int, kind: type[Exception], tmp_path: Path
 ):
-    kept: list[int] = []
     with pytest.raises(kind) as caught:
-        run(engine.map(held, fail, [-1, -2, item], keeping(kept), 2))
+        list(ray.map(partial(Made, tmp_path), fail, [-1, -2, item], 2))
     assert type(caught.value) is kind
     told = [str(caught.value), *getattr(caught.value, "__notes__", ())]
     assert SECRET not in "".join(told)
-    assert sorted(kept) == [-2, -1]
     if kind is DataError:
         assert (caught.value.source, caught.value.line) == ("questions.jsonl", 3)
     if kind is LookupError:  # a mistake in the code: it brings the lines it comes from
         assert "raise errors[item]" in told[1]
 
 
-def test_a_chunk_keeps_what_did_not_fail_and_a_worker_that_always_ends_is_one_error(
-    engine: RayEngine, held: Recipe[Held], monkeypatch: pytest.MonkeyPatch
-):
-    monkeypatch.setattr(crew, "RETRIES", 0)
-    chunked = RayEngine(workers=1, chunk=3, options={"num_cpus": 0})
-    kept: list[int] = []
-    with pytest.raises(BudgetError):
-        run(chunked.map(held, fail, [-1, 2, -3], keeping(kept), 8))
-    assert kept == [-1, -3]
-    with pytest.raises(EngineError, match="a worker ended 1 times under the same items"):
-        run(chunked.map(held, end, [1], keeping([]), 8))
-    chunked.close()
+def test_a_worker_that_always_ends_is_one_error(ray: RayWorkers, tmp_path: Path):
+    with pytest.raises(EngineError, match="a worker ended 4 times under the same item"):
+        list(ray.map(partial(Made, tmp_path), end, [1], 8))
 
 
-def test_what_cannot_be_sent_is_said(engine: RayEngine):
+def test_what_cannot_be_sent_is_said(ray: RayWorkers, tmp_path: Path):
     with pytest.raises(InputError, match="give a function that makes it"):
-        run(engine.map(Recipe(3), double, [1], keeping([])))
+        collect(QUESTIONS, system("http://127.0.0.1:1", tmp_path), workers=ray)
     lock = threading.Lock()
     with pytest.raises(InputError, match=r"give functions that make it: .*lock"):
-        run(engine.map(Recipe(None, partial(Held, lock)), double, [1], keeping([])))
+        list(ray.map(partial(Made, lock), double, [1]))
 
 
-def test_what_does_not_fit_is_said(engine: RayEngine, held: Recipe[Held]):
-    for given in ({"workers": 0}, {"chunk": 0}):
-        with pytest.raises(InputError, match="at least 1"):
-            RayEngine(**given)
+def test_what_does_not_fit_is_said(ray: RayWorkers):
+    with pytest.raises(InputError, match="at least 1"):
+        RayWorkers(count=0)
     with pytest.raises(InputError, match="900 workers need 900 processors"):
-        run(RayEngine(workers=900).map(held, double, [1], keeping([])))
-
-
-def test_limits_are_those_of_all_workers(engine: RayEngine, held: Recipe[Held]):
-    slow = engine.share(Spending(requests_per_second=0.001, max_calls=8))
-    with pytest.raises(BudgetError, match="8 of 8 calls"):
-        run(engine.map(held, partial(begin, slow), range(9), keeping([]), 1))
-    slow = engine.share(Spending(requests_per_second=0.001))
-    waits = run(engine.map(held, partial(begin, slow), range(6), keeping([]), 4))
-    # The turns of one queue: a queue for each worker would give each turn twice.
-    assert [round(wait / 1000) for wait in sorted(waits)] == list(range(6))
-
-
-# Questions
+        RayWorkers(count=900)
 
 
 def reply(messages: list[dict[str, Any]]) -> str:
@@ -196,12 +118,12 @@ def reply(messages: list[dict[str, Any]]) -> str:
 
 
 def test_the_command_works_on_ray_as_it_does_here(
-    engine: RayEngine, skr: Skr, corpus: Path, asked: Path, tmp_path: Path, port: int
+    ray: RayWorkers, skr: Skr, corpus: Path, asked: Path, tmp_path: Path
 ):
-    on_ray = ["--engine", "ray", "--workers", "2", "--json"]
     store = tmp_path / "store"
     assert skr("ingest", corpus, "--store", store).code == 0
     outs = [tmp_path / "ray.jsonl", tmp_path / "here.jsonl"]
+    on_ray = ["--engine", "ray", "--workers", "2", "--json"]
     found = skr("collect", asked, "--store", store, "--out", outs[0], *on_ray)  # served for it
     assert found.code == 0, found.err
     local = skr("collect", asked, "--store", store, "--out", outs[1], "--json")
@@ -209,55 +131,6 @@ def test_the_command_works_on_ray_as_it_does_here(
     assert found.json["n"] == 2
     records = [sorted(values(read_self_knowledge(out)), key=str) for out in outs]
     assert records[0] == records[1]
-
-    prices = tmp_path / "prices.json"
-    prices.write_text('{"extractive": {"prompt": 10, "completion": 10}}')
-    url = f"http://127.0.0.1:{port}"
-    run_folder = [asked, "--prices", prices, "--out", tmp_path / "run"]
-    local = skr("evaluate", asked, "--prices", prices, "--store", store, "--json")
-    on_ray[3] = "1"
-    with serve(store, port=port):
-        spent = skr("evaluate", *run_folder, "--store", url, *on_ray, "--max-spend", "0.0001")
-        assert (spent.code, spent.out) == (1, "")
-        assert "of 0.0001 US dollars are spent; run it again" in spent.err
-        found = skr("evaluate", *run_folder, "--store", url, *on_ray, "--max-spend", "1")
-    assert found.code == 0, found.err
-    for each in (found.json, local.json):
-        for name in ("single_shot", "loop"):
-            assert each[name].pop("seconds") > 0
-    assert found.json.keys() == local.json.keys()
-    assert found.json["loop"]["answer_accuracy"] == local.json["loop"]["answer_accuracy"] > 0
-
-
-def test_files_are_read_and_embedded_in_workers_and_written_here(
-    engine: RayEngine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
-    monkeypatch.chdir(tmp_path)
-    folder = Path("files")
-    folder.mkdir()
-    lines = [f'{{"title": "T{n}", "text": "Number {n} of many."}}' for n in range(1_200)]
-    (folder / "lines.jsonl").write_text("\n".join([*lines, "{broken"]))
-    for n in range(30):
-        (folder / f"note-{n}.md").write_text(f"# Note {n}\n\nIt is note {n}.")
-    found = []
-    for place, name in ((engine, "ray"), (None, "here")):
-        embedder = EngineEmbedder(
-            partial(marking, tmp_path / f"{name}.txt"), place or LocalEngine()
-        )
-        with ChromaStore.open(name, embedder=embedder, search="dense") as store:
-            with pytest.raises(DataError, match=r"files/lines\.jsonl, line 1201: not JSON"):
-                ingest([folder], store, engine=place)
-            report = ingest([folder], store, engine=place, skip_bad=True)
-            again = ingest([folder], store, engine=place, skip_bad=True)
-            assert (again.added, again.already_present) == (0, 1_230)
-            [nearest, *_] = store.retrieve("It is note 7.")
-        journal = (Path(name) / "references.jsonl").read_bytes().splitlines()
-        kept = sorted(orjson.dumps(orjson.loads(line)) for line in journal)
-        found.append((report.passages, report.skipped, report.problems, nearest.text, kept))
-        processes = set((tmp_path / f"{name}.txt").read_text().split())
-        assert (str(os.getpid()) in processes) == (place is None)
-    assert found[0] == found[1]
-    assert found[0][:2] == (1_230, 1)
 
 
 @pytest.mark.parametrize(
@@ -269,7 +142,7 @@ def test_files_are_read_and_embedded_in_workers_and_written_here(
     ],
 )
 def test_options_that_do_not_fit_are_one_line(
-    engine: RayEngine, skr: Skr, asked: Path, options: list[str], told: str, tmp_path: Path
+    ray: RayWorkers, skr: Skr, asked: Path, options: list[str], told: str, tmp_path: Path
 ):
     result = skr("collect", asked, *options, "--out", tmp_path / "records.jsonl")
     assert result.code == 2
@@ -280,26 +153,26 @@ def values(records: list[SelfKnowledge]) -> list[Any]:
     return [(each.question, each.outcomes, each.stamp, each.statements) for each in records]
 
 
-def workers(folder: Path) -> list[int]:
+def processes(folder: Path) -> list[int]:
     there = [int(path.name.partition("-")[2]) for path in folder.glob("made-*")]
     return sorted(set(there) - {os.getpid()})
 
 
-def test_a_killed_worker_loses_nothing_and_the_next_run_goes_on(engine: RayEngine, tmp_path: Path):
+def test_a_killed_worker_loses_nothing_and_the_next_run_goes_on(ray: RayWorkers, tmp_path: Path):
     out = tmp_path / "records.jsonl"
 
     def kill_one(number: int) -> None:
         if number == 12:  # of many more, of which none is answered meanwhile
-            os.kill(workers(tmp_path)[0], signal.SIGKILL)
+            os.kill(processes(tmp_path)[0], signal.SIGKILL)
 
     with OpenAIServer(reply, fault=kill_one, delay=0.02, keep_alive=False) as server:
         make = partial(system, server.url, tmp_path)
-        options: Any = {"concurrency": 4, "ask": partial(asking_routers, ["confidence"])}
-        found = collect(QUESTIONS, make, out=out, engine=engine, **options)
-        assert len(workers(tmp_path)) == 3  # one was started again
+        options: Any = {"concurrency": 4, "ask": ["confidence"]}
+        found = collect(QUESTIONS, make, out=out, workers=ray, **options)
+        assert len(processes(tmp_path)) > 2  # one was started again
         assert server.peak <= 4  # over both workers
         calls = server.calls
-        assert values(collect(QUESTIONS, make, out=out, engine=engine, **options)) == values(found)
+        assert values(collect(QUESTIONS, make, out=out, workers=ray, **options)) == values(found)
         assert server.calls == calls
         assert values(found) == values(collect(QUESTIONS, make, **options))
     keys = Counter(orjson.loads(line)["key"] for line in out.read_bytes().splitlines())
@@ -308,26 +181,16 @@ def test_a_killed_worker_loses_nothing_and_the_next_run_goes_on(engine: RayEngin
     assert all(record.effect == "helps" for record in found)
 
 
-async def test_awaited_collection_is_the_same(engine: RayEngine, tmp_path: Path):
+def test_a_judge_is_made_by_the_workers(ray: RayWorkers, tmp_path: Path):
     with OpenAIServer(reply, keep_alive=False) as server:
         make = partial(system, server.url, tmp_path)
         judge = partial(judging, server.url)
-        found = await acollect(QUESTIONS, make, engine=engine, metric=judge)
-        local = await acollect(QUESTIONS, make, engine=LocalEngine(), metric=judge)
-    assert values(found) == values(local)
-
-
-def test_a_plug_in_s_system_is_made_by_the_workers(engine: RayEngine):
-    asked = QUESTIONS[:4]
-    found = langchain_skr.collect(asked, "extractive", searched, engine=engine)
-    assert values(found) == values(langchain_skr.collect(asked, "extractive", searched()))
-    assert [record.outcomes["loop"].score for record in found] == [1] * 4
-    with pytest.raises(InputError, match="give a function that makes it"):
-        langchain_skr.collect(asked, "extractive", searched(), engine=engine)
+        found = collect(QUESTIONS[:4], make, workers=ray, metric=judge)
+        assert values(found) == values(collect(QUESTIONS[:4], make, metric=judge))
 
 
 def test_the_example_works_on_a_ray_that_is_there(
-    engine: RayEngine,
+    ray: RayWorkers,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
@@ -337,20 +200,3 @@ def test_the_example_works_on_a_ray_that_is_there(
     runpy.run_path(str(ROOT / "examples" / "19_ray.py"), run_name="__main__")
     told = capsys.readouterr().out.splitlines()
     assert len([line for line in told if line.endswith("? retrieval helps")]) == 4
-
-
-def test_systems_are_evaluated_by_the_same_workers(engine: RayEngine, tmp_path: Path):
-    with (
-        OpenAIServer(reply, keep_alive=False) as server,
-        KeyedLog(tmp_path / "answers.jsonl") as log,
-    ):
-        make = partial(systems, server.url, tmp_path)
-        here = make()
-        for name in ("loop", "direct"):
-            found = run(ask_all(here[name], QUESTIONS, log, engine=engine, make=make))
-            local = run(ask_all(here[name], QUESTIONS, KeyedLog(None)))
-            assert [(each.question, each.answer) for each in found.asked] == [
-                (each.question, each.answer) for each in local.asked
-            ]
-        assert len(log.rows) == 2 * len(QUESTIONS)
-        assert len(workers(tmp_path)) == 2
