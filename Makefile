@@ -18,9 +18,9 @@ $(DEMO)/.installed: pyproject.toml constraints.txt
 	$(PINNED) $(DEMO)/bin/python $(PIP) -e ".[cli]"
 	@touch $@
 
-$(DEV)/.installed: pyproject.toml constraints.txt
+$(DEV)/.installed: pyproject.toml lab/pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(DEV)
-	$(PINNED) $(DEV)/bin/python $(PIP) -e ".[dev]"
+	$(PINNED) $(DEV)/bin/python $(PIP) -e ".[dev]" -e lab
 	@touch $@
 
 demo: $(DEMO)/.installed ## The loop and the routing over an invented country, without key or network
