@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 from weakref import WeakSet
 
 from skr_core.errors import InputError, StoreError, extra
+from skr_store._compat import sessions_of, take_connections
 
 PORT = 8000
 
@@ -18,9 +19,7 @@ SILENT: dict[str, Any] = {"anonymized_telemetry": False}
 
 def close_client(client: Any) -> None:
     """Let go of the files and connections of a blocking client."""
-    # Chroma leaves the connections to a server to the garbage collector.
-    servers = (client._server, client._admin_client._server)
-    sessions = [server._session for server in servers if hasattr(server, "_session")]
+    sessions = sessions_of(client)
     client.close()
     for session in sessions:
         session.close()
@@ -68,8 +67,6 @@ def connect_server(url: str, collection: str) -> tuple[Any, Callable[[], Awaitab
     return client, open_awaitably
 
 
-# Chroma keeps its connections of all clients in one table, by the hash of the event loop. A new
-# loop may get the hash of one that is gone, and with it connections that nothing can serve.
 _loops: WeakSet[asyncio.AbstractEventLoop] = WeakSet()
 _endings: dict[asyncio.AbstractEventLoop, AsyncGenerator[None, None]] = {}
 
@@ -83,7 +80,7 @@ async def begin_connections() -> None:
         _endings.pop(over, None)  # one that was closed without being shut down
     ending = _endings[loop] = _ending(loop)
     if loop not in _loops:
-        _take_connections(loop)  # of an event loop that is gone
+        take_connections(loop)  # of an event loop that is gone
         _loops.add(loop)
     await anext(ending)
 
@@ -100,13 +97,5 @@ async def _ending(loop: asyncio.AbstractEventLoop) -> AsyncGenerator[None, None]
         yield
     finally:
         _endings.pop(loop, None)
-        if (connections := _take_connections(loop)) is not None:
+        if (connections := take_connections(loop)) is not None:
             await connections.aclose()
-
-
-def _take_connections(loop: asyncio.AbstractEventLoop) -> Any:
-    """What stands in Chroma's table for a loop, which it does no longer then."""
-    with extra("chroma"):
-        from chromadb.api.async_fastapi import AsyncFastAPI
-
-    return AsyncFastAPI._clients.pop(hash(loop), None)

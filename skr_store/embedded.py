@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from skr_core.errors import StoreError, extra
 from skr_core.flow import run
 from skr_core.references.storable import searchable
+from skr_store._compat import forget_half_made
 from skr_store.chroma_index import BATCH_SIZE, ChromaIndex
 from skr_store.connection import SILENT
 from skr_store.health import break_seal, seal
@@ -115,13 +116,11 @@ def attach_index(path: Path, embedder: str) -> ChromaIndex:
     """
     with extra("chroma"):
         import chromadb
-        from chromadb.api.shared_system_client import SharedSystemClient
         from chromadb.config import Settings
 
     try:
         client: Any = chromadb.PersistentClient(path, Settings(**SILENT))
     except Exception as error:  # Chroma lets errors of sqlite and of its own Rust part through
-        # It also keeps the half-made system, and would give it to the next client of this path.
-        SharedSystemClient._identifier_to_system.pop(str(path), None)
+        forget_half_made(path)
         raise StoreError(f"Chroma cannot open {path}: {error}") from error
     return ChromaIndex(client, path, embedder)

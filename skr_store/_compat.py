@@ -1,0 +1,38 @@
+"""What Chroma keeps to itself and has to be let go of; tried with chromadb 1.5.9.
+
+`tests/skr_store/test_compat.py` says which of it a later version has changed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+from skr_core.errors import extra
+
+
+def sessions_of(client: Any) -> list[Any]:
+    """The connections of a blocking client to a server, which its `close` leaves open."""
+    servers = (client._server, client._admin_client._server)
+    return [server._session for server in servers if hasattr(server, "_session")]
+
+
+def forget_half_made(path: Path) -> None:
+    """Drop a client that failed while it was made, which Chroma would give to the next one."""
+    with extra("chroma"):
+        from chromadb.api.shared_system_client import SharedSystemClient
+
+    SharedSystemClient._identifier_to_system.pop(str(path), None)
+
+
+def take_connections(loop: asyncio.AbstractEventLoop) -> Any:
+    """Take a loop's connections out of the table in which Chroma keeps those of all loops.
+
+    The table goes by the hash of the event loop. A new loop may have the hash of one that is gone,
+    and would be given connections that nothing can serve.
+    """
+    with extra("chroma"):
+        from chromadb.api.async_fastapi import AsyncFastAPI
+
+    return AsyncFastAPI._clients.pop(hash(loop), None)

@@ -1,0 +1,45 @@
+"""What is relied on of Chroma's insides is still there; each failure names what has changed."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import chromadb
+import pytest
+from chromadb.api.async_fastapi import AsyncFastAPI
+from chromadb.api.shared_system_client import SharedSystemClient
+
+from skr_store._compat import forget_half_made, sessions_of, take_connections
+
+SINCE = f"chromadb {chromadb.__version__} (1.5.9 had it)"
+
+
+def test_a_client_that_failed_is_kept_and_can_be_forgotten(tmp_path: Path):
+    assert isinstance(SharedSystemClient._identifier_to_system, dict), SINCE
+    broken = tmp_path / "file"
+    broken.write_text("not a folder")
+    with pytest.raises(Exception, match=r"."):
+        chromadb.PersistentClient(broken)
+    assert str(broken) in SharedSystemClient._identifier_to_system, f"no need any more: {SINCE}"
+    forget_half_made(broken)
+    assert str(broken) not in SharedSystemClient._identifier_to_system
+
+
+def test_connections_of_a_loop_are_kept_by_its_hash():
+    assert isinstance(AsyncFastAPI._clients, dict), SINCE
+
+    async def take() -> object:
+        loop = asyncio.get_running_loop()
+        AsyncFastAPI._clients[hash(loop)] = kept = object()
+        assert take_connections(loop) is kept
+        return take_connections(loop)
+
+    assert asyncio.run(take()) is None
+
+
+def test_a_client_holds_its_servers():
+    client = chromadb.EphemeralClient()
+    assert hasattr(client, "_server"), SINCE
+    assert hasattr(client._admin_client, "_server"), SINCE
+    assert sessions_of(client) == []  # an embedded one has no connections
