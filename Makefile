@@ -58,7 +58,7 @@ lock: ## Write down what the test environment holds: its pins and its licences
 	$(DEV)/bin/python scripts/supply.py licences > docs/licences.md
 	@touch $(DEV)/.installed
 
-bench: $(DEV)/.installed ## Everything beside a peer, into docs/; two hours, with the recorded data (SKR_DATA)
+bench: $(DEV)/.installed ## Everything beside a peer, into lab/docs/; two hours, with the recorded data (SKR_DATA)
 	$(DEV)/bin/python -m benchmarks
 
 clean: ## Remove the environments and caches

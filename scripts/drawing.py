@@ -14,7 +14,7 @@ from skr_learn.figures import COLOURS
 
 Point = tuple[float, float]
 WIDTH, HEIGHT = 144, 46
-"""Of a box."""
+"""The size of a box, in pixels."""
 CORNER = 9
 CLASSES = """\
 .paper { fill: PAPER } .box { fill: PAPER; stroke: FIRST } .outer { fill: PAPER; stroke: FAINT }
@@ -31,12 +31,12 @@ class Box:
     """A step, or what stands at the beginning and the end.
 
     Attributes:
-        at: Its centre.
-        name: In the first line.
-        says: In the second line; without one the box is lower.
-        option: It is there with a setting alone.
-        outer: It is not a step.
-        width: In pixels.
+        at: The centre.
+        name: The first line.
+        says: The second line; without one the box is lower.
+        option: Whether the step needs a setting.
+        outer: Whether it is something else than a step.
+        width: The width in pixels.
     """
 
     at: Point
@@ -48,11 +48,11 @@ class Box:
 
     @property
     def height(self) -> float:
-        """In pixels."""
+        """The height in pixels."""
         return HEIGHT if self.says else 30
 
     def svg(self) -> str:
-        """As an element."""
+        """The element of the picture."""
         x, y = self.at
         kind = ("outer" if self.outer else "box") + (" option" if self.option else "")
         left, top = x - self.width / 2, y - self.height / 2
@@ -72,10 +72,10 @@ class Arrow:
     """A way from one box to another.
 
     Attributes:
-        points: Its corners, from the first to the head.
-        label: Beside it.
-        at: Where the label stands.
-        option: It is taken with a setting alone.
+        points: The corners, from the first to the head.
+        label: The text beside the arrow.
+        at: The place of the label.
+        option: Whether the way needs a setting.
     """
 
     points: Sequence[Point]
@@ -84,7 +84,7 @@ class Arrow:
     option: bool = False
 
     def svg(self) -> str:
-        """As an element."""
+        """The element of the picture."""
         kind = "arrow option" if self.option else "arrow"
         drawn = f'<path class="{kind}" d="{rounded(self.points)}" marker-end="url(#head)"/>'
         if self.label:

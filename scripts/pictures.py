@@ -35,7 +35,7 @@ STEPS: Mapping[str, Box] = {
     "arbitrate": Box((MIDDLE, 740), "arbitrate", "which one to trust", option=True),
     END: Box((MIDDLE, 810), "the answer", outer=True),
 }
-"""What each node of the graph does, and where it stands."""
+"""The box of each node: what it does, and where it stands."""
 
 EDGES: Mapping[tuple[str, str], Arrow] = {
     (START, "condense"): Arrow([(252, 45), (252, 75)]),
@@ -62,7 +62,7 @@ EDGES: Mapping[tuple[str, str], Arrow] = {
     ("finish", END): Arrow([(324, 670), (342, 670), (342, 810), (326, 810)]),
     ("arbitrate", END): Arrow([(252, 763), (252, 793)], option=True),
 }
-"""How each edge of the graph runs."""
+"""The way of each edge of the graph."""
 
 
 def loop() -> str:
@@ -110,11 +110,11 @@ def decisions() -> str:
         arrows += [Arrow([(160, y), (196, y)]), Arrow([(318, y), (354, y)])]
     arrows += [Arrow([(258, 68), (258, 110)]), Arrow([(258, 158), (258, 200)])]
     boxes.append(
-        Box((258, 305), "ladder", "one estimate, asked at all three places", True, width=484)
+        Box((258, 305), "cascade", "one estimate, asked at all three places", True, width=484)
     )
     return picture(
         "A router decides before retrieval, a reflector within the loop and an arbiter after it; a "
-        "ladder is all three.",
+        "cascade is all three.",
         (516, 345),
         boxes,
         arrows,

@@ -10,8 +10,8 @@ if TYPE_CHECKING:
     from skr_learn.calibration.calibrating import calibrate as calibrate
     from skr_learn.calibration.curve import RoutingCurve as RoutingCurve
     from skr_learn.calibration.replaying import replay as replay
-    from skr_learn.ray_workers import RayWorkers as RayWorkers
     from skr_learn.learned_reflector import LearnedReflector as LearnedReflector
+    from skr_learn.ray_workers import RayWorkers as RayWorkers
     from skr_learn.self_knowledge.collecting import acollect as acollect
     from skr_learn.self_knowledge.collecting import collect as collect
     from skr_learn.self_knowledge.feedback import record_of_feedback as record_of_feedback

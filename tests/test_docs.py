@@ -1,7 +1,7 @@
-"""The documentation: its ```python blocks run, each `skr` of its ```sh blocks is taken, links lead.
+"""The documentation: its ```python blocks run, its `skr` commands are parsed, its links lead.
 
-Python blocks of a page run one after another. The shell itself reads the others, with a `skr` that
-only tells what it was given, and no other command to find. Links are followed as GitHub follows
+Python blocks of a page run one after another. The shell itself reads the ```sh blocks, with a `skr`
+that only records its arguments, and no other command to find. Links are followed as GitHub follows
 them, to files of the repository and to headings.
 """
 
@@ -21,18 +21,16 @@ from skr_app.main import app
 ROOT = Path(__file__).resolve().parents[1]
 BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 SHELL = re.compile(r"^```sh\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-TELLING = "skr() { printf '%s\\0' \"$@\" >&3; printf '\\n\\0' >&3; }\n"
+RECORDING = "skr() { printf '%s\\0' \"$@\" >&3; printf '\\n\\0' >&3; }\n"
 # Blocks that name what only the reader has, each with its reason in words.
-LEFT_OUT: dict[str, str] = {
-    "def self_complete(model, question": "architecture.md shows an excerpt of a module",
-    **dict.fromkeys(
-        ("from langgraph_sdk", "output = client.", "thread = client."),
-        "studio.md's client asks the server of tests/integration/test_langgraph_dev.py",
-    ),
-}
+LEFT_OUT: dict[str, str] = dict.fromkeys(
+    ("from langgraph_sdk", "output = client.", "thread = client."),
+    "serving.md's client asks the server of tests/integration/test_langgraph_dev.py",
+)
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 LINKING = [
     *PAGES,
+    *sorted((ROOT / "lab" / "docs").glob("*.md")),
     *(ROOT / name for name in ("CHANGELOG.md", "benchmarks/README.md", "examples/README.md")),
 ]
 LINK = re.compile(r"\]\((?!https?:)([^)#\s]*)(?:#([^)\s]+))?\)")
@@ -61,11 +59,11 @@ def test_page(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
 
 def commands(block: str, folder: Path) -> Iterator[list[str]]:
     """The arguments of each `skr` that a block calls, as the shell expands them."""
-    told = folder / "told"
-    shell = ["/bin/sh", "-c", f"exec 3>told\n{TELLING}{block}"]
+    recorded = folder / "recorded"
+    shell = ["/bin/sh", "-c", f"exec 3>recorded\n{RECORDING}{block}"]
     alone = {"PATH": "", "SKR_DATA": "recorded"}
     subprocess.run(shell, cwd=folder, env=alone, capture_output=True, timeout=150)
-    for called in told.read_text(encoding="utf-8").split("\0\n\0")[:-1]:
+    for called in recorded.read_text(encoding="utf-8").split("\0\n\0")[:-1]:
         yield called.split("\0")
 
 
@@ -77,23 +75,23 @@ def test_commands_of_a_page(page: Path, tmp_path: Path) -> None:
         called = list(commands(block[1], folder))
         assert len(called) >= len(re.findall(r"^ *skr ", block[1], re.MULTILINE))
         for words in called:
-            taken(words)
+            parse(words)
 
 
-def taken(words: list[str]) -> None:
-    """Parse a command as `skr` does, without running it; what it does not take raises."""
+def parse(words: list[str]) -> None:
+    """Parse a command as `skr` does, without running it; what it refuses raises."""
     command, rest = typer.main.get_command(app), list(words)
     while isinstance(command, typer.core.TyperGroup):
         command = command.commands[rest.pop(0)]
     command.make_context(" ".join(words), rest).close()
 
 
-def test_a_command_that_is_not_taken_is_told(tmp_path: Path) -> None:
+def test_a_command_with_an_unknown_option_is_refused(tmp_path: Path) -> None:
     block = 'more="--seed 1"\nskr replay --train "my records.jsonl" $more > there.json  # wrong\n'
     (words,) = commands(block, tmp_path)
     assert words == ["replay", "--train", "my records.jsonl", "--seed", "1"]
     with pytest.raises(Exception, match="--seed"):
-        taken(words)
+        parse(words)
 
 
 def headings(page: Path) -> set[str]:

@@ -267,7 +267,7 @@ table(["records", "advice", "tokens saved", "change of accuracy, points"], rows)
 
 # %% [markdown]
 # The questions of Varnland part cleanly into known and unknown. Real ones do not: on recorded
-# answers of real models ([measured results](../routing/measured.md#caveats)), below about 500
+# answers of real models ([measured results](../results.md#caveats)), below about 500
 # records expect the advice to retrieve for everything.
 #
 # ## What to do next

@@ -240,4 +240,4 @@ table(
 # ```
 #
 # Which command belongs to which table of the three papers, what was found, and where a paper does
-# not add up: [the three papers](../papers.md).
+# not add up: [the three papers](../../lab/docs/papers.md).

@@ -118,7 +118,7 @@ def test_a_context_in_json_and_its_schema(server: str) -> None:
 
 def test_the_documented_client(server: str, capsys: pytest.CaptureFixture[str]) -> None:
     """The page's own code: a streamed run, a second turn with a context, a review resumed."""
-    page = (ROOT / "docs" / "studio.md").read_text()
+    page = (ROOT / "docs" / "serving.md").read_text()
     assert json.loads(re.findall(r"```json\n(.*?)```", page, re.DOTALL)[0]) == json.loads(
         CONFIGS[1].read_text()
     )
