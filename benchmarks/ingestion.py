@@ -19,11 +19,11 @@ import chromadb
 
 from benchmarks.rows import Row, needed
 from skr_core.models.embedders import HashingEmbedder, NoEmbedder
-from skr_core.references.storable import searchable
 from skr_core.types import Reference
 from skr_store.chroma_index import BATCH_SIZE, CONFIGURATION, WITHOUT_VECTORS
 from skr_store.chroma_store import ChromaStore
 from skr_store.loaders import load_file
+from skr_store.storable import searchable_text as searchable
 
 CORPUS = "corpus_hotpotqa.jsonl.gz"
 SIZES = (800, 1_600, 3_200, 6_400)

@@ -15,8 +15,8 @@ from typing import Any
 from langchain_core.documents import Document
 
 from skr_core.errors import NoReferencesError
-from skr_core.references.copies import places
-from skr_core.references.foreign import foreign_reference
+from skr_core.references.found import foreign_reference
+from skr_core.references.fusion import places
 from skr_core.types import Reference
 
 KIND = "Document"

@@ -16,7 +16,7 @@ from pydantic import BaseModel
 
 from langchain_skr.inputs import Asked, graph_input
 from skr_core.errors import InputError
-from skr_core.prompts.words import TOOL_DESCRIPTION, TOOL_NAME
+from skr_core.prompts.templates import TOOL_DESCRIPTION, TOOL_NAME
 from skr_graphs import CompiledGraph, SKRContext, SKRInput
 
 Given = TypeVar("Given")

@@ -18,9 +18,9 @@ from langgraph.runtime import Runtime
 from langchain_skr.adapters import ModelLike, RetrieverLike, as_language_model, as_retriever
 from langchain_skr.agent_sources import final_answer, resolved, with_new
 from langchain_skr.models import model_name
+from skr_core import conversation as condensing
 from skr_core.budget import Budget
-from skr_core.conversation import condensing
-from skr_core.conversation.turns import exchanges, latest_turns
+from skr_core.conversation import exchanges, latest_turns
 from skr_core.errors import InputError, extra
 from skr_core.flow import Flow, arun, call, run
 from skr_core.models.windows import tokens_for
@@ -28,8 +28,7 @@ from skr_core.parts import RouterLike, as_router, decided
 from skr_core.plain import from_plain, to_plain
 from skr_core.ports import Retriever, Router
 from skr_core.prompts.templates import WITH_REFERENCES
-from skr_core.references.fencing import fence_references, shown_text
-from skr_core.references.packing import fast_tokens, pack_references
+from skr_core.references.passages import fast_tokens, fence_references, pack_references, shown_text
 from skr_core.settings import Settings
 from skr_core.types import NO_USAGE, Decision, Reference
 from skr_graphs.conversation import said_in
@@ -197,7 +196,7 @@ class SKRMiddleware(AgentMiddleware[SKRAgentState, Any, Any]):
         said = said_in(messages[: places[-1]])
         turns = latest_turns(said, self.budget.max_history_tokens)
         question, spent = asked, NO_USAGE
-        if self.model is not None and condensing.is_needed(asked, turns, self.budget):
+        if self.model is not None and condensing.needs_condensing(asked, turns, self.budget):
             condensed = yield from condensing.condense(self.model, asked, turns)
             question, spent = condensed.question, condensed.usage
             if condensed.error:

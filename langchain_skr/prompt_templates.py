@@ -19,8 +19,13 @@ from langchain_core.messages import BaseMessage
 from langchain_core.prompts import BasePromptTemplate, ChatPromptTemplate, MessagesPlaceholder
 
 from skr_core.errors import InputError
-from skr_core.prompts.chat import Template, as_format, template_of
-from skr_core.prompts.templates import DEFAULT_TEMPLATES, PromptTemplates
+from skr_core.prompts.templates import (
+    DEFAULT_TEMPLATES,
+    PromptTemplates,
+    Template,
+    as_format,
+    template_of,
+)
 
 _OURS = ("demonstrations", "history", "limit", "missing", "partial", "queries", "searched")
 _PLACEHOLDERS = {name: f"{{{name}}}" for name in _OURS} | {

@@ -19,8 +19,8 @@ from langchain_skr import advice
 from langchain_skr.adapters import ModelLike, RetrieverLike
 from langchain_skr.graph import GRAPH_OPTIONS, GraphOptions, create_skr_graph
 from skr_core.options import refuse_unknown
-from skr_core.prompts.words import TOOL_DESCRIPTION, TOOL_NAME, no_question
-from skr_core.references.numbered import (
+from skr_core.prompts.templates import TOOL_DESCRIPTION, TOOL_NAME, no_question
+from skr_core.references.citations import (
     free_numbers,
     last_number,
     number_sources,

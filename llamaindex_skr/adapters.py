@@ -25,12 +25,12 @@ from llamaindex_skr.messages import messages_of, wrapped_text
 from llamaindex_skr.models import load_model, model_name
 from llamaindex_skr.nodes import to_reference
 from llamaindex_skr.replies import Chunk, LlamaIndexReply
+from skr_core.cleaning import remember_keys
 from skr_core.errors import InputError, ModelError, OptionError, RetrieverError, translated
 from skr_core.models.adapting import framework_of
 from skr_core.models.chunked import ChunkedModel
 from skr_core.ports import LanguageModel, Retriever
-from skr_core.redaction import remember_keys
-from skr_core.references.fused import FusedRetriever
+from skr_core.references.fusion import FusedRetriever
 from skr_core.types import Prompt, Reference
 
 if TYPE_CHECKING:

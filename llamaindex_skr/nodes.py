@@ -15,8 +15,8 @@ from typing import Any
 
 from llama_index.core.schema import BaseNode, MetadataMode, Node, NodeWithScore, TextNode
 
-from skr_core.references.copies import places
-from skr_core.references.foreign import foreign_reference
+from skr_core.references.found import foreign_reference
+from skr_core.references.fusion import places
 from skr_core.types import Reference
 
 MEDIA = ("image_resource", "audio_resource", "video_resource")

@@ -19,8 +19,13 @@ from typing import Any
 from llama_index.core.prompts import BasePromptTemplate, ChatPromptTemplate, PromptTemplate
 
 from skr_core.errors import InputError
-from skr_core.prompts.chat import Template, as_format, template_of
-from skr_core.prompts.templates import DEFAULT_TEMPLATES, PromptTemplates
+from skr_core.prompts.templates import (
+    DEFAULT_TEMPLATES,
+    PromptTemplates,
+    Template,
+    as_format,
+    template_of,
+)
 
 __all__ = ["DEFAULT_TEMPLATES", "as_prompts", "replaced"]
 

@@ -16,8 +16,8 @@ from llama_index.core.workflow import Context
 from llamaindex_skr.query_engine import SKRQueryEngine
 from llamaindex_skr.responses import to_answer
 from skr_core.errors import InputError
-from skr_core.prompts.words import TOOL_DESCRIPTION, TOOL_NAME, no_question
-from skr_core.references.numbered import free_numbers, number_sources, text_with_sources
+from skr_core.prompts.templates import TOOL_DESCRIPTION, TOOL_NAME, no_question
+from skr_core.references.citations import free_numbers, number_sources, text_with_sources
 
 NO_QUESTION = no_question("input")
 NUMBERS = "skr_source_numbers"

@@ -17,8 +17,7 @@ from skr_core.errors import ModelError
 from skr_core.flow import Flow, call
 from skr_core.ports import LanguageModel, OnToken
 from skr_core.prompts import asking as prompts
-from skr_core.prompts.templates import DEFAULT_TEMPLATES, PromptTemplates
-from skr_core.prompts.words import MAX_QUERIES
+from skr_core.prompts.templates import DEFAULT_TEMPLATES, MAX_QUERIES, PromptTemplates
 from skr_core.replies.queries import not_asked, parse_queries
 from skr_core.texts import encodable
 from skr_core.types import Demonstration, Generation, Prompt, Reference, Usage

@@ -20,7 +20,7 @@ SKRError
 ```
 
 Each message is one line that says what to do. The command turns any of them into that line and an
-exit code. Keys are taken out of them (`skr_core.redaction`).
+exit code. Keys are taken out of them (`skr_core.cleaning`).
 
 A `ModelError` or `RetrieverError` that stands for an exception of another library is of that
 library's class too, so that ``except openai.RateLimitError`` and ``with_fallbacks`` go on working
@@ -43,7 +43,7 @@ from json import JSONDecodeError
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from skr_core.redaction import redact, redact_exception
+from skr_core.cleaning import redact, redact_exception
 
 if TYPE_CHECKING:
     from skr_core.types import Answer, Reference

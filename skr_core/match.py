@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from skr_core.questions import Question
-from skr_core.replies.choice import choice_match
+from skr_core.replies.judgements import choice_match
 from skr_core.texts import MARKER, normalise, straight_quotes
 
 _SPACES = str.maketrans(dict.fromkeys(string.punctuation, " "))

@@ -1,4 +1,4 @@
-"""Dataclasses to plain values and back: what checkpointers, JSON files and servers can hold.
+"""Dataclasses to plain values, as checkpointers, JSON files and servers need them, and back.
 
 pydantic does the work, some ten times faster than Python code that walks the fields. It is imported
 with the first conversion.
@@ -39,7 +39,7 @@ def to_plain(value: Any) -> Any:
                 made: dict[str, Any] = serializer.to_python(
                     value, mode="json", warnings=False, exclude=plain
                 )
-            except ValueError:  # a value that no JSON can hold, which stays as it is
+            except ValueError:  # a value that JSON has no form for, which stays as it is
                 pass
             else:
                 for name in plain or ():
@@ -60,9 +60,9 @@ def from_plain(cls: type[T], data: Mapping[str, Any], *, strict: bool = False) -
 
     Args:
         cls: The dataclass.
-        data: Its fields.
-        strict: Refuse unknown fields, as a caller may have misspelt one. What was stored by
-            another version may hold some, and they are passed over.
+        data: The values of its fields.
+        strict: Whether unknown fields are refused, as a caller may have misspelt one. Data that
+            another version stored may have some, and they are passed over.
 
     Raises:
         InputError: A field without a default is missing, a value cannot be converted to the type
@@ -87,7 +87,7 @@ def _listed(value: Any) -> Any:
 
 @cache
 def _written(cls: type) -> tuple[SchemaSerializer | None, dict[str, bool] | None]:
-    """What writes a dataclass, and which of its fields are plain already."""
+    """The serializer of a dataclass, and the names of its fields that are plain already."""
     from pydantic import PydanticSchemaGenerationError, TypeAdapter
 
     plain = {each.name: True for each in fields(cls) if each.metadata.get("plain")}

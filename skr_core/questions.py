@@ -1,4 +1,4 @@
-"""Reading questions with their gold answers, and what else is recorded of them."""
+"""Questions with their gold answers and passages, and how they are read from a file."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ class Context:
     """A passage that was published with a question.
 
     Attributes:
-        title: Of the passage.
+        title: The passage's title.
         text: The passage.
-        sentences: Of the text, where they were published apart.
+        sentences: The sentences of the text, where they were published separately.
         supporting: Whether the answer needs it; None where only titles are recorded.
     """
 
@@ -45,15 +45,16 @@ class Question:
         InputError: `gold` is a text, not several.
 
     Attributes:
-        id: Its own, or its line's number.
+        id: The question's own id, or the number of its line.
         question: The text.
-        gold: Right answers; any of them counts.
-        supporting_titles: Of the passages that the answer needs; empty where not recorded.
-        supporting_facts: Of their sentences: title and index from 0.
-        contexts: Passages published with it, needed and not.
+        gold: The right answers; any of them counts.
+        supporting_titles: The titles of the passages that the answer needs; empty where not
+            recorded.
+        supporting_facts: The sentences that the answer needs: title and index from 0.
+        contexts: The passages published with the question, whether the answer needs them or not.
         choices: The options of a multiple choice, a yes or no, or a true or false.
-        key_facts: What an answer has to say (RaLLM §3).
-        types: Of the question, as its data set names them: ``Implicit``, ``bridge``.
+        key_facts: The facts that an answer has to state (RaLLM §3).
+        types: The question's types, as its data set names them: ``Implicit``, ``bridge``.
     """
 
     id: str
@@ -100,7 +101,7 @@ class Question:
 
     @property
     def noise_contexts(self) -> tuple[Context, ...]:
-        """The contexts that it does not need."""
+        """The contexts that the answer does not need."""
         return tuple(each for each in self.contexts if not self._needs(each))
 
     def _needs(self, context: Context) -> bool:
@@ -117,13 +118,12 @@ def read_questions(
     A line holds ``question``; the gold answers as ``answers``, ``gold`` or ``answer``; and where
     known ``id``, ``supporting_titles``, ``supporting_facts`` (pairs of title and sentence index),
     ``contexts`` (objects with ``title``, ``text`` and perhaps ``sentences`` and
-    ``is_supporting``), ``choices``, ``key_facts`` and ``type``. The files that data sets are
-    published as are read by the sources of questions that packages register.
+    ``is_supporting``), ``choices``, ``key_facts`` and ``type``.
 
     Args:
         path: The file.
-        limit: How many to read at most.
-        skip_bad: Leave out broken lines instead of raising.
+        limit: The most questions to read; None reads all.
+        skip_bad: Whether broken lines are left out instead of raising an error.
 
     Raises:
         InputError: There is no such file.
@@ -136,7 +136,7 @@ def read_questions(
 
 
 def corpus_of(questions: list[Question]) -> list[Reference]:
-    """Every context of the questions, none twice: a corpus where there is no other.
+    """Every context of the questions, each once: a corpus where there is no other.
 
     Example:
         >>> jaws = Context("Jaws", "A film.")

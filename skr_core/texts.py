@@ -1,4 +1,4 @@
-"""Plain text, read without a model: words, sentences, a form to compare in, and what UTF-8 holds.
+"""Plain text, read without a model: its words, its sentences, and forms to compare and to encode.
 
 Nothing here raises, whatever the text, and each reading takes time in proportion to its length.
 """
@@ -9,8 +9,6 @@ import re
 import string
 from collections.abc import Iterable, Iterator
 
-from skr_core.patterns import lazy_pattern
-
 # A run of letters and digits is a word. Chinese and Japanese put no spaces between words, so
 # there each character is one.
 _UNSPACED = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
@@ -20,14 +18,14 @@ WORD = f"(?u)[{_UNSPACED}]|[^\\W{_UNSPACED}]+"
 MARKER = r"\[[0-9]+\]"
 """The pattern of a citation marker such as ``[1]``."""
 
-_WORDS = lazy_pattern(WORD)
-_ASCII_WORDS = lazy_pattern(r"\w+", re.ASCII)  # the same where all is ASCII, and quicker
-_ARTICLES = lazy_pattern(r"\b(?:a|an|the)\b")
+_WORDS = re.compile(WORD)
+_ASCII_WORDS = re.compile(r"\w+", re.ASCII)  # the same where all is ASCII, and quicker
+_ARTICLES = re.compile(r"\b(?:a|an|the)\b")
 _PUNCTUATION = str.maketrans("", "", string.punctuation)
-_MARKERS = lazy_pattern(MARKER)
+_MARKERS = re.compile(MARKER)
 _TYPOGRAPHIC = (("’", "'"), ("‘", "'"), ("`", "'"), ("“", '"'), ("”", '"'))
 
-_SENTENCE_END = lazy_pattern(
+_SENTENCE_END = re.compile(
     # One of these, taken first: a search goes on to the next of them without trying what follows.
     r"[.!?。！？\n](?:"
     # A full stop, the quotation marks and brackets that close behind it, its markers, then space.
@@ -43,12 +41,12 @@ _ABBREVIATED = (
     *("Rev", "Hon", "Inc", "Ltd", "Co", "Corp", "vs", "etc", "ca", "cf", "al", "aft", "bef"),
     *("lit", "approx"),
 )
-_ABBREVIATION = lazy_pattern(
+_ABBREVIATION = re.compile(
     rf"(?:^|[\s(\"“])(?:[^\W\d_]|{'|'.join(_ABBREVIATED)}|(?:[^\W\d_]\.)+[^\W\d_])\.$"
 )
 # Neither behind these, where a number follows: "No. 5".
 _NUMBERED = ("No", "Nos", "Vol", "Fig", "pp")
-_BEFORE_NUMBER = lazy_pattern(rf"(?:^|[\s(\"“])(?:{'|'.join(_NUMBERED)})\.$")
+_BEFORE_NUMBER = re.compile(rf"(?:^|[\s(\"“])(?:{'|'.join(_NUMBERED)})\.$")
 _SHORT = frozenset((*_ABBREVIATED, *_NUMBERED))
 LONGEST_ABBREVIATION = 20
 """Characters looked at before a full stop; more than any abbreviation has."""
@@ -137,7 +135,7 @@ def normalise(text: str) -> str:
 
 
 def straight_quotes(text: str) -> str:
-    """The text with typographic quotation marks and apostrophes as a typewriter has them.
+    """The text with straight quotation marks and apostrophes in place of typographic ones.
 
     Example:
         >>> straight_quotes("I don’t know “it”.")
@@ -159,7 +157,7 @@ def beginnings(words: Iterable[str]) -> frozenset[str]:
 
 
 def encodable(text: str) -> str:
-    """Replace what UTF-8 cannot hold: each lone surrogate becomes U+FFFD.
+    """The text as UTF-8 can encode it: each lone surrogate becomes U+FFFD.
 
     Example:
         >>> encodable("a" + chr(0xD800) + "b") == "a" + chr(0xFFFD) + "b"

@@ -16,7 +16,7 @@ from skr_core.files.arrays import BROKEN
 from skr_core.flow import Flow, arun, run
 from skr_core.models.embedders import HashingEmbedder
 from skr_core.references.citations import without_markers
-from skr_core.replies.refusal import is_refusal
+from skr_core.replies.refusals import is_refusal
 from skr_core.replies.reply import cited_numbers
 from skr_core.routers.saving import REFLECTOR, SavedRouter, embedder_stamp, read_reflector
 from skr_core.types import Action, Reference, Reflection, Stamp

@@ -18,9 +18,9 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any, TypeVar
 
+from skr_core.cleaning import redact, redact_exception
 from skr_core.errors import MAX_LINE, EngineError, InputError, SKRError, extra
 from skr_core.flow import Flow, run
-from skr_core.redaction import redact, redact_exception
 
 Item = TypeVar("Item")
 

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from skr_core.flow import Flow, call
-from skr_core.references.storable import searchable, storable_reference
 from skr_core.types import Reference
 from skr_store.chroma_index import BATCH_SIZE, ChromaIndex
+from skr_store.storable import searchable_text as searchable
+from skr_store.storable import storable_reference
 
 if TYPE_CHECKING:
     from skr_core.ports import Embedder

@@ -18,9 +18,9 @@ import orjson
 from skr_core.errors import EmbedderMismatch, StoreError, extra
 from skr_core.flow import Flow, call
 from skr_core.models.embedders import NoEmbedder
-from skr_core.references.storable import keyworded, provenance, with_provenance
 from skr_core.types import Reference
 from skr_store.connection import begin_connections, close_client, forget_connections
+from skr_store.storable import keyword_text, provenance, with_provenance
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -159,7 +159,7 @@ class ChromaIndex:
         rows = yield from self._call("get", ids=ids, include=["documents", "metadatas"])
         columns = zip(rows["ids"], rows["documents"], rows["metadatas"], strict=True)
         return [
-            (i, keyworded(Reference(i, text or "", meta["title"]))) for i, text, meta in columns
+            (i, keyword_text(Reference(i, text or "", meta["title"]))) for i, text, meta in columns
         ]
 
     def probe(self) -> Flow[None]:

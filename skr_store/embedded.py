@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 from skr_core.errors import StoreError, extra
 from skr_core.flow import run
-from skr_core.references.storable import searchable
 from skr_store._compat import forget_half_made
 from skr_store.chroma_index import BATCH_SIZE, ChromaIndex
 from skr_store.connection import SILENT
 from skr_store.health import break_seal, seal
 from skr_store.journal import read_journal, rewrite_journal
+from skr_store.storable import searchable_text as searchable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

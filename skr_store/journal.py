@@ -19,8 +19,8 @@ import orjson
 
 from skr_core.errors import DataError
 from skr_core.files import AppendOnlyFile, cut_torn_line, json_line, replace_file
-from skr_core.references.storable import provenance, with_provenance
 from skr_core.types import Reference, content_id
+from skr_store.storable import provenance, with_provenance
 
 FORMAT = 1
 LONGEST_HEADER = 65_536

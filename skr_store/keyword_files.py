@@ -17,12 +17,12 @@ from pathlib import Path
 from skr_core.errors import DataError
 from skr_core.files.mapped import map_arrays, write_mapped
 from skr_core.flow import Flow
-from skr_core.references.storable import keyworded
 from skr_core.types import Reference
 from skr_store.bm25 import BM25Index
 from skr_store.chroma_index import in_thread
 from skr_store.journal import header_length, read_journal_from
 from skr_store.postings import Postings, merged
+from skr_store.storable import keyword_text
 
 _LOG = logging.getLogger(__name__)
 
@@ -84,7 +84,7 @@ class KeywordFiles:
     def append(self, references: Sequence[Reference]) -> None:
         """Add what the journal has just been given, and knows to be new."""
         add = self.index.extend if len(references) >= MANY else self.index.append
-        add((item.id, keyworded(item)) for item in references)
+        add((item.id, keyword_text(item)) for item in references)
         self._lines += len(references)
         self._end = self._journal.stat().st_size
         if self._lines >= KEPT_AFTER:
@@ -108,7 +108,7 @@ class KeywordFiles:
         """Index the lines that no file covers; an id that is there already is passed over."""
         lines = sum(file.lines for file in self._files)
         for item, end in read_journal_from(self._journal, self._end, lines + 2):
-            self.index.add([(item.id, keyworded(item))])
+            self.index.add([(item.id, keyword_text(item))])
             self._lines += 1
             self._end = end
             if self._lines >= KEPT_AFTER:

@@ -22,10 +22,11 @@ from sklearn.feature_extraction.text import HashingVectorizer
 from benchmarks.rows import needed
 from skr_core.models.embedders import HASHING, HashingEmbedder
 from skr_core.references.fusion import reciprocal_rank_fusion
-from skr_core.references.storable import keyworded, searchable
 from skr_core.types import Reference
 from skr_store.bm25 import BM25Index
 from skr_store.hybrid_search import FUSION_DEPTH
+from skr_store.storable import keyword_text
+from skr_store.storable import searchable_text as searchable
 
 SETS = ("hotpotqa", "2wikimultihopqa", "musique")
 DIMENSIONS = (64, 128, 256, 1024)
@@ -54,7 +55,7 @@ def compare(name: str, corpus: Path, asked: Path) -> None:
     questions = read(asked)
     texts = [row["question"] for row in questions]
     words = BM25Index()
-    words.append((item.id, keyworded(item)) for item in passages.values())
+    words.append((item.id, keyword_text(item)) for item in passages.values())
     worded = [[identity for identity, _ in words.search(text, FUSION_DEPTH)] for text in texts]
 
     def shares(rankings: Rankings) -> NDArray[np.float64]:

@@ -16,7 +16,7 @@ from skr_core.parts import uses_likelihoods
 from skr_core.plain import to_plain
 from skr_core.ports import AnswerArbiter, ClimbingRouter
 from skr_core.references.citations import resolve_citations
-from skr_core.replies.thoughts import strip_thoughts
+from skr_core.replies.opening import strip_thoughts
 from skr_core.types import NO_USAGE, Action, Answer, Decision, Usage, Verdict
 from skr_graphs import events
 from skr_graphs.climbing import seen_of

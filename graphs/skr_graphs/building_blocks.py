@@ -33,8 +33,12 @@ from skr_core.flow import Flow, call
 from skr_core.models.adapting import AnyModel, as_language_model
 from skr_core.parts import ReflectorLike, RouterLike, as_reflector, as_router, decided
 from skr_core.plain import from_plain, to_plain
-from skr_core.prompts.templates import DEFAULT_TEMPLATES, PromptTemplates, checked_question
-from skr_core.references.foreign import foreign_reference
+from skr_core.prompts.asking import checked_question
+from skr_core.prompts.templates import (
+    DEFAULT_TEMPLATES,
+    PromptTemplates,
+)
+from skr_core.references.found import foreign_reference
 from skr_core.reflectors.refusal import RefusalReflector
 from skr_core.settings import Settings
 from skr_core.types import Demonstration, Reference

@@ -10,7 +10,7 @@ from skr_core.flow import Flow, call
 from skr_core.plain import from_plain, to_plain
 from skr_core.ports import ClimbingRouter
 from skr_core.references.citations import resolve_citations
-from skr_core.replies.thoughts import strip_thoughts
+from skr_core.replies.opening import strip_thoughts
 from skr_core.types import Action, Answer, Decision
 from skr_graphs import events
 from skr_graphs.finish import answer_in, conclude, is_served

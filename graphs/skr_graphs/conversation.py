@@ -17,12 +17,13 @@ from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMes
 from langchain_core.messages.utils import convert_to_messages
 from langgraph.types import Overwrite
 
-from skr_core.conversation import condensing
-from skr_core.conversation.turns import Said, latest_turns
+from skr_core import conversation as condensing
+from skr_core.conversation import Utterance as Said
+from skr_core.conversation import latest_turns
 from skr_core.errors import InputError
 from skr_core.flow import Flow
 from skr_core.plain import to_plain
-from skr_core.prompts.templates import checked_question
+from skr_core.prompts.asking import checked_question
 from skr_core.types import NO_USAGE, Decision
 from skr_graphs import events
 from skr_graphs.node import StepContext
@@ -62,8 +63,8 @@ def condense(state: FirstState, step: StepContext) -> Flow[Plain]:
     opening = open_conversation(state)
     question, settings = opening.question, step.settings
     turns = latest_turns(said_in(opening.before), settings.budget.max_history_tokens)
-    condensed = condensing.Condensed(question)
-    if condensing.is_needed(question, turns, settings.budget):
+    condensed = condensing.CondensedQuestion(question)
+    if condensing.needs_condensing(question, turns, settings.budget):
         step.write(events.start("condense", 0))
         condensed = yield from condensing.condense(
             settings.model, question, turns, templates=settings.templates

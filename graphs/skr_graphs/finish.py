@@ -10,14 +10,13 @@ from langchain_core.messages import AnyMessage
 from langgraph.types import Command
 
 from skr_core import answering
-from skr_core.conversation.turns import exchanges
+from skr_core.conversation import exchanges
 from skr_core.errors import ModelError
 from skr_core.flow import Flow
 from skr_core.plain import from_plain, to_plain
 from skr_core.references.citations import CitedText, resolve_citations
-from skr_core.replies.refusal import is_refusal
-from skr_core.replies.refusing import refuse
-from skr_core.replies.thoughts import strip_thoughts
+from skr_core.replies.opening import strip_thoughts
+from skr_core.replies.refusals import is_refusal, refuse
 from skr_core.settings import Settings
 from skr_core.types import NO_USAGE, Answer, Reference, Usage
 from skr_graphs import events

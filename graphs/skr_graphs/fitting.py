@@ -9,17 +9,15 @@ from dataclasses import replace
 from skr_core.errors import ModelError
 from skr_core.flow import Flow
 from skr_core.models.windows import tokens_for
-from skr_core.patterns import lazy_pattern
-from skr_core.references.fencing import shown_text
 from skr_core.references.fusion import merge_rankings
-from skr_core.references.packing import Packed, fast_tokens, pack_references
+from skr_core.references.passages import PackedReferences, fast_tokens, pack_references, shown_text
 from skr_core.settings import Settings
 from skr_core.types import NO_USAGE, Generation, Reference, Usage
 
 Rankings = Sequence[Sequence[Sequence[str]]]
 """For each round, for each of its queries, the ids that it found, best first."""
 
-_TOO_LONG = lazy_pattern(
+_TOO_LONG = re.compile(
     r"context[_ ](?:length|window|size)|maximum context|prompt is too long|input is too long"
     r"|too many (?:input )?tokens|reduce the length|exceeds? the (?:model|maximum|limit|available)",
     re.IGNORECASE,
@@ -46,7 +44,7 @@ def pack_rounds(
     rankings: Rankings,
     max_tokens: int,
     metadata_keys: Sequence[str] = (),
-) -> Packed:
+) -> PackedReferences:
     """Keep what fits, so that no round pushes out another.
 
     References are numbered from the first round on. Were they cut off at the end, a context that is
@@ -84,7 +82,7 @@ def ask_with_fitting(
     settings: Settings,
     spent: Usage = NO_USAGE,
     rankings: Rankings = (),
-) -> Flow[tuple[Packed, Generation]]:
+) -> Flow[tuple[PackedReferences, Generation]]:
     """Ask with the references that fit; once more with half of them where they were too long.
 
     Args:

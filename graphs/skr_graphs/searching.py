@@ -8,14 +8,19 @@ from operator import itemgetter
 from langgraph.errors import GraphBubbleUp
 
 from skr_core.bounds import PASSED
+from skr_core.cleaning import redact
 from skr_core.errors import DeadlineError, NoReferencesError, RetrieverError, failure
 from skr_core.flow import Flow, call, gather
 from skr_core.plain import from_plain, to_plain
 from skr_core.ports import Retriever
-from skr_core.redaction import redact
-from skr_core.references.copies import best_copies, joined, with_copy
 from skr_core.references.found import checked_references, errors_of
-from skr_core.references.fusion import merge_rankings, reciprocal_rank_fusion
+from skr_core.references.fusion import (
+    best_copies,
+    joined,
+    merge_rankings,
+    reciprocal_rank_fusion,
+    with_copy,
+)
 from skr_core.settings import Settings
 from skr_core.types import Reference, Round, StopReason
 from skr_graphs import events

@@ -24,9 +24,9 @@ from langgraph.errors import GraphBubbleUp
 from langgraph.graph.message import push_message
 
 from skr_core.references.citations import MarkerResolver
-from skr_core.replies.refusal import LONGEST_OPENING, may_become_refusal
-from skr_core.replies.stream import VerdictStream
-from skr_core.replies.thoughts import ThoughtFilter
+from skr_core.replies.opening import ThoughtFilter
+from skr_core.replies.refusals import LONGEST_OPENING, may_become_refusal
+from skr_core.replies.reply import VerdictStream
 from skr_core.types import Reference
 from skr_graphs import events
 from skr_graphs.state import Streamed

@@ -9,7 +9,7 @@ from pathlib import Path
 import orjson
 import pytest
 
-from skr_core.prompts.words import REFUSAL
+from skr_core.prompts.templates import REFUSAL
 from tests.servers import Messages, OpenAIServer
 from tests.skr_app.conftest import Result, Skr
 

@@ -21,7 +21,7 @@ from skr_app.render import DECIDED, spent
 from skr_core.bounds import Bounds, bounded
 from skr_core.flow import call, run
 from skr_core.plain import to_plain
-from skr_core.prompts.templates import checked_question
+from skr_core.prompts.asking import checked_question
 
 QuestionArgument = Annotated[str, typer.Argument(help="What you want to know.", show_default=False)]
 RouterFolder = Annotated[

@@ -11,7 +11,6 @@ from skr_app.extractive.loading import NAME
 from skr_app.extractive.memory import Memory
 from skr_app.extractive.quoting import Quotes, choose_quotes, is_sufficient, speaks_of_all
 from skr_app.extractive.text import content_words
-from skr_core.patterns import lazy_pattern
 from skr_core.ports import OnToken
 from skr_core.prompts.routing import ANSWER_ALONE, CERTAINTY_ALONE
 from skr_core.prompts.templates import (
@@ -30,7 +29,7 @@ UNKNOWN = "I don't know."
 # with punishment, or doubts the answer, of so much.
 CERTAIN = 0.55
 CERTAIN_THOUGH_WARNED = 0.75
-_FILE_NAME = lazy_pattern(
+_FILE_NAME = re.compile(
     r"://|\.(?:md|txt|rst|html?|pdf|jsonl?|csv|docx?|pptx?|xlsx?|py|ipynb)\Z", re.IGNORECASE
 )
 

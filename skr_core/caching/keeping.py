@@ -11,11 +11,11 @@ import json
 import logging
 from typing import Any, TypeVar
 
+from skr_core.cleaning import redact
 from skr_core.errors import InputError
 from skr_core.flow import Flow, call
 from skr_core.plain import from_plain, to_plain
 from skr_core.ports import Cache
-from skr_core.redaction import redact
 from skr_core.texts import encodable
 
 T = TypeVar("T")

@@ -10,7 +10,7 @@ from skr_core.flow import Flow, arun, gather, run
 from skr_core.models.adapting import AnyModel, as_language_model
 from skr_core.ports import Entailment
 from skr_core.prompts.judging import ask_entailment, judge_name
-from skr_core.replies.verdict import parse_entailment
+from skr_core.replies.judgements import parse_entailment
 from skr_core.types import NO_USAGE, Usage
 
 

@@ -30,9 +30,9 @@ from contextlib import aclosing, closing
 from typing import Any, ClassVar
 
 from skr_core.bounds import MAX_CHARACTERS, check_time, reply_tokens
+from skr_core.cleaning import without_known_keys
 from skr_core.errors import ModelError
 from skr_core.ports import OnToken
-from skr_core.redaction import without_held
 from skr_core.types import Generation, Prompt
 
 
@@ -72,7 +72,7 @@ class Reply(ABC):
 
         A server knows the key that it was sent, and what it replies is kept.
         """
-        text = without_held("".join(self.pieces))
+        text = without_known_keys("".join(self.pieces))
         if not text.strip():
             raise ModelError(f"{self.name}: the model returned an empty reply{detail}")
         return text

@@ -10,10 +10,10 @@ Example:
 
 from __future__ import annotations
 
+import re
 from functools import cache
 
 from skr_core.budget import Budget
-from skr_core.patterns import lazy_pattern
 
 # The first that fits the beginning of a name, or of what stands behind a provider's, counts.
 _WINDOWS = {
@@ -49,7 +49,7 @@ _WINDOWS = {
     r"command-r": 128_000,
 }
 _KNOWN = [
-    (lazy_pattern(rf"(?:^|[/.:@]|meta-)(?:{names})"), window) for names, window in _WINDOWS.items()
+    (re.compile(rf"(?:^|[/.:@]|meta-)(?:{names})"), window) for names, window in _WINDOWS.items()
 ]
 
 ROOM_FOR_ANSWER = 0.25

@@ -15,7 +15,7 @@ from typing import Any
 import httpx
 
 from skr_core.bounds import PASSED, seconds_left
-from skr_core.redaction import redact, remember
+from skr_core.cleaning import redact, remember
 
 MAX_BYTES = 32_000_000
 """Of a reply, unpacked: a hundred times what the longest replies of models take."""

@@ -1,15 +1,81 @@
-"""Rendering the prompts for answers and for the next queries, from a set of templates."""
+"""Rendering the prompts for answers and for the next queries, from a set of templates.
+
+Quoted material is hostile. References are fenced, see `skr_core.references.passages`; any other
+piece is put on one line and loses its own bracketed numbers, so that none can pose as a reference
+or as a part of the prompt.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
 
-from skr_core.prompts.chat import Template, rendered
-from skr_core.prompts.parts import demonstrate, number_references, one_line
-from skr_core.prompts.templates import DEFAULT_TEMPLATES, PromptTemplates
-from skr_core.prompts.words import MAX_QUERIES, MISSING, PARTIAL, SEARCHED
+from skr_core.errors import InputError
+from skr_core.prompts.templates import (
+    DEFAULT_TEMPLATES,
+    MAX_QUERIES,
+    MISSING,
+    PARTIAL,
+    SEARCHED,
+    PromptTemplates,
+    Template,
+    rendered,
+)
+from skr_core.references import fence_references, one_line
+from skr_core.texts import encodable
 from skr_core.types import Demonstration, Prompt, Reference, Task
+
+PASSAGES = "Here are some passages:"
+"""The line before passages (SKR §3.3)."""
+
+
+def number_references(references: Sequence[Reference], metadata_keys: Sequence[str] = ()) -> str:
+    """Render references, numbered from 1 and fenced, or say that there are none.
+
+    Args:
+        references: The references, in the order of their numbers.
+        metadata_keys: The keys of the metadata that stand beside the title.
+
+    Example:
+        >>> print(number_references([Reference.of("Paris is in France.", "Paris")]))
+        [1] Paris
+        \"\"\"
+        Paris is in France.
+        \"\"\"
+    """
+    return fence_references(references, metadata_keys=metadata_keys) or "(none)"
+
+
+def demonstrate(example: Demonstration) -> str:
+    """A worked example: question, passages where it has some, and answer (SKR §3.3).
+
+    Its passages have no numbers, because those of the prompt's own references begin at 1.
+
+    Example:
+        >>> print(demonstrate(Demonstration("Where?", "There.", ("It is there.",))), end="")
+        Question: Where?
+        Here are some passages:
+        It is there.
+        Answer: There.
+        <BLANKLINE>
+    """
+    shown = "".join(f"{one_line(passage)}\n" for passage in example.references)
+    passages = f"{PASSAGES}\n{shown}" if shown else ""
+    return f"Question: {example.question}\n{passages}Answer: {example.answer}\n\n"
+
+
+def checked_question(question: str) -> str:
+    """The question without surrounding space, and without what UTF-8 cannot encode.
+
+    A command's argument that is no UTF-8 has lone surrogates in it, which no JSON can store.
+
+    Raises:
+        InputError: Nothing is left of it.
+    """
+    stripped = question.strip() if isinstance(question, str) else ""
+    if not stripped:
+        raise InputError("the question is empty: ask something")
+    return encodable(stripped)
 
 
 def answer_directly(
@@ -38,13 +104,14 @@ def answer_with_references(
 
     Args:
         question: The user's question.
-        references: What has been found.
-        demonstrations: Worked examples.
+        references: The references that have been found.
+        demonstrations: The worked examples.
         templates: The words to ask in.
-        queries: What has been searched beside the question, so that nothing is asked twice.
-        missing: What an earlier round found missing; may be empty.
-        partial: What an earlier round could answer; may be empty.
-        metadata_keys: What of the references' metadata is shown.
+        queries: The queries that have been searched beside the question, so that none is asked
+            twice.
+        missing: The information that an earlier round found missing; may be empty.
+        partial: The part of the answer that an earlier round could give; may be empty.
+        metadata_keys: The keys of the references' metadata that are shown.
 
     Example:
         >>> asked = answer_with_references("Where was she born?", [], queries=["her birthplace"])
@@ -101,13 +168,13 @@ def self_complete(
 
     Args:
         question: The user's question.
-        references: What has been found.
-        queries: What has been searched.
-        limit: How many queries are wanted at most.
-        missing: What the reflection found missing; may be empty.
-        partial: What the references do support of the answer; may be empty.
+        references: The references that have been found.
+        queries: The queries that have been searched.
+        limit: The most queries that are wanted.
+        missing: The information that the reflection found missing; may be empty.
+        partial: The part of the answer that the references support; may be empty.
         templates: The words to ask in.
-        metadata_keys: What of the references' metadata is shown.
+        metadata_keys: The keys of the references' metadata that are shown.
 
     Example:
         >>> asked = self_complete("Where was she born?", [], ["she"], missing="the birthplace")
@@ -150,8 +217,8 @@ def condense(
     """Ask for the question as it would be asked without its conversation.
 
     Args:
-        question: What the user says next.
-        turns: Before it, user and assistant in turn; each is shown on one line.
+        question: The user's next message.
+        turns: The turns before it, user and assistant in turn; each is shown on one line.
         templates: The words to ask in.
 
     Example:

@@ -1,14 +1,15 @@
-"""The prompts that ask a judge for a verdict: sufficient, right, entailed.
+"""Prompts that ask about an answer: a judge's verdict on it, and how likely the model finds it.
 
-`skr_core.replies.verdict` reads the replies.
+`skr_core.replies` reads the verdicts.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from skr_core.prompts.parts import number_references, one_line, version_of
-from skr_core.references.fencing import FENCE
+from skr_core.prompts.asking import number_references
+from skr_core.prompts.templates import version_of
+from skr_core.references import FENCE, one_line
 from skr_core.types import Prompt, Reference
 
 IS_SUFFICIENT = """\
@@ -22,7 +23,7 @@ Draft answer: {draft}
 Do the references contain everything that is needed to answer the question, and does the draft \
 answer it from them? Reply on one line with "sufficient" or with "insufficient: " and what is \
 missing."""
-"""A separate judge in place of the refusal sentence (RaLLM §6.4 measures the ability)."""
+"""A separate judge in place of the refusal sentence; RaLLM §6.4 measures this ability."""
 
 IS_RIGHT = """\
 Question: {question}
@@ -96,3 +97,35 @@ def ask_entailment(premise: str, hypothesis: str) -> Prompt:
     """
     text = ENTAILMENT.format(premise=one_line(premise), hypothesis=one_line(hypothesis))
     return Prompt("judge", text, hypothesis)
+
+
+PASSAGES_GIVEN = "Use the passages below to answer the question.\n\n{references}\n\n"
+"""Stands before the question where there are references (TrustMargin, arXiv 2606.08397).
+
+In the paper's words, but for our fences.
+"""
+
+
+def before_answer(
+    question: str = "",
+    references: Sequence[Reference] = (),
+    *,
+    metadata_keys: Sequence[str] = (),
+) -> str:
+    """The text before an answer whose likelihood is asked for, for a completion model.
+
+    Args:
+        question: The question; empty where the references alone are given.
+        references: The references; empty where the question alone is given.
+        metadata_keys: The keys of the references' metadata that are shown.
+
+    Example:
+        >>> before_answer("Who wrote Emma?")
+        'Question: Who wrote Emma?\\nAnswer:'
+        >>> before_answer("", [Reference.of("Jane Austen wrote Emma.")])[-18:]
+        'Question: \\nAnswer:'
+    """
+    shown = ""
+    if references:
+        shown = PASSAGES_GIVEN.format(references=number_references(references, metadata_keys))
+    return f"{shown}Question: {one_line(question)}\nAnswer:"

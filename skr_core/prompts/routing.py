@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from skr_core.prompts.parts import one_line, version_of
+from skr_core.prompts.templates import version_of
+from skr_core.references import one_line
 from skr_core.types import Demonstration, Prompt
 
 Strategy = Literal[
@@ -28,9 +29,10 @@ class NeedTemplate:
     """A question about a question (SKR Table 2).
 
     Attributes:
-        name: Short, for options and files.
-        text: What is asked.
-        yes_means_unknown: The first three ask for a need, the last two for an ability.
+        name: A short name, for options and files.
+        text: The question that is asked.
+        yes_means_unknown: Whether a yes means that the model does not know: the first three ask for
+            a need, the last two for an ability.
     """
 
     name: str
@@ -56,7 +58,7 @@ NEED = "{question}\nQ: {need}\nA:"
 
 NEEDS_NOTHING = "No, I don't need additional information to answer this question."
 NEEDS_MORE = "Yes, I need additional information to answer this question."
-"""SKR §3.2, In-Context Learning: what the demonstrations answer."""
+"""SKR §3.2, In-Context Learning: the answers of the demonstrations."""
 
 _INTERNAL = "Answer the following question based on your internal knowledge"
 _SAY = (

@@ -1,7 +1,7 @@
-"""From [n] markers in an answer to the references they name.
+"""From the markers of an answer to the references they name: resolved, quoted, and numbered anew.
 
-What is code stays as it is: spans and blocks between backticks, and array indices. So do years,
-ranges in prose and links, see `skr_core.references.markers`.
+Code stays as it is: spans and blocks between backticks, and array indices. So do years, ranges in
+prose and links, see `skr_core.references.markers`.
 
 Example:
     >>> references = [Reference.of("Paris is the capital of France.")]
@@ -14,16 +14,38 @@ Example:
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import math
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import count
 
-from skr_core.references.quotes import Quoted
-from skr_core.references.resolver import MarkerResolver as MarkerResolver
-from skr_core.texts import sentence_spans
-from skr_core.types import Citation, Reference
+from skr_core.cleaning import cleaned
+from skr_core.references.passages import LONGEST_LABEL, one_line
+from skr_core.references.resolver import MarkerResolver
+from skr_core.texts import MARKER, sentence_spans, words
+from skr_core.types import Answer, Citation, Reference
 
-# No more references than a small number can name.
-_ANY_NUMBER = 999
+LONGEST_READ = 50_000
+"""Characters of a reference that are read for quotes."""
+
+LONGEST_QUOTE = 400
+"""Characters of a quote; a longer sentence is quoted in part."""
+
+LONGEST_EXCERPT = 120
+"""Characters that stand for a source without a title."""
+
+HEADING = "Sources:"
+"""The line before the sources."""
+
+UNSUPPORTED = "(Not supported by the references.)"
+"""Follows an answer that was retrieved for and rests on no reference."""
+
+UNCITED = "(Answered from the sources below; it was not said which of them supports what.)"
+"""Follows an answer that was found sufficient, and was not asked to cite."""
+
+_SOURCE_NUMBER = re.compile(r"^\[(\d{1,4})\] ", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,9 +53,9 @@ class CitedText:
     """A text whose markers all name a reference.
 
     Attributes:
-        text: With each marker alone in its brackets, like ``[1][3]``.
-        citations: One for each marker, in order.
-        removed: Markers taken out because they named no supplied reference.
+        text: The text, with each marker alone in its brackets, like ``[1][3]``.
+        citations: The citations, one for each marker, in order.
+        removed: The number of markers taken out because they named no supplied reference.
     """
 
     text: str
@@ -42,33 +64,43 @@ class CitedText:
 
 
 def resolve_citations(text: str, references: Sequence[Reference]) -> CitedText:
-    """Map each [n] to the reference it names, from 1; take out what names none.
+    """Map each [n] to the reference it names, from 1; take out those that name none.
 
     Args:
         text: An answer as the model wrote it.
-        references: In the order in which the prompt numbered them.
+        references: The references, in the order in which the prompt numbered them.
     """
     resolver = MarkerResolver(len(references))
     resolver.write(text)
     clean = resolver.finish()
-    quoted = Quoted(references)
+    quotes = QuoteFinder(references)
     citations = tuple(
-        Citation(number, references[number - 1].id, sentence, span, *quoted.best(number, sentence))
+        Citation(number, references[number - 1].id, sentence, span, *quotes.best(number, sentence))
         for number, span, sentence in _with_sentences(clean, resolver.markers)
     )
     return CitedText(clean, citations, resolver.removed)
+
+
+def strip_markers(text: str) -> str:
+    """The text without any citation and without the space around it.
+
+    Example:
+        >>> strip_markers("Paris [1][2] is `arr[0]`.")
+        'Paris is `arr[0]`.'
+    """
+    resolver = MarkerResolver(_ANY_NUMBER, shown=False)
+    resolver.write(text)
+    return resolver.finish()
 
 
 def without_markers(text: str) -> str:
     """The text on one line without any citation, as entailment models want it.
 
     Example:
-        >>> without_markers("Paris [1][2] is `arr[0]`.")
+        >>> without_markers("Paris [1][2]\\n is `arr[0]`.")
         'Paris is `arr[0]`.'
     """
-    resolver = MarkerResolver(_ANY_NUMBER, shown=False)
-    resolver.write(" ".join(text.split()))
-    return " ".join(resolver.finish().split())
+    return " ".join(strip_markers(" ".join(text.split())).split())
 
 
 def _with_sentences(
@@ -81,3 +113,206 @@ def _with_sentences(
         while place >= start + len(sentence):
             start, sentence = next(sentences)
         yield number, (place, place + len(f"[{number}]")), sentence
+
+
+# Words of grammar support nothing, however rare they are in a reference.
+_GRAMMAR = frozenset(
+    "a about after all also an and any are as at be been before both but by can could did do does "
+    "during each for from had has have he her his how i if in into is it its may more most no not "
+    "of on one only or other our out over s she so some such t than that the their them then there "
+    "these they this those through to under until up was we were what when where which while who "
+    "whom whose why will with would you your der die das und ist im den von le la les et est de "
+    "des du el los las y en un una".split()
+)
+_ANY_NUMBER = 999
+_MARKERS = re.compile(MARKER)
+_PIECE = re.compile(rf"\S(?:.{{0,{LONGEST_QUOTE - 2}}}\S)?(?=\s|$)|\S{{{LONGEST_QUOTE}}}", re.S)
+
+Quote = tuple[str, tuple[int, int]]
+"""A sentence of a reference, and its span in the reference's text."""
+
+NO_QUOTE: Quote = ("", (0, 0))
+
+
+class QuoteFinder:
+    """Finds the sentences of references that support claims best, without a model.
+
+    Each reference is read once, and only when it is cited.
+
+    Args:
+        references: The references, in the order of their numbers.
+
+    Example:
+        >>> text = "Paris is in France. It has two million inhabitants."
+        >>> QuoteFinder([Reference.of(text)]).best(1, "Two million people live there [1].")
+        ('It has two million inhabitants.', (20, 51))
+    """
+
+    def __init__(self, references: Sequence[Reference]) -> None:
+        self._references = references
+        self._read: dict[int, _Sentences] = {}
+        self._found: dict[tuple[int, str], Quote] = {}  # a sentence may cite a thousand times
+
+    def best(self, number: int, claim: str) -> Quote:
+        """The sentence of a reference that shares the rarest words with a claim, and its span.
+
+        Args:
+            number: The number of the reference, from 1.
+            claim: A sentence of an answer; its markers do not count.
+
+        Returns:
+            The shortest of equal sentences, then the first; `NO_QUOTE` where no word is shared.
+        """
+        if (number, claim) not in self._found:
+            if number not in self._read:
+                self._read[number] = _Sentences(self._references[number - 1].text[:LONGEST_READ])
+            telling = _telling_words(_MARKERS.sub(" ", claim))
+            self._found[number, claim] = self._read[number].best(telling)
+        return self._found[number, claim]
+
+
+class _Sentences:
+    """The sentences of one text, found by their words."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._spans = list(_pieces(text))
+        self._places: dict[str, list[int]] = {}  # the sentences that have each word
+        is_clean = cleaned(text) == text  # then so is each of its sentences
+        for place, (start, end) in enumerate(self._spans):
+            sentence = text[start:end]
+            for word in _telling_words(sentence if is_clean else cleaned(sentence)):
+                self._places.setdefault(word, []).append(place)
+
+    def best(self, claim: frozenset[str]) -> Quote:
+        worth: Counter[int] = Counter()
+        for word in sorted(claim & self._places.keys()):
+            places = self._places[word]
+            rarity = round(1000 * math.log(1 + (len(self._spans) + 1) / len(places)))
+            for place in places:
+                worth[place] += rarity
+        if not worth:
+            return NO_QUOTE
+
+        def order(place: int) -> tuple[int, int, int]:
+            start, end = self._spans[place]
+            return -worth[place], end - start, start
+
+        start, end = self._spans[min(worth, key=order)]
+        return self._text[start:end], (start, end)
+
+
+def _telling_words(text: str) -> frozenset[str]:
+    return frozenset(words(text)) - _GRAMMAR
+
+
+def _pieces(text: str) -> Iterator[tuple[int, int]]:
+    """The span of each sentence, or of each part of one that is too long to quote."""
+    for start, sentence in sentence_spans(text):
+        if len(sentence) <= LONGEST_QUOTE:
+            yield start, start + len(sentence)
+        else:
+            for piece in _PIECE.finditer(sentence):
+                yield start + piece.start(), start + piece.end()
+
+
+def shown_sources(answer: Answer) -> Sequence[Reference]:
+    """The sources that a text names: those it cites, or all where it was not asked to cite."""
+    if answer.citations or answer.stop_reason != "sufficient":
+        return answer.cited_references
+    return answer.references
+
+
+def free_numbers(*, after: int, place: int = 0, of: int = 1) -> Iterator[int]:
+    """Numbers that are not taken; calls that run side by side each have numbers of their own.
+
+    Args:
+        after: The highest number that was taken before.
+        place: The place of this call among those that run side by side, from 0.
+        of: The number of calls that run side by side.
+
+    Example:
+        >>> numbers = free_numbers(after=3, place=1, of=2)
+        >>> next(numbers), next(numbers)
+        (4, 6)
+    """
+    return (number for number in count(after + 1) if (number - 1 - place) % of == 0)
+
+
+def number_sources(answer: Answer, known: Mapping[str, int], free: Iterator[int]) -> dict[str, int]:
+    """The number of each source that a text names, by id: the one it has, or the next free one."""
+    return {
+        source.id: known[source.id] if source.id in known else next(free)
+        for source in shown_sources(answer)
+    }
+
+
+def text_with_sources(
+    answer: Answer, numbers: Mapping[str, int], *, metadata_keys: Sequence[str] = ()
+) -> str:
+    """The answer's text with its sources below, under numbers that are its conversation's own.
+
+    In an answer each [n] counts its own references. Where several answers stand in one
+    conversation, as those of a tool that an agent calls again, the same number would name different
+    sources. With `number_sources`, each source keeps one number through all of them.
+
+    Args:
+        answer: The answer.
+        numbers: The numbers of its sources by reference id, see `number_sources`.
+        metadata_keys: The keys of the metadata that stand behind a source's title.
+
+    Example:
+        >>> from skr_core.types import Decision
+        >>> paris = Reference.of("Paris is the capital of France.", "Paris")
+        >>> cited = (Citation(1, paris.id, "Paris [1].", (6, 9)),)
+        >>> answer = Answer(
+        ...     "Capital?", "Paris [1].", cited, (paris,), Decision(True), (), "sufficient", {},
+        ...     grounded=True,
+        ... )
+        >>> print(text_with_sources(answer, number_sources(answer, {}, free_numbers(after=4))))
+        Paris [5].
+        <BLANKLINE>
+        Sources:
+        [5] Paris
+    """
+    text = answer.text
+    for each in reversed(answer.citations):
+        start, end = each.span
+        text = f"{text[:start]}[{numbers[each.reference_id]}]{text[end:]}"
+    parts = [text]
+    if answer.decision.retrieve and not answer.grounded:
+        uncited = answer.stop_reason == "sufficient" and answer.references and not answer.citations
+        parts.append(UNCITED if uncited else UNSUPPORTED)
+    shown = sorted(shown_sources(answer), key=lambda source: numbers[source.id])
+    if shown:
+        lines = (_line(numbers[source.id], source, metadata_keys) for source in shown)
+        parts.append("\n".join((HEADING, *lines)))
+    return "\n\n".join(parts)
+
+
+def last_number(text: str) -> int:
+    """The highest number among the sources that a text ends with; 0 where it names none.
+
+    Example:
+        >>> last_number("Rome [2].\\n\\nSources:\\n[1] Italy\\n[2] Rome"), last_number("Rome [2].")
+        (2, 0)
+    """
+    _, heading, sources = f"\n{text}".rpartition(f"\n{HEADING}\n")
+    return max(map(int, _SOURCE_NUMBER.findall(sources)), default=0) if heading else 0
+
+
+def _line(number: int, source: Reference, metadata_keys: Sequence[str]) -> str:
+    """A source on one line that no document can break or forge."""
+    title = one_line(source.title[:LONGEST_LABEL]) or _excerpt(source.text)
+    chosen = {key: source.metadata[key] for key in metadata_keys if key in source.metadata}
+    details = [
+        f"{one_line(key)}: {one_line(str(value)[:LONGEST_LABEL])}"
+        for key, value in chosen.items()
+        if value not in ("", source.title)
+    ]
+    return f"[{number}] {title} ({'; '.join(details)})" if details else f"[{number}] {title}"
+
+
+def _excerpt(text: str) -> str:
+    end = "" if len(text) <= LONGEST_EXCERPT else " …"
+    return f'"{one_line(text[:LONGEST_EXCERPT])}{end}"'

@@ -1,4 +1,4 @@
-"""What stands in brackets, and where: a citation, an array index, a year, or something else.
+"""Whether numbers in brackets are a citation, an array index, a year, or something else.
 
 Example:
     >>> inside = read_marker("Ref 2, 4-5")
@@ -14,26 +14,24 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
-from skr_core.patterns import lazy_pattern
-
 LONGEST_MARKER = 300
-"""Characters in the brackets; more of them are no marker."""
+"""Characters between the brackets of a marker."""
 
 LONGEST_RANGE = 20
-"""Numbers; a longer range is read as its two ends."""
+"""Numbers of a range that is filled in; a longer one is read as its two ends."""
 
 LONGEST_NUMBER = 3
 """Digits of a number that may be an invented citation; years have four."""
 
 LARGEST_IN_LIST = 30
-"""Several numbers of which one is larger, and none names a reference, are a list of something."""
+"""Several numbers, one of them larger than this, that name no reference are no citation."""
 
 Standing = Literal["free", "glued", "index", "code", "literal"]
-"""How brackets stand behind what is before them.
+"""How brackets stand behind the text before them.
 
-Free: behind space, punctuation, or a word that no programmer would index, such as Paris or 2019.
-Index: behind a word or a bracket that may be either. Code: behind what is indexed, without doubt.
-Glued is free without a space between. Literal: where code writes a list, whatever is in it.
+Free: behind space or punctuation. Glued: right behind a word that no programmer would index, such
+as Paris or 2019. Index: behind a word or a bracket that may be prose or code. Code: behind
+something that is indexed, without doubt. Literal: where code writes a list.
 """
 
 _NAMES = (
@@ -41,12 +39,12 @@ _NAMES = (
     r"|quellen?|referenz(?:en)?|beleg|réf(?:érence)?s?|fuentes?|referencias?|fonti|fonte"
     r"|参考文献|参考|文献|来源|來源|出典|資料|资料"
 )
-_NAME = lazy_pattern(_NAMES, re.IGNORECASE)
+_NAME = re.compile(_NAMES, re.IGNORECASE)
 _LEAD = rf"(?:(?:{_NAMES})\.?[ \t]*[:#]?[ \t]*|\^)"
 _LONGEST_DIGITS = 9
 _NUMBER = rf"-?[0-9]{{1,{_LONGEST_DIGITS}}}"
 _JOIN = r"[ \t\u00a0]*(?:[,;&–—-]|and\b|und\b|et\b|y\b|to\b)[ \t\u00a0]*"
-_MARKER = lazy_pattern(
+_MARKER = re.compile(
     rf"[ \t\u00a0]*(?P<lead>{_LEAD})?(?P<numbers>{_NUMBER}(?:{_JOIN}{_LEAD}?{_NUMBER})*)"
     # Behind the number a remark may say where: "1, p. 5", "1†source", "4:0†source", "1: Title".
     r"[ \t\u00a0]*(?P<remark>(?P<dagger>(?::[0-9]+)?[†‡].{0,80})"
@@ -54,23 +52,23 @@ _MARKER = lazy_pattern(
     r"|:[ \t]+[^\W\d_].{0,80})?[ \t\u00a0]*",
     re.IGNORECASE,
 )
-_PART = lazy_pattern(rf"({_NUMBER})(?:[ \t]*[–—-][ \t]*{_LEAD}?({_NUMBER}))?", re.IGNORECASE)
+_PART = re.compile(rf"({_NUMBER})(?:[ \t]*[–—-][ \t]*{_LEAD}?({_NUMBER}))?", re.IGNORECASE)
 _WIDE = str.maketrans("０１２３４５６７８９，；：－～、＆", "0123456789,;:--,&")
 
 _SENTENCE_MARKS = frozenset(".,;:!?…。，、；：！？·([{（「『«‹“‘-–—|>~")
-_IDENTIFIER = lazy_pattern(r"\w+\Z")
-_CALL = lazy_pattern(r"\w\([^()]*\)\Z")
-_CODE_BEFORE = lazy_pattern(r"(?:[^=\s]\s?[=+]|\w\(|\b(?:self|this)\.|->|::|[$@])\s?\Z")
-_CODE_WORD = lazy_pattern(
+_IDENTIFIER = re.compile(r"\w+\Z")
+_CALL = re.compile(r"\w\([^()]*\)\Z")
+_CODE_BEFORE = re.compile(r"(?:[^=\s]\s?[=+]|\w\(|\b(?:self|this)\.|->|::|[$@])\s?\Z")
+_CODE_WORD = re.compile(
     r"[a-z]|_+\w+|[a-z]+[0-9]+|[a-z]{2,}[A-Z][a-z]\w*|\w*[^\W_]_+[^\W_]\w*"
     r"|(?:arr|array|lst|argv|args|kwargs|nums|vec|tmp|buf|ptr|idx|df|str|dict|tuple|obj|mat|matrix"
     r"|iloc|loc)s?"
 )
-# What stands before a list of numbers in code: "array([1, 2])", "x = [1, 2]".
-_LITERAL_BEFORE = lazy_pattern(r"\w\(\Z|[\w\])] ?=\s?\Z")
-_INTERVAL = lazy_pattern(r"(?:\bin|∈|\binterval|\brange|\bbetween|=)\s*\Z", re.IGNORECASE)
+# The text before a list of numbers in code: "array([1, 2])", "x = [1, 2]".
+_LITERAL_BEFORE = re.compile(r"\w\(\Z|[\w\])] ?=\s?\Z")
+_INTERVAL = re.compile(r"(?:\bin|∈|\binterval|\brange|\bbetween|=)\s*\Z", re.IGNORECASE)
 LONGEST_BEFORE = 40
-"""Characters that are looked at before brackets."""
+"""Characters before brackets that are looked at."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,10 +76,10 @@ class Marker:
     """Numbers in brackets.
 
     Attributes:
-        numbers: In order, with ranges filled in.
-        named: Whether something says that they name references: a lead, wide brackets, a dagger.
-        span: The first and the last number where they are one range, as written.
-        titled: Whether words follow that say what the reference is.
+        numbers: The numbers in order, with ranges filled in.
+        named: Whether a lead, wide brackets or a dagger says that they name references.
+        span: The first and the last number as written, where they are one range.
+        titled: Whether words follow that name the reference.
     """
 
     numbers: tuple[int, ...]
@@ -95,9 +93,9 @@ class Marker:
         """The numbers that are citations here; None where the brackets stay as they are.
 
         Args:
-            count: Of the references that may be cited. Other numbers are inventions.
-            before: The text before the brackets, as far as `LONGEST_BEFORE`.
-            standing: Of the brackets behind it.
+            count: The number of references that may be cited. Other numbers are inventions.
+            before: The text before the brackets, at most `LONGEST_BEFORE` characters.
+            standing: How the brackets stand behind that text.
             following: The character behind the brackets; empty at the end.
         """
         if following == "(" or standing == "literal" or (standing == "code" and not self.named):
@@ -131,8 +129,8 @@ def read_marker(inside: str, *, wide: bool = False) -> Marker | None:
     """Read what stands in brackets; None where it is no list of numbers.
 
     Args:
-        inside: Without the brackets.
-        wide: Whether the brackets are 【】, which nothing but a citation has around a number.
+        inside: The text between the brackets.
+        wide: Whether the brackets are 【】, which enclose a number only in citations.
     """
     if inside.isascii() and inside.isdecimal() and len(inside) <= _LONGEST_DIGITS:
         return Marker((int(inside),), wide, None, titled=False)  # as most are
@@ -161,7 +159,7 @@ def read_marker(inside: str, *, wide: bool = False) -> Marker | None:
 
 
 def numbers_between(first: int, marker: Marker) -> tuple[int, ...] | None:
-    """What "[1]-[3]" cites behind its first number; None where the two are no range."""
+    """The numbers that "[1]-[3]" cites behind its first; None where the two are no range."""
     last = marker.numbers[0]
     if len(marker.numbers) > 1 or not first < last <= first + LONGEST_RANGE:
         return None

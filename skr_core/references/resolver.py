@@ -1,11 +1,11 @@
-"""Reading an answer piece by piece: which of its brackets are citations, and of what."""
+"""Reading an answer piece by piece: which of its brackets are citations, and what they cite."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from skr_core.patterns import lazy_pattern
 from skr_core.references.markers import (
     LONGEST_BEFORE,
     Standing,
@@ -15,10 +15,10 @@ from skr_core.references.markers import (
     would_join,
 )
 
-# Markers stand on one line, so that a line break is a token of its own. So is what may be part of a
-# marker or of code, and the space beside it. Words with the space between them are one token.
+# Markers stand on one line, so that a line break is a token of its own. So are the characters of
+# markers and of code, and the space beside them. Words with the space between them are one token.
 _WORD = r"[^\s\[\]【】［］`~]+"
-_TOKEN = lazy_pattern(rf"{_WORD}(?:[^\S\n]+{_WORD})*|[^\S\n]+|[\[\]【】［］]|\n|`+|~+")
+_TOKEN = re.compile(rf"{_WORD}(?:[^\S\n]+{_WORD})*|[^\S\n]+|[\[\]【】［］]|\n|`+|~+")
 _OPENING, _CLOSING, _WIDE, _RUNS = "[【［", "]】］", "【】", "`~"
 _DASHES = frozenset("-–—")
 SHORTEST_FENCE = 3
@@ -34,18 +34,18 @@ class _Code:
     """Code that has begun: a span that may turn out to be none, or a block.
 
     Attributes:
-        run: Its backticks or tildes.
+        run: The backticks or tildes that open it.
         may_be_block: Whether it stands where a block may begin.
         block: Whether it is a block for certain: its first line has ended.
-        may_end: Whether this line of a block has held nothing but what closes it.
-        held: The part from which on a span would not stay as it is if it were none.
+        may_end: Whether this line of a block has nothing but its closing backticks or tildes.
+        bracket: The part with the first bracket of a span, which is read again if it is no span.
     """
 
     run: str
     may_be_block: bool
     block: bool = False
     may_end: bool = False
-    held: int | None = None
+    bracket: int | None = None
 
 
 class MarkerResolver:
@@ -54,11 +54,11 @@ class MarkerResolver:
     Where the text is cut into pieces makes no difference.
 
     Args:
-        count: Of the references that may be cited.
+        count: The number of references that may be cited.
         shown: Whether markers that name a reference stay.
 
     Attributes:
-        removed: Markers taken out so far because they name no reference.
+        removed: The number of markers taken out so far because they name no reference.
 
     Example:
         >>> resolver = MarkerResolver(1)
@@ -92,16 +92,17 @@ class MarkerResolver:
             self._read(token)
 
     def take(self) -> str:
-        """What has settled since the last time: the pieces add up to a beginning of the text.
+        """Return what has settled since the last time.
 
-        A bracket that may begin a marker has not settled, nor the space before it.
+        The pieces add up to a beginning of the text. A bracket that may begin a marker has not
+        settled, nor the space before it.
         """
         piece = "".join(self._parts[self._taken : self._settled])
         first, self._taken = self._taken == 0, self._settled
         return piece.lstrip() if first else piece
 
     def finish(self) -> str:
-        """All of the text, resolved, without the space around it; nothing is written after it."""
+        """Return all of the text, resolved, without space around it; nothing is written after."""
         self._flush("")
         if self._code is not None and not self._code.block and not self._code.may_be_block:
             self._reread(self._code)
@@ -114,7 +115,7 @@ class MarkerResolver:
 
     @property
     def markers(self) -> Sequence[tuple[int, int]]:
-        """Place in the finished text and number of each marker that names a reference."""
+        """The place in the finished text and the number of each marker that names a reference."""
         whole = "".join(self._parts)
         found, part, at = [], 0, len(whole.lstrip()) - len(whole)
         for index, number in self._markers:
@@ -153,13 +154,13 @@ class MarkerResolver:
             self._parts[-1] += token
             return
         self._parts.append(token)
-        held = self._code is not None and self._code.held is not None
-        if not (space or held or self._open or self._dash == len(self._parts) - 1):
+        may_be_reread = self._code is not None and self._code.bracket is not None
+        if not (space or may_be_reread or self._open or self._dash == len(self._parts) - 1):
             self._settled = len(self._parts)
 
     def _read_code(self, token: str, code: _Code) -> None:
-        if not code.block and code.held is None and (token in _OPENING or token in _CLOSING):
-            code.held = len(self._parts)
+        if not code.block and code.bracket is None and (token in _OPENING or token in _CLOSING):
+            code.bracket = len(self._parts)
         code.may_end = code.may_end and token.isspace()
         self._add(token)
 
@@ -190,9 +191,9 @@ class MarkerResolver:
     def _end_line(self) -> None:
         code, unsettled = self._code, bool(self._open)
         if code is not None and not code.block:
-            unsettled = unsettled or code.held is not None
+            unsettled = unsettled or code.bracket is not None
             if code.may_be_block:
-                code.block, code.held = True, None
+                code.block, code.bracket = True, None
             else:
                 self._reread(code)
         elif code is not None and code.may_end:
@@ -206,9 +207,9 @@ class MarkerResolver:
     def _reread(self, code: _Code) -> None:
         """Read again what seemed to be a span of code, which nothing on its line has closed."""
         self._code, self._literal = None, True
-        if code.held is not None:
-            raw = "".join(self._parts[code.held :])
-            del self._parts[code.held :]
+        if code.bracket is not None:
+            raw = "".join(self._parts[code.bracket :])
+            del self._parts[code.bracket :]
             self._dash = _NOWHERE
             self.write(raw)
             self._flush("")
@@ -259,12 +260,12 @@ class MarkerResolver:
     def _replace(
         self, start: int, numbers: tuple[int, ...], following: str, *, apart: bool = False
     ) -> None:
-        """Write the markers that name a reference in place of what was read, without the others.
+        """Write the markers that name a reference in place of the brackets, without the others.
 
         Args:
-            start: The first part of what was read.
-            numbers: Those that it cites.
-            following: The character behind it.
+            start: The part with the opening bracket.
+            numbers: The numbers that the brackets cite.
+            following: The character behind them.
             apart: Whether a marker without space before it would be an index.
         """
         valid = [number for number in numbers if 1 <= number <= self._count]

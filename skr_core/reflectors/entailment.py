@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from skr_core.flow import Flow, arun, call, run
 from skr_core.ports import Entailment, EntailmentModel
 from skr_core.references.citations import resolve_citations, without_markers
-from skr_core.replies.refusal import is_refusal
+from skr_core.replies.refusals import is_refusal
 from skr_core.texts import split_sentences
 from skr_core.types import Reference, Reflection
 

@@ -8,8 +8,8 @@ from skr_core.answering import generate
 from skr_core.flow import Flow, arun, run
 from skr_core.models.adapting import AnyModel, as_language_model
 from skr_core.prompts.judging import ask_is_sufficient, judge_name
-from skr_core.replies.refusal import is_refusal
-from skr_core.replies.verdict import parse_sufficient
+from skr_core.replies.judgements import parse_sufficient
+from skr_core.replies.refusals import is_refusal
 from skr_core.types import Reference, Reflection
 
 

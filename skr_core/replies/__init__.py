@@ -1,30 +1,90 @@
-"""Every reading of what a language model wrote, each kind in one module.
+"""Every reading of what a language model wrote.
 
 Collection, routing, the loop and evaluation share these readings. Model output is untrusted:
 anything may come, nothing raises, and a reading takes time in proportion to the reply's length.
 
 | module | what it reads |
 |---|---|
-| `reply` | all that a reply to a prompt with references says, by the modules below |
-| `stream` | the same as it comes: the answer from its first word on |
-| `certainty` | the answer together with how certain the model is of it (W2R) |
-| `choice` | the option that an answer chooses (SKR, Table 4) |
-| `conclusion` | what follows "the answer is" |
-| `lists` | the items of a bulleted or numbered list |
-| `need` | whether the model asks for help (SKR, Table 2) |
-| `condensed` | a question rewritten without its conversation |
-| `queries` | what to search next (RaLLM §5.2) |
-| `refusal` | whether the model refuses, or says that it does not know (RaLLM §5.1) |
-| `wording` | how models refuse |
-| `languages` | how they do in German, French, Spanish, Chinese and Japanese |
-| `thoughts` | what a model thought before it replied |
-| `tokens` | the line that says SUFFICIENT or INSUFFICIENT |
-| `enclosed` | a reply within JSON or a fence |
-| `answer_text` | the answer without what stands around it |
-| `verdict` | the verdict of a judge: sufficient, right, entailed |
+| `reply` | a reply to a prompt with references, whole or as it arrives |
+| `opening` | what a reply begins with: thoughts, and the line that states the verdict |
+| `unwrapping` | the answer within JSON, a fence, labels and queries |
+| `queries` | what to search next (RaLLM §5.2), and the items of lists |
+| `refusals` | whether the model refuses, or says that it does not know (RaLLM §5.1) |
+| `wording` | the patterns of refusals, in six languages |
+| `certainty` | the answer, its certainty (W2R), and whether the model asks for help (SKR) |
+| `judgements` | whether an answer is right: the option that it chooses, a judge's verdict |
 """
 
-from skr_core.replies.reply import Reply, read_reply
-from skr_core.replies.stream import VerdictStream
+from skr_core.replies.certainty import (
+    Certainty,
+    conclusion,
+    final_answer,
+    parse_certainty,
+    parse_need,
+)
+from skr_core.replies.judgements import (
+    choice_match,
+    chosen,
+    implied_choices,
+    parse_entailment,
+    parse_right,
+    parse_sufficient,
+)
+from skr_core.replies.opening import ThoughtFilter, strip_thoughts
+from skr_core.replies.queries import (
+    MAX_QUERY_CHARACTERS,
+    has_bullets,
+    list_items,
+    not_asked,
+    parse_facts,
+    parse_queries,
+    without_bullet,
+)
+from skr_core.replies.refusals import (
+    LONGEST_OPENING,
+    find_gaps,
+    is_refusal,
+    language_of,
+    may_become_refusal,
+    opens_like_refusal,
+    refuse,
+    says_unknown,
+)
+from skr_core.replies.reply import Reply, VerdictStream, cited_numbers, read_reply
+from skr_core.replies.unwrapping import unfenced
 
-__all__ = ["Reply", "VerdictStream", "read_reply"]
+__all__ = [
+    "LONGEST_OPENING",
+    "MAX_QUERY_CHARACTERS",
+    "Certainty",
+    "Reply",
+    "ThoughtFilter",
+    "VerdictStream",
+    "choice_match",
+    "chosen",
+    "cited_numbers",
+    "conclusion",
+    "final_answer",
+    "find_gaps",
+    "has_bullets",
+    "implied_choices",
+    "is_refusal",
+    "language_of",
+    "list_items",
+    "may_become_refusal",
+    "not_asked",
+    "opens_like_refusal",
+    "parse_certainty",
+    "parse_entailment",
+    "parse_facts",
+    "parse_need",
+    "parse_queries",
+    "parse_right",
+    "parse_sufficient",
+    "read_reply",
+    "refuse",
+    "says_unknown",
+    "strip_thoughts",
+    "unfenced",
+    "without_bullet",
+]

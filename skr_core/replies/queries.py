@@ -1,7 +1,7 @@
-"""The follow-up queries of a reply, and the reply without them.
+"""The follow-up queries of a reply, the reply without them, and the items of lists.
 
 A query stands behind a label ("Search: ..."), behind RaLLM's lead (§5.2), in a list, or in JSON.
-What models say around queries, and in place of one, is no query.
+Remarks around queries, and what stands in place of one, are no queries.
 """
 
 from __future__ import annotations
@@ -12,19 +12,17 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-from skr_core.patterns import lazy_pattern
 from skr_core.prompts.templates import MAX_QUERIES, QUERY_LEAD
-from skr_core.replies.lists import has_bullets, is_bullet, list_items, without_bullet
-from skr_core.replies.refusal import is_refusal
-from skr_core.replies.thoughts import strip_thoughts
+from skr_core.replies.opening import strip_thoughts
+from skr_core.replies.refusals import is_refusal
 from skr_core.replies.wording import CITATION
 from skr_core.texts import straight_quotes
 
 MAX_QUERY_CHARACTERS = 300
-"""A longer query is a model that rambles; search engines cut there too."""
+"""Characters of the longest query; a longer one is no query, and search engines cut there too."""
 
 MOST_LINES = 100
-"""Lines that are looked at for queries; a model that writes more rambles."""
+"""Lines of a reply that are looked at for queries."""
 
 QUERY_LABELS = (
     *("search", "query", "queries", "follow-up", "follow up", "followup", "next search"),
@@ -35,7 +33,7 @@ QUERY_LABELS = (
 )
 """How a line that names a query begins, in small letters."""
 
-_LABEL = lazy_pattern(
+_LABEL = re.compile(
     r"[ \t]*(?:[-*•>#–]+[ \t]*|\(?\d{1,2}[.)][ \t]*)?[*_`\"'\[ ]{0,4}"
     rf"(?P<lead>{re.escape(QUERY_LEAD.rstrip(':'))}"
     r"|(?:(?:next|further|additional|new|more|suggested|my) )?"
@@ -47,18 +45,20 @@ _LABEL = lazy_pattern(
     r"[ \t]*(?:#?\d{1,2})?(?: needed)?[*_`\"'\] ]{0,4}[:：][*_ \t]*",
     re.IGNORECASE,
 )
-_LEAD = lazy_pattern(re.escape(QUERY_LEAD.rstrip(":")) + r"\s*[:\-–]?", re.IGNORECASE)
+_LEAD = re.compile(re.escape(QUERY_LEAD.rstrip(":")) + r"\s*[:\-–]?", re.IGNORECASE)
 # A line that announces a list: "To answer this, I would search for:".
-_ANNOUNCES = lazy_pattern(
+_ANNOUNCES = re.compile(
     r"[^\n]{0,160}\b(?:search(?:es|ed|ing)?|quer(?:y|ies)|look up|follow-up|suche\w*|suchanfragen?"
     r"|requêtes?|recherches?|búsquedas?|consultas?|搜索|查询|検索)\b[^\n]{0,80}[:：][*_ \t]*",
     re.IGNORECASE,
 )
-_BLANK_LINE = lazy_pattern(r"\n[^\S\n]*\n")
+_BLANK_LINE = re.compile(r"\n[^\S\n]*\n")
 _WRAPPING = " \t\"'“”‘’`<>*_[]「」『』«»,"
-_FENCE = lazy_pattern(r"[ \t]*(?:`{3}|~{3})")
-# What is said in place of a query by a model that has none.
-_NO_QUERY = lazy_pattern(
+FENCE = re.compile(r"[ \t]*(?:`{3}|~{3})")
+"""How a line begins that opens or closes a block of code."""
+
+# What a model without a query says in place of one.
+_NO_QUERY = re.compile(
     r"(?:\(?none\)?(?: (?:is |are )?(?:needed|required|necessary))?"
     r"|nothing(?: (?:else|more|further))?"
     r"|n/?a|not (?:applicable|needed|necessary)|null|(?:end|stop|done)"
@@ -68,8 +68,8 @@ _NO_QUERY = lazy_pattern(
     r"|i (?:do not|don'?t) (?:need|have)\b.*)[.!。]?",
     re.IGNORECASE,
 )
-# What is said around queries.
-_REMARK = lazy_pattern(
+# Remarks around queries.
+_REMARK = re.compile(
     r"(?:sure|certainly|of course|okay|ok|absolutely|great|alright|thanks?(?: you)?)\b[!,.].*"
     r"|(?:here|these|those|below|the following) (?:is|are|would|should|will|queries|search)\b.*"
     r"|(?:i hope|let me know|hope|please let|i would search"
@@ -82,7 +82,7 @@ _REMARK = lazy_pattern(
 
 
 def parse_queries(text: str, limit: int = MAX_QUERIES) -> tuple[str, ...]:
-    """The follow-up queries of a reply that is asked for nothing else, in order, none twice.
+    """The follow-up queries of a reply that was asked for nothing else, in order, each once.
 
     Queries follow a lead or a label, on its line or on those after it, up to a blank line; a reply
     with neither counts line by line. Where lines have bullets, the others are remarks. "None" and
@@ -90,7 +90,7 @@ def parse_queries(text: str, limit: int = MAX_QUERIES) -> tuple[str, ...]:
 
     Args:
         text: The reply.
-        limit: How many are taken at most.
+        limit: The most queries that are taken.
 
     Example:
         >>> parse_queries("I further need to ask the search engine: 1. who directed Jaws?")
@@ -107,12 +107,12 @@ def parse_queries(text: str, limit: int = MAX_QUERIES) -> tuple[str, ...]:
     _, *led = _LEAD.split(text)
     if led:
         return clean_queries((line for piece in led for line in _after_lead(piece)), limit)
-    found = take_queries(text)
+    found = split_queries(text)
     return clean_queries(found.queries or list_items(found.text), limit)
 
 
 def clean_queries(lines: Iterable[str], limit: int = MAX_QUERIES) -> tuple[str, ...]:
-    """The lines that are queries, each without its wrapping, none twice.
+    """The lines that are queries, each without its wrapping, and each once.
 
     Example:
         >>> clean_queries(['"one"', "One", "None needed.", "Sure! Here are the queries:"])
@@ -153,23 +153,23 @@ def json_queries(text: str) -> list[str] | None:
 
 
 @dataclass(slots=True)
-class Taken:
-    """A text, and the queries that were taken out of it.
+class SplitReply:
+    """A reply, or a part of one, split into its queries and the rest.
 
     Attributes:
         text: The lines that name no query, as they were.
-        queries: The others, as written, without label and bullet.
+        queries: The queries as written, without label and bullet.
     """
 
     text: str = ""
     queries: list[str] = field(default_factory=list)
 
 
-def query_label(line: str) -> str | None:
-    """What stands behind a query's label; None where a line has none, or cites.
+def labelled_query(line: str) -> str | None:
+    """The text behind a query's label; None where a line has no label, or cites.
 
     Example:
-        >>> query_label("**Search:** who directed Jaws?"), query_label("Search is hard.")
+        >>> labelled_query("**Search:** who directed Jaws?"), labelled_query("Search is hard.")
         ('who directed Jaws?', None)
     """
     label = _LABEL.match(line[: MAX_QUERY_CHARACTERS * 2])
@@ -178,50 +178,49 @@ def query_label(line: str) -> str | None:
     return line[label.end() :].strip()
 
 
-def take_queries(text: str, *, announced: bool = True) -> Taken:
-    """Take the queries out of a text: labelled lines, and the lists below a label.
+def split_queries(text: str, *, announced: bool = True) -> SplitReply:
+    """Split a text into its queries, labelled lines and the lists below a label, and the rest.
 
-    Nothing is taken out of fenced code. A line that cites is no query. A remark below queries goes
-    with them.
+    Fenced code holds no query, and a line that cites is none. A remark below queries is dropped.
 
     Args:
         text: A reply, or a part of one.
         announced: Whether a line such as "I would search for:" is a label too.
 
     Example:
-        >>> take_queries("Jaws is by Spielberg [1].\\nSearch: Spielberg born")
-        Taken(text='Jaws is by Spielberg [1].\\n', queries=['Spielberg born'])
+        >>> split_queries("Jaws is by Spielberg [1].\\nSearch: Spielberg born")
+        SplitReply(text='Jaws is by Spielberg [1].\\n', queries=['Spielberg born'])
     """
-    taken, kept = Taken(), list[str]()
+    found, kept = SplitReply(), list[str]()
     fenced = listing = is_bare = False
     waiting: list[str] = []  # an announcement, until it is known to announce queries
     for line in _lines(text):
         bare = line.strip()
-        query = None if fenced else query_label(line)
+        query = None if fenced else labelled_query(line)
         if query is not None:
             listing, is_bare, waiting = True, not query, []
-            taken.queries += _items(query)
+            found.queries += _items(query)
             continue
         if listing and not fenced and not bare:
-            is_bare = is_bare and not taken.queries
+            is_bare = is_bare and not found.queries
             if waiting:
                 waiting.append(line)
             continue
         if listing and not fenced and not CITATION.search(line) and (is_bullet(line) or is_bare):
-            taken.queries += _items(without_bullet(bare))
+            found.queries += _items(without_bullet(bare))
             waiting = []
             continue
         kept += waiting
         waiting = []
-        if taken.queries and not fenced and _is_remark(bare):
+        if found.queries and not fenced and _is_remark(bare):
             continue
         listing = announced and not fenced and _announces(line)
         is_bare = False
-        if _FENCE.match(line):
+        if FENCE.match(line):
             fenced = not fenced
         (waiting if listing else kept).append(line)
-    taken.text = "".join([*kept, *waiting])
-    return taken
+    found.text = "".join([*kept, *waiting])
+    return found
 
 
 def _lines(text: str) -> Iterator[str]:
@@ -271,3 +270,72 @@ def not_asked(queries: Sequence[str], asked: Sequence[str]) -> tuple[str, ...]:
     """
     known = {query.casefold() for query in asked}
     return tuple(query for query in queries if query.casefold() not in known)
+
+
+_BULLET = re.compile(
+    r"\s*(?:(?:[-*–—]\s+|[•·]|\(?\d{1,2}[.):](?!\d))\s*"
+    r"|(?:(?:search )?query|question|key-?\s?fact|fact)\s*\d*\s*:\s*)+",
+    re.IGNORECASE,
+)
+
+
+def list_items(text: str) -> list[str]:
+    """The items of a list, in order, each on one line and without its bullet or number.
+
+    Where some lines have a bullet, the others are remarks and left out; so is a line that announces
+    others and ends with a colon.
+
+    Args:
+        text: A reply, or a part of one.
+
+    Example:
+        >>> list_items("Here they are:\\n- one\\n- two\\nI hope this helps.")
+        ['one', 'two']
+        >>> list_items("one\\ntwo")
+        ['one', 'two']
+    """
+    lines = [line for line in text.replace("**", "").splitlines() if line.strip()]
+    marked = [line for line in lines if _BULLET.match(line)]
+    bare = (" ".join(without_bullet(line).split()) for line in marked or lines)
+    return [each for each in bare if each and (marked or not each.endswith(":"))]
+
+
+def has_bullets(text: str) -> bool:
+    """Whether any line of a text begins with a bullet or a number.
+
+    Example:
+        >>> has_bullets("1. one"), has_bullets("-5 degrees")
+        (True, False)
+    """
+    return any(map(_BULLET.match, text.replace("**", "").splitlines()))
+
+
+def is_bullet(line: str) -> bool:
+    """Whether one line begins with a bullet or a number.
+
+    Example:
+        >>> is_bullet("* one"), is_bullet("one")
+        (True, False)
+    """
+    return _BULLET.match(line) is not None
+
+
+def without_bullet(line: str) -> str:
+    """A line without the bullet, the number or the label in front of it.
+
+    Example:
+        >>> without_bullet("(3) three"), without_bullet("Query 1: who?")
+        ('three', 'who?')
+    """
+    bullet = _BULLET.match(line)
+    return line[bullet.end() :] if bullet else line
+
+
+def parse_facts(reply: str) -> tuple[str, ...]:
+    """The key-facts of a reply (RaLLM §3): the items of its list, each once.
+
+    Example:
+        >>> parse_facts("Here they are:\\n- Paris is in France.\\n- It is old.")
+        ('Paris is in France.', 'It is old.')
+    """
+    return tuple(dict.fromkeys(list_items(reply)))

@@ -1,4 +1,4 @@
-"""One reading of a reply to a prompt with references: verdict, answer, queries.
+"""A reply to a prompt with references, read whole or as it arrives: verdict, answer, queries.
 
 A model is asked to begin with SUFFICIENT or INSUFFICIENT on a line of its own. Where it does not,
 its reply is read for a refusal in its own words, and for citations.
@@ -9,32 +9,36 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from skr_core.patterns import lazy_pattern
 from skr_core.references.resolver import MarkerResolver
-from skr_core.replies.answer_text import answer_text
-from skr_core.replies.enclosed import json_reply, unfenced
-from skr_core.replies.lists import is_bullet, without_bullet
-from skr_core.replies.queries import clean_queries, take_queries
-from skr_core.replies.refusal import Gaps, begins_with_refusal, find_gaps, is_refusal
-from skr_core.replies.thoughts import without_thoughts
-from skr_core.replies.tokens import Verdict, leading_verdict, read_verdict, verdict_behind
+from skr_core.replies.opening import (
+    HEAD,
+    ThoughtFilter,
+    VerdictLine,
+    leading_verdict,
+    read_verdict,
+    verdict_behind,
+    without_thoughts,
+)
+from skr_core.replies.queries import FENCE, clean_queries, is_bullet, split_queries, without_bullet
+from skr_core.replies.refusals import Gaps, begins_with_refusal, find_gaps, is_refusal
+from skr_core.replies.unwrapping import AnswerFilter, answer_text, json_reply, unfenced
 from skr_core.replies.wording import CITATION
 
 LONGEST_MISSING = 300
-"""Characters of what is missing, as it goes into the next prompt."""
+"""Characters of the missing information, as it goes into the next prompt."""
 
 MOST_BARE_WORDS = 14
-"""Words of a line that may be a query without a label."""
+"""Words of the longest line that may be a query without a label."""
 
-_FENCE = lazy_pattern(r"[ \t]*(?:`{3}|~{3})")
-_MISSING = lazy_pattern(
+_SETTLING = 8  # characters behind a token on its line, after which they are known to be an answer
+_MISSING = re.compile(
     r"[ \t]*(?:[-*•>#]+[ \t]*)?[*_`]{0,3}(?:what is (?:still )?|still )?missing"
     r"(?: information| so far)?[*_`]{0,3}[ \t]*[:：][*_` \t]*"
     r"|[ \t]*[*_`]{0,3}(?:es fehlt|fehlend|manquant|faltante?|缺失|缺少|不足)"
     r"[^\n:：]{0,12}[:：][*_` \t]*",
     re.IGNORECASE,
 )
-_NOTHING = lazy_pattern(
+_NOTHING = re.compile(
     r"\W*(?:none|nothing|n/?a|no (?:partial )?answer|nothing (?:is )?supported|keine?s?|nichts|rien"
     r"|aucune?|nada|ningun[oa]|无|無|没有|なし)?\W*",
     re.IGNORECASE,
@@ -43,13 +47,13 @@ _NOTHING = lazy_pattern(
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What a reply says.
+    """A reply in its parts.
 
     Attributes:
         sufficient: Whether the references suffice; None where the reply does not tell.
-        text: The answer, or what is supported of it, as written; empty where there is none.
-        queries: What to search next, in order, none twice.
-        missing: What is missing, in words; may be empty.
+        text: The answer, or the part of it that is supported, as written; may be empty.
+        queries: The queries to search next, in order, each once.
+        missing: The missing information, in words; may be empty.
         stated: Whether the reply states the verdict in its token.
         cites: Whether the text names a reference that was given.
     """
@@ -72,7 +76,7 @@ def read_reply(text: str, n_references: int) -> Reply:
 
     Args:
         text: The reply, thoughts included.
-        n_references: How many references the prompt numbered, from 1.
+        n_references: The number of references in the prompt.
 
     Example:
         >>> read_reply("SUFFICIENT\\nParis [1].", 2).text
@@ -87,20 +91,19 @@ def read_reply(text: str, n_references: int) -> Reply:
     """
     said = unfenced(without_thoughts(text))
     leading = leading_verdict(said)
-    if leading is None and (told := json_reply(said)) is not None:
-        queries, answer = clean_queries(told.queries), answer_text(told.text)
-        if told.sufficient is None:
+    if leading is None and (in_json := json_reply(said)) is not None:
+        queries, answer = clean_queries(in_json.queries), answer_text(in_json.text)
+        if in_json.sufficient is None:
             return _unstated(answer, queries, n_references)
-        return _stated(told.sufficient, answer, queries, told.missing, n_references)
+        return _stated(in_json.sufficient, answer, queries, in_json.missing, n_references)
     found = _find_verdict(said, leading, n_references)
     if found is None:
-        taken = take_queries(said, announced=False)
-        return _unstated(answer_text(taken.text), clean_queries(taken.queries), n_references)
+        split = split_queries(said, announced=False)
+        return _unstated(answer_text(split.text), clean_queries(split.queries), n_references)
     sufficient, behind = found
     if sufficient:
         return _stated(True, answer_text(behind), (), "", n_references)
-    partial = _body(behind)
-    return _stated(False, partial.text, partial.queries, partial.missing, n_references)
+    return _stated(False, *_insufficient_parts(behind), n_references)
 
 
 def cited_numbers(text: str, n_references: int) -> frozenset[int]:
@@ -150,17 +153,17 @@ def _missing(gaps: Gaps) -> str:
 
 
 def _find_verdict(
-    said: str, leading: tuple[Verdict, int] | None, n_references: int
+    said: str, leading: tuple[VerdictLine, int] | None, n_references: int
 ) -> tuple[bool, str] | None:
     """The verdict, and the text that belongs to it; None where no verdict is stated.
 
-    The first line decides. Without a verdict there, the last line that states one does: what stands
-    behind it is the answer, or before it where that has the citations.
+    The first line decides. Without a verdict there, the last line that states one does: the answer
+    stands behind it, or before it where that text has the citations.
 
     Args:
         said: The reply.
-        leading: What `leading_verdict` says of it.
-        n_references: How many references the prompt numbered.
+        leading: The verdict that it begins with, see `leading_verdict`.
+        n_references: The number of references in the prompt.
     """
     if leading is not None:
         verdict, end = leading
@@ -169,9 +172,9 @@ def _find_verdict(
     if "SUFFICIENT" not in said.upper():
         return None
     place, fenced = 0, False
-    found: tuple[Verdict, int, int] | None = None
+    found: tuple[VerdictLine, int, int] | None = None
     for line in said.splitlines(keepends=True):
-        if _FENCE.match(line):
+        if FENCE.match(line):
             fenced = not fenced
         elif not fenced and "UFFICIEN" in line.upper() and (stated := read_verdict(line)):
             is_last = not said[place + len(line) :].strip()
@@ -183,7 +186,7 @@ def _find_verdict(
         return None if last is None else (last[1].sufficient, last[0])
     verdict, start, end = found
     before, behind = said[:start], f"{verdict.rest}\n{said[end:]}"
-    answers = take_queries(behind).text if not verdict.sufficient else answer_text(behind)
+    answers = split_queries(behind).text if not verdict.sufficient else answer_text(behind)
     if not answers.strip() or (
         cited_numbers(before, n_references) and not cited_numbers(answers, n_references)
     ):
@@ -191,38 +194,29 @@ def _find_verdict(
     return verdict.sufficient, behind
 
 
-@dataclass(frozen=True, slots=True)
-class _Body:
-    """What an insufficient reply says behind its verdict."""
-
-    text: str
-    queries: tuple[str, ...]
-    missing: str
-
-
-def _body(behind: str) -> _Body:
-    taken = take_queries(behind)
-    kept, lacks = list[str](), list[str]()
-    bare: list[str] = []
+def _insufficient_parts(behind: str) -> tuple[str, tuple[str, ...], str]:
+    """The partial answer, the queries and what is missing, behind the verdict INSUFFICIENT."""
+    split = split_queries(behind)
+    kept, lacks, bare = list[str](), list[str](), list[str]()
     fenced = False
-    for line in taken.text.splitlines(keepends=True):
-        if _FENCE.match(line):
+    for line in split.text.splitlines(keepends=True):
+        if FENCE.match(line):
             fenced = not fenced
         elif not fenced and (label := _MISSING.match(line)):
             lacks.append(line[label.end() :].strip())
             continue
-        elif not fenced and not taken.queries and _is_bare_query(line):
+        elif not fenced and not split.queries and _is_bare_query(line):
             bare.append(without_bullet(line.strip()))
             continue
         kept.append(line)
-    queries = clean_queries(taken.queries or bare)
+    queries = clean_queries(split.queries or bare)
     text = answer_text("".join(kept))
     if _NOTHING.fullmatch(text[:60]):
         text = ""
     if not CITATION.search(text) and "\n" not in text and not is_refusal(text):
-        # On the verdict's line, or alone: what is missing, since it rests on nothing.
+        # On the verdict's line, or alone, it says what is missing, since it rests on nothing.
         lacks, text = [*lacks, text], ""
-    return _Body(text, queries, "; ".join(filter(None, lacks))[:LONGEST_MISSING])
+    return text, queries, "; ".join(filter(None, lacks))[:LONGEST_MISSING]
 
 
 def _is_bare_query(line: str) -> bool:
@@ -235,3 +229,87 @@ def _is_bare_query(line: str) -> bool:
     ends = said.rstrip("*_\"'").endswith((".", "!", "。", "！", ":", "：", "|"))
     is_short = len(said.split()) <= MOST_BARE_WORDS
     return not ends and is_short and is_bullet(line)
+
+
+class VerdictStream:
+    """Passes on the answer of a sufficient reply piece by piece, and takes nothing back.
+
+    The pieces add up to a beginning of the reply's text. Nothing is passed on of a reply that does
+    not begin with SUFFICIENT, because only its end tells whether it is the answer, nor of an answer
+    whose first sentence may refuse. How the reply is cut makes no difference.
+
+    Args:
+        n_references: The number of references in the prompt.
+
+    Attributes:
+        verdict: The verdict that the reply's first line states, as soon as it is known; None
+            before, and where it states none.
+        undecided: Whether the verdict's line, or its absence, is still to come.
+
+    Example:
+        >>> stream = VerdictStream(1)
+        >>> list(map(stream.write, ["SUFF", "ICIENT\\nLy", "on [1].", "\\n"]))
+        ['', 'Ly', 'on [1].', '']
+        >>> stream.verdict, stream.finish().text
+        (True, 'Lyon [1].')
+    """
+
+    def __init__(self, n_references: int) -> None:
+        self.verdict: bool | None = None
+        self.undecided = True
+        self._count = n_references
+        self._raw: list[str] = []
+        self._thoughts = ThoughtFilter()
+        self._head = ""
+        self._answer = AnswerFilter()
+        self._opening = ""  # the answer's beginning, while it may refuse
+        self._passes: bool | None = None
+
+    def write(self, piece: str) -> str:
+        """Take the next piece, and return what is to be passed on."""
+        self._raw.append(piece)
+        said = self._thoughts.write(piece)
+        if self.undecided or self.verdict is None:
+            said = self._decide(said)
+        if not self.verdict or not said or self._passes is False:
+            return ""
+        answer = self._answer.write(said)
+        if self._passes:
+            return answer
+        self._opening += answer
+        refuses = begins_with_refusal(self._opening)
+        if refuses is not None and self._opening:
+            self._passes = not refuses
+        if not self._passes:
+            return ""
+        answer, self._opening = self._opening, ""
+        return answer
+
+    def finish(self) -> Reply:
+        """Read the whole reply, which has ended; its text ends with what was not passed on."""
+        self.undecided = False
+        return read_reply("".join(self._raw), self._count)
+
+    def _decide(self, said: str) -> str:
+        """Look for the verdict in the reply's first lines, and return the text behind it."""
+        if self._thoughts.restarted:
+            self._head, self.undecided = "", True
+        if not self.undecided:
+            return ""
+        self._head = (self._head + said).lstrip()
+        leading = leading_verdict(self._head)
+        if leading is None:
+            self.undecided = len(self._head) <= HEAD and not _is_settled(self._head)
+            return ""
+        verdict, end = leading
+        is_ended = self._head[:end].endswith("\n")
+        if not is_ended and len(verdict.rest) < _SETTLING:
+            return ""
+        self.verdict, self.undecided = verdict.sufficient, False
+        line = f"{verdict.rest}\n" if is_ended and verdict.rest else verdict.rest
+        return f"{line}{self._head[end:]}"
+
+
+def _is_settled(head: str) -> bool:
+    """Whether a beginning without a verdict has a whole line that is none."""
+    return "\n" in head and leading_verdict(f"{head}\nSUFFICIENT\n") is None

@@ -10,6 +10,7 @@ from skr_core.errors import InputError
 from skr_core.flow import Flow, arun, run
 from skr_core.models.adapting import AnyModel
 from skr_core.ports import LanguageModel
+from skr_core.prompts.asking import checked_question
 from skr_core.prompts.routing import (
     ANSWER_ALONE,
     CERTAINTY_ALONE,
@@ -19,7 +20,6 @@ from skr_core.prompts.routing import (
     ask_certainty,
     ask_further,
 )
-from skr_core.prompts.templates import checked_question
 from skr_core.replies.certainty import parse_certainty
 from skr_core.routers.model_router import ModelRouter, quoted
 from skr_core.types import Decision, Usage

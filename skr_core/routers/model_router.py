@@ -11,8 +11,8 @@ from skr_core.errors import DataError, InputError
 from skr_core.flow import Flow, arun, run
 from skr_core.models.adapting import AnyModel, as_language_model
 from skr_core.ports import Embedder, LanguageModel, Retriever
+from skr_core.prompts.asking import checked_question
 from skr_core.prompts.routing import ROUTING_VERSION
-from skr_core.prompts.templates import checked_question
 from skr_core.routers.saving import ROUTER_FILE, SavedRouter, read_router
 from skr_core.types import Decision
 

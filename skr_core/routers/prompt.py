@@ -9,7 +9,7 @@ from skr_core.errors import InputError
 from skr_core.flow import Flow
 from skr_core.models.adapting import AnyModel
 from skr_core.prompts.routing import NEED_TEMPLATES, NeedTemplate, ask_need
-from skr_core.replies.need import parse_need
+from skr_core.replies.certainty import parse_need
 from skr_core.routers.model_router import ModelRouter, quoted
 from skr_core.types import Decision, Generation
 

@@ -12,8 +12,8 @@ from skr_core.errors import InputError
 from skr_core.flow import Flow, arun, gather, run
 from skr_core.match import token_f1
 from skr_core.models.adapting import AnyModel
-from skr_core.prompts.templates import checked_question
-from skr_core.replies.refusal import says_unknown
+from skr_core.prompts.asking import checked_question
+from skr_core.replies.refusals import says_unknown
 from skr_core.routers.model_router import ModelRouter, quoted
 from skr_core.types import NO_USAGE, Decision, Generation
 

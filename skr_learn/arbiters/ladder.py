@@ -17,7 +17,7 @@ from skr_core.flow import Flow, arun, run
 from skr_core.models.adapting import AnyModel, as_language_model
 from skr_core.models.embedders import HashingEmbedder
 from skr_core.prices import Price
-from skr_core.prompts.templates import checked_question
+from skr_core.prompts.asking import checked_question
 from skr_core.routers.saving import LADDER, ROUTER_FILE, SavedRouter, embedder_stamp, read_router
 from skr_core.types import Action, Decision, Generation, Stamp, Verdict
 from skr_learn.arbiters.answers import SeenAnswer

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
-from skr_core.replies.refusal import is_refusal
+from skr_core.replies.refusals import is_refusal
 from skr_core.types import Action, Verdict
 from skr_learn.arbiters.answers import SeenAnswer, agree
 

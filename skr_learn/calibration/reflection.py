@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from skr_core.replies.refusal import is_refusal
+from skr_core.replies.refusals import is_refusal
 from skr_learn.arbiters.serving import surely_better
 from skr_learn.calibration.intervals import interval
 from skr_learn.learned_reflector import LearnedReflector

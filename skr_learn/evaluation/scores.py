@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from skr_core.match import exact_match, is_right, token_f1
 from skr_core.questions import Question
-from skr_core.replies.refusal import is_refusal
+from skr_core.replies.refusals import is_refusal
 from skr_core.types import Answer
 from skr_learn.metrics.references import (
     all_titles,

@@ -12,7 +12,7 @@ import numpy as np
 
 from skr_core.errors import DataError, InputError
 from skr_core.ports import LanguageModel, Retriever
-from skr_core.prompts.templates import checked_question
+from skr_core.prompts.asking import checked_question
 from skr_core.routers.saving import ROUTER_FILE, SavedRouter, read_router
 from skr_core.types import Action, Decision, Stamp
 from skr_learn.learning.outcomes import ActionTable

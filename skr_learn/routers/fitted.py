@@ -18,7 +18,7 @@ from skr_core.files.arrays import BROKEN
 from skr_core.flow import Flow, arun, call, run
 from skr_core.models.adapting import AnyModel, as_language_model
 from skr_core.ports import Embedder, LanguageModel, Retriever
-from skr_core.prompts.templates import checked_question
+from skr_core.prompts.asking import checked_question
 from skr_core.routers.saving import ROUTER_FILE, SavedRouter, embedder_stamp, read_router
 from skr_core.texts import encodable
 from skr_core.types import Action, Decision, Generation, Neighbour, Stamp

@@ -20,10 +20,10 @@ from typing import TYPE_CHECKING
 from skr_core.flow import Flow, call, gather
 from skr_core.models.windows import tokens_for
 from skr_core.ports import TextScorer
-from skr_core.prompts.likelihoods import before_answer
+from skr_core.prompts.judging import before_answer
 from skr_core.references.citations import without_markers
-from skr_core.references.packing import pack_references
-from skr_core.replies.refusal import is_refusal
+from skr_core.references.passages import pack_references
+from skr_core.replies.refusals import is_refusal
 from skr_core.texts import normalise
 from skr_core.types import NO_USAGE, Answer, Reference, Usage
 

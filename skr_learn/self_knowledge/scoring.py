@@ -12,8 +12,7 @@ from skr_core.match import contains_gold, exact_match, is_right, token_f1
 from skr_core.models.adapting import AnyModel, as_language_model
 from skr_core.prompts.judging import ask_is_right, judge_name
 from skr_core.questions import Question
-from skr_core.replies.choice import choice_match, implied_choices
-from skr_core.replies.verdict import parse_right
+from skr_core.replies.judgements import choice_match, implied_choices, parse_right
 from skr_core.types import NO_USAGE, Usage
 
 Metric = Literal["accuracy", "contains", "exact_match", "f1", "choice"]

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from langchain_skr import create_skr_chain, create_skr_graph, create_skr_tool
-from skr_core.references.numbered import UNSUPPORTED
+from skr_core.references.citations import UNSUPPORTED
 from skr_core.routers import AlwaysRetrieve
 from tests.skr_graphs.climbing import Knowing, ladder, question_of
 from tests.skr_graphs.climbing import library as huts

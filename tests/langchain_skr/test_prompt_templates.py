@@ -11,8 +11,7 @@ from langchain_core.prompts import ChatPromptTemplate, PromptTemplate
 from langchain_skr import as_templates, create_skr_chain
 from langchain_skr.adapters import LangChainModel
 from skr_core.errors import InputError
-from skr_core.prompts.chat import ChatTemplate
-from skr_core.prompts.templates import DEFAULT_TEMPLATES
+from skr_core.prompts.templates import DEFAULT_TEMPLATES, ChatTemplate
 from skr_core.types import Prompt
 from tests.langchain_skr.fakes import FOUND, QUESTION, Agent, Library
 

@@ -36,7 +36,7 @@ from pydantic import field_validator
 from llamaindex_skr import SKRQueryEngine, SKRRetriever, to_node
 from llamaindex_skr.nodes import to_reference
 from skr_core.plain import from_plain, to_plain
-from skr_core.references.foreign import foreign_reference
+from skr_core.references.found import foreign_reference
 from skr_core.types import Reference
 from tests.llamaindex_skr.fakes import ANSWER, BORN, FOLLOW_UP, JAWS, QUESTION, Speaker
 

@@ -13,9 +13,8 @@ from llamaindex_skr import SKRQueryEngine
 from llamaindex_skr.prompt_templates import as_prompts, replaced
 from skr_core.errors import InputError
 from skr_core.prompts import asking
-from skr_core.prompts.chat import ChatTemplate
 from skr_core.prompts.papers import SKR_TEMPLATES, W2R_TEMPLATES
-from skr_core.prompts.templates import DEFAULT_TEMPLATES, PromptTemplates
+from skr_core.prompts.templates import DEFAULT_TEMPLATES, ChatTemplate, PromptTemplates
 from tests.llamaindex_skr.fakes import JAWS, QUESTION, Search, Speaker
 
 BRACES = PromptTemplates(answer_directly='Reply as {{"answer": ...}}: {question}')

@@ -20,7 +20,7 @@ from llamaindex_skr import SKRQueryEngine, SKRTool, create_skr_tool
 from llamaindex_skr.tool import NO_QUESTION
 from skr_core.errors import InputError
 from skr_core.prompts.papers import SKR_TEMPLATES
-from skr_core.references.numbered import UNCITED, UNSUPPORTED
+from skr_core.references.citations import UNCITED, UNSUPPORTED
 from skr_core.routers import NeverRetrieve
 from tests.llamaindex_skr.fakes import BORN, JAWS, PARIS, QUESTION, Search, Speaker
 

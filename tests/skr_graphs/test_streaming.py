@@ -18,7 +18,7 @@ from skr_core.prompts.papers import RALLM_TEMPLATES
 from skr_core.prompts.templates import REFUSAL
 from skr_core.references.citations import MarkerResolver, resolve_citations
 from skr_core.reflectors import JudgeReflector
-from skr_core.replies.refusal import LONGEST_OPENING
+from skr_core.replies.refusals import LONGEST_OPENING
 from skr_core.routers import NeverRetrieve
 from skr_core.testing import ScriptedModel
 from skr_core.types import Reference

@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from skr_core.errors import DataError
-from skr_core.references.storable import storable_reference
 from skr_core.types import Reference
 from skr_store.journal import Journal, read_journal, rewrite_journal
+from skr_store.storable import storable_reference
 
 PARIS = Reference.of("It is in France.", "Paris", metadata={"page": 3})
 ROME = Reference.of("It is in Italy.", "Rome")

@@ -13,7 +13,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from skr_core.errors import DataError, StoreError
-from skr_core.references.storable import keyworded
 from skr_core.types import Reference
 from skr_store import keyword_files
 from skr_store.bm25 import K1, B, BM25Index
@@ -21,6 +20,7 @@ from skr_store.chroma_store import ChromaStore
 from skr_store.counting import searched_words
 from skr_store.journal import Journal, begin_journal, read_journal
 from skr_store.keyword_files import KeywordFiles
+from skr_store.storable import keyword_text
 
 DRAW = random.Random(5)
 WORDS = ["red", "green", "blue", "größer", "巴", "x" * 300]
@@ -54,7 +54,7 @@ class Opened:
 def fresh(references):
     """What an index finds that was made of these at once."""
     index = BM25Index()
-    index.add((item.id, keyworded(item)) for item in references)
+    index.add((item.id, keyword_text(item)) for item in references)
     return [index.search(query, 100) for query in QUERIES]
 
 
@@ -104,7 +104,7 @@ def test_scores_of_several_kept_parts_are_those_of_bm25s(tmp_path: Path, monkeyp
     again = Opened(tmp_path)
     again.journal.close()
     reference = bm25s.BM25(method="lucene", k1=K1, b=B)
-    reference.index([searched_words(keyworded(each)) for each in PASSAGES], show_progress=False)
+    reference.index([searched_words(keyword_text(each)) for each in PASSAGES], show_progress=False)
     for query in QUERIES:
         scores = reference.get_scores(searched_words(query))
         expected = {item.id: score for item, score in zip(PASSAGES, scores, strict=True) if score}

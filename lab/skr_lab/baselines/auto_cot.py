@@ -12,8 +12,8 @@ from skr_core.answering import generate
 from skr_core.errors import extra
 from skr_core.flow import Flow, call, gather
 from skr_core.ports import Embedder, LanguageModel
-from skr_core.prompts.parts import one_line
-from skr_core.replies.conclusion import conclusion
+from skr_core.references.passages import one_line
+from skr_core.replies.certainty import conclusion
 from skr_core.types import NO_USAGE, Demonstration, Usage
 from skr_lab.baselines.parts import Once
 from skr_lab.prompts.baselines import ANSWER_LEAD, STEP_BY_STEP, ask

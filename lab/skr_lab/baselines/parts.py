@@ -9,7 +9,7 @@ from typing import Generic, TypeVar
 
 from skr_core.flow import Flow, arun, call, run
 from skr_core.references.citations import resolve_citations
-from skr_core.replies.conclusion import final_answer
+from skr_core.replies.certainty import final_answer
 from skr_core.types import Action, Answer, Decision, Reference, Round, Usage
 
 AnswerFlow = Callable[[str], Flow[Answer]]

@@ -9,7 +9,7 @@ from dataclasses import replace
 from skr_core.answering import generate
 from skr_core.flow import Flow, call, gather
 from skr_core.ports import Entailment, EntailmentModel, LanguageModel, Retriever
-from skr_core.replies.conclusion import conclusion, final_answer
+from skr_core.replies.certainty import conclusion, final_answer
 from skr_core.texts import normalise, split_sentences
 from skr_core.types import Answer, Demonstration, Reference, Round, Usage
 from skr_lab.baselines.parts import concluded

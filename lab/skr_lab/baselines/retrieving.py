@@ -9,9 +9,9 @@ from skr_core.answering import generate
 from skr_core.flow import Flow, call
 from skr_core.ports import LanguageModel, Retriever
 from skr_core.prompts import asking as prompts
-from skr_core.prompts.parts import one_line
 from skr_core.prompts.templates import PromptTemplates
-from skr_core.replies.conclusion import conclusion
+from skr_core.references.passages import one_line
+from skr_core.replies.certainty import conclusion
 from skr_core.texts import split_sentences
 from skr_core.types import Answer, Demonstration, Prompt, Reference, Round, Usage
 from skr_lab.baselines.parts import concluded, round_of, spend

@@ -15,7 +15,7 @@ from skr_core.ports import (
     Retriever,
 )
 from skr_core.prompts.templates import PromptTemplates
-from skr_core.replies.conclusion import final_answer
+from skr_core.replies.certainty import final_answer
 from skr_core.types import NO_USAGE, Answer, Demonstration, Usage
 from skr_lab.baselines.auto_cot import Pool
 from skr_lab.baselines.demonstrate_search_predict import demonstrated, dsp

@@ -17,7 +17,7 @@ from skr_core.prompts.templates import DEFAULT_TEMPLATES, PromptTemplates
 from skr_core.questions import Question
 from skr_core.references.citations import without_markers
 from skr_core.reflectors.refusal import judge_reply
-from skr_core.replies.refusal import is_refusal
+from skr_core.replies.refusals import is_refusal
 from skr_core.replies.reply import read_reply
 from skr_core.types import Answer, Reference
 from skr_lab.experiments.knowledge import answer_given, complete, partial

@@ -12,9 +12,9 @@ from skr_core.ports import LanguageModel
 from skr_core.prompts.templates import DEFAULT_TEMPLATES, REFUSAL, PromptTemplates
 from skr_core.questions import Question
 from skr_core.references.citations import resolve_citations
-from skr_core.replies.refusal import is_refusal
+from skr_core.replies.opening import strip_thoughts
+from skr_core.replies.refusals import is_refusal
 from skr_core.replies.reply import read_reply
-from skr_core.replies.thoughts import strip_thoughts
 from skr_core.texts import encodable
 from skr_core.types import Answer, Decision, Generation, Reference, Reflection, Round
 from skr_learn.metrics.reliance import corrupt

@@ -17,7 +17,7 @@ from skr_app.report.tables import Result, compare, row_of
 from skr_core.errors import InputError, ModelError
 from skr_core.flow import Flow, call, gather
 from skr_core.ports import Embedder, LanguageModel, Retriever, Router
-from skr_core.prompts.parts import version_of
+from skr_core.prompts.templates import version_of
 from skr_core.questions import Question
 from skr_core.references.found import checked_references
 from skr_core.routers.prompt import PromptRouter

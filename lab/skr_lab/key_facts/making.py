@@ -11,9 +11,9 @@ from skr_core.files import read_jsonl
 from skr_core.flow import Flow
 from skr_core.ports import LanguageModel
 from skr_core.questions import Question
-from skr_core.replies.lists import parse_facts
-from skr_core.replies.refusal import is_refusal
-from skr_core.replies.thoughts import without_thoughts
+from skr_core.replies.opening import without_thoughts
+from skr_core.replies.queries import parse_facts
+from skr_core.replies.refusals import is_refusal
 from skr_lab.experiments.knowledge import complete
 from skr_lab.key_facts.remarks import remarks_on
 from skr_lab.key_facts.review import KeyFacts

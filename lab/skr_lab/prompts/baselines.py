@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from skr_core.prompts.parts import (
+from skr_core.prompts.asking import (
     PASSAGES,
     demonstrate,
     number_references,
-    one_line,
-    version_of,
 )
+from skr_core.prompts.templates import version_of
+from skr_core.references.passages import one_line
 from skr_core.types import Demonstration, Prompt, Reference, Task
 
 STEP_BY_STEP = "Let's think step by step."

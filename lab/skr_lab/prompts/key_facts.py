@@ -5,8 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from skr_core.prompts.parts import PASSAGES, number_references, one_line, version_of
-from skr_core.references.fencing import FENCE
+from skr_core.prompts.asking import (
+    PASSAGES,
+    number_references,
+)
+from skr_core.prompts.templates import version_of
+from skr_core.references.passages import FENCE, one_line
 from skr_core.types import Prompt, Reference
 
 STEP_REASONING = """\

@@ -10,7 +10,7 @@ import pytest
 from skr_core.errors import DataError, InputError, ModelError
 from skr_core.flow import run
 from skr_core.questions import Context, Question, read_questions
-from skr_core.replies.lists import parse_facts
+from skr_core.replies.queries import parse_facts
 from skr_core.testing import ScriptedModel
 from skr_lab.key_facts.making import make_key_facts, read_worked_steps
 from skr_lab.key_facts.review import (

@@ -18,8 +18,7 @@ from skr_core.prompts.routing import (
     ask_further,
     ask_need,
 )
-from skr_core.replies.certainty import parse_certainty
-from skr_core.replies.need import parse_need
+from skr_core.replies.certainty import parse_certainty, parse_need
 from skr_core.routers import CertaintyLevelRouter, ConfidenceRouter
 from skr_core.types import Reference
 

@@ -23,7 +23,7 @@ from playwright.sync_api import (
 )
 
 from skr_core.ports import OnToken
-from skr_core.prompts.words import SUFFICIENT
+from skr_core.prompts.templates import SUFFICIENT
 from skr_core.types import Generation, Prompt
 from tests.skr_app.web.conftest import HOSTILE, TWO_HOPS, Preferring, pages, serving
 

@@ -7,16 +7,20 @@ import re
 import pytest
 
 from skr_core.entailment import JudgeEntailment
-from skr_core.prompts import judging, routing, templates
-from skr_core.prompts.judging import ask_entailment, ask_is_right, ask_is_sufficient, judge_name
-from skr_core.prompts.parts import version_of
+from skr_core.prompts import (
+    JUDGING_VERSION,
+    PROMPT_VERSION,
+    ask_entailment,
+    ask_is_right,
+    ask_is_sufficient,
+    judge_name,
+    routing,
+    version_of,
+)
 from skr_core.reflectors import JudgeReflector
 from skr_core.testing import ScriptedModel
 from skr_core.types import Reference
-from skr_lab.prompts import (
-    baselines,
-    key_facts,
-)
+from skr_lab.prompts import baselines, key_facts
 from skr_learn.self_knowledge.scoring import Judge
 
 FRANCE = Reference.of("Paris is the capital.", "France")
@@ -36,9 +40,9 @@ def test_a_judge_sees_each_quoted_text_on_one_line() -> None:
 
 def test_every_set_of_words_has_a_version_of_its_own() -> None:
     versions = [
-        templates.PROMPT_VERSION,
+        PROMPT_VERSION,
         routing.ROUTING_VERSION,
-        judging.JUDGING_VERSION,
+        JUDGING_VERSION,
         baselines.BASELINES_VERSION,
         key_facts.KEY_FACTS_VERSION,
     ]
@@ -51,4 +55,4 @@ def test_every_set_of_words_has_a_version_of_its_own() -> None:
 @pytest.mark.parametrize("make", [JudgeEntailment, JudgeReflector, Judge])
 def test_a_judge_is_named_by_its_model_and_its_words(make: type) -> None:
     assert make(ScriptedModel(name="strict")).name == judge_name("strict")
-    assert judging.JUDGING_VERSION in judge_name("strict")
+    assert JUDGING_VERSION in judge_name("strict")

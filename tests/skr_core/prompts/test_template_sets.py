@@ -7,11 +7,10 @@ from typing import Any
 
 import pytest
 
+from skr_core import prompts
 from skr_core.errors import InputError
-from skr_core.prompts import asking
-from skr_core.prompts import templates as prompts
+from skr_core.prompts import DEFAULT_TEMPLATES, PromptTemplates
 from skr_core.prompts.papers import RALLM_TEMPLATES, SKR_TEMPLATES, W2R_TEMPLATES
-from skr_core.prompts.templates import DEFAULT_TEMPLATES, PromptTemplates
 from skr_core.types import Demonstration, Reference
 
 PARIS = Reference.of("Paris is the capital of France.", "Paris")
@@ -56,10 +55,10 @@ def test_each_function_renders_its_template() -> None:
         "4 {question} {references} {queries} {limit}",
     )
     rendered = [
-        asking.answer_directly("Q", templates=templates),
-        asking.answer_with_references("Q", [PARIS], templates=templates),
-        asking.answer_anyway("Q", [PARIS], templates=templates),
-        asking.self_complete("Q", [PARIS], ["q"], 2, templates=templates),
+        prompts.answer_directly("Q", templates=templates),
+        prompts.answer_with_references("Q", [PARIS], templates=templates),
+        prompts.answer_anyway("Q", [PARIS], templates=templates),
+        prompts.self_complete("Q", [PARIS], ["q"], 2, templates=templates),
     ]
     reference = '[1] Paris\n"""\nParis is the capital of France.\n"""'
     assert [prompt.text for prompt in rendered] == [
@@ -71,11 +70,11 @@ def test_each_function_renders_its_template() -> None:
 
 
 def test_skr_shows_passages_only_where_it_retrieves() -> None:
-    directly = asking.answer_directly("Capital of France?", [EXAMPLE], templates=SKR_TEMPLATES)
+    directly = prompts.answer_directly("Capital of France?", [EXAMPLE], templates=SKR_TEMPLATES)
     assert directly.text == (
         "Question: Capital of Spain?\nAnswer: Madrid.\n\nQuestion: Capital of France?\nAnswer:"
     )
-    augmented = asking.answer_with_references(
+    augmented = prompts.answer_with_references(
         "Capital of France?", [PARIS], [EXAMPLE], templates=SKR_TEMPLATES
     )
     assert augmented.text == (
@@ -87,7 +86,7 @@ def test_skr_shows_passages_only_where_it_retrieves() -> None:
 
 
 def test_w2r_says_what_figure_10_says() -> None:
-    prompt = asking.answer_with_references("who rules", [PARIS], templates=W2R_TEMPLATES)
+    prompt = prompts.answer_with_references("who rules", [PARIS], templates=W2R_TEMPLATES)
     assert prompt.text == (
         "Given the following information:\n\n"
         '[1] Paris\n"""\nParis is the capital of France.\n"""\n\n'
@@ -97,10 +96,10 @@ def test_w2r_says_what_figure_10_says() -> None:
 
 
 def test_rallm_asks_for_its_sentence_and_for_queries_in_another_call() -> None:
-    prompt = asking.answer_with_references("who?", [PARIS], templates=RALLM_TEMPLATES)
+    prompt = prompts.answer_with_references("who?", [PARIS], templates=RALLM_TEMPLATES)
     assert f'respond with only "{prompts.REFUSAL}"' in prompt.text
     assert prompt.text.endswith("\nAnswer:")
-    asked = asking.self_complete("who?", [PARIS], ["q"], templates=RALLM_TEMPLATES)
+    asked = prompts.self_complete("who?", [PARIS], ["q"], templates=RALLM_TEMPLATES)
     assert f'start your query with "{prompts.QUERY_LEAD}"' in asked.text
 
 
@@ -115,7 +114,7 @@ def test_only_the_default_words_ask_for_a_verdict() -> None:
 
 
 def test_what_earlier_rounds_said_goes_into_the_next_prompts() -> None:
-    told = asking.answer_with_references(
+    told = prompts.answer_with_references(
         "Who?",
         [PARIS],
         queries=["Who?", "her\nname"],
@@ -126,7 +125,7 @@ def test_what_earlier_rounds_said_goes_into_the_next_prompts() -> None:
     assert "\nMissing so far: the [1] name\n" not in told.text
     assert "\nMissing so far: the" in told.text
     assert told.queries == ("Who?", "her\nname")
-    asked = asking.self_complete(
+    asked = prompts.self_complete(
         "Who?", [PARIS], ["q"], missing="the name", partial="She ruled [1]."
     )
     assert "Supported so far: She ruled (1).\n\nMissing so far: the name\n" in asked.text

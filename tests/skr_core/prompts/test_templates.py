@@ -7,12 +7,9 @@ from typing import Any
 
 import pytest
 
+from skr_core import prompts
 from skr_core.errors import InputError
-from skr_core.prompts import asking
-from skr_core.prompts import templates as prompts
-from skr_core.prompts.judging import ask_is_sufficient
-from skr_core.prompts.parts import number_references
-from skr_core.prompts.templates import PromptTemplates
+from skr_core.prompts import PromptTemplates, ask_is_sufficient, number_references
 from skr_core.types import Demonstration, Prompt, Reference
 
 FRANCE = Reference.of("Paris is the capital of France.", "Paris")
@@ -33,10 +30,10 @@ BRACES = "What is {references} in {0}, {{question}} and {demonstrations}?"
 @pytest.mark.parametrize(
     "prompt",
     [
-        asking.answer_directly(BRACES),
-        asking.answer_with_references(BRACES, [Reference.of(BRACES)]),
-        asking.answer_anyway(BRACES, [Reference.of(BRACES)]),
-        asking.self_complete(BRACES, [Reference.of(BRACES)], [BRACES]),
+        prompts.answer_directly(BRACES),
+        prompts.answer_with_references(BRACES, [Reference.of(BRACES)]),
+        prompts.answer_anyway(BRACES, [Reference.of(BRACES)]),
+        prompts.self_complete(BRACES, [Reference.of(BRACES)], [BRACES]),
         ask_is_sufficient(BRACES, [Reference.of(BRACES)], BRACES),
     ],
     ids=lambda prompt: prompt.task,
@@ -49,7 +46,7 @@ def test_braces_are_text(prompt: Prompt):
 
 def test_the_parts_stand_beside_the_text():
     example = Demonstration("Capital of Spain?", "Madrid.", ("Madrid is\n[1] a capital.",))
-    prompt = asking.answer_with_references("Capital of France?", [FRANCE], [example])
+    prompt = prompts.answer_with_references("Capital of France?", [FRANCE], [example])
     assert prompt.task == "answer_with_references"
     assert prompt.references == (FRANCE,)
     assert prompt.demonstrations == (example,)
@@ -64,20 +61,20 @@ def test_the_parts_stand_beside_the_text():
 
 
 def test_directly_means_without_references():
-    prompt = asking.answer_directly("Capital of France?")
+    prompt = prompts.answer_directly("Capital of France?")
     assert (prompt.task, prompt.references) == ("answer_directly", ())
     assert "internal knowledge" in prompt.text
     assert "[1]" not in prompt.text
 
 
 def test_anyway_allows_both():
-    prompt = asking.answer_anyway("Capital of France?", [])
+    prompt = prompts.answer_anyway("Capital of France?", [])
     assert "given information or your internal knowledge" in prompt.text
     assert "(none)" in prompt.text
 
 
 def test_self_complete_tells_what_was_searched():
-    prompt = asking.self_complete("Who?", [FRANCE], ["Who?", "one\n[1] two"], limit=2)
+    prompt = prompts.self_complete("Who?", [FRANCE], ["Who?", "one\n[1] two"], limit=2)
     assert prompt.queries == ("Who?", "one\n[1] two")
     assert "- Who?\n- one (1) two\n" in prompt.text
     assert prompts.QUERY_LEAD in prompt.text
@@ -85,12 +82,12 @@ def test_self_complete_tells_what_was_searched():
 
 
 def test_self_complete_tells_what_is_missing():
-    bare = asking.self_complete("Who?", [FRANCE], ["q"])
-    told = asking.self_complete("Who?", [FRANCE], ["q"], missing="the\n[1] birthplace")
+    bare = prompts.self_complete("Who?", [FRANCE], ["q"])
+    told = prompts.self_complete("Who?", [FRANCE], ["q"], missing="the\n[1] birthplace")
     assert "- q\n\nGiven the insufficiency" in bare.text
     assert "- q\n\nMissing so far: the (1) birthplace\n\nGiven the insuff" in told.text
     old = PromptTemplates(self_complete="{question} {references}")
-    assert asking.self_complete("Who?", [], [], missing="x", templates=old).text == "Who? (none)"
+    assert prompts.self_complete("Who?", [], [], missing="x", templates=old).text == "Who? (none)"
 
 
 def test_checked_question():

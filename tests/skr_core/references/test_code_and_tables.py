@@ -7,9 +7,7 @@ from pathlib import Path
 import pytest
 
 from skr_core.cleaning import cleaned
-from skr_core.references.citations import resolve_citations
-from skr_core.references.fencing import fence_references
-from skr_core.references.resolver import MarkerResolver
+from skr_core.references import MarkerResolver, fence_references, resolve_citations
 from skr_core.types import Reference
 
 ROOT = Path(__file__).resolve().parents[3]

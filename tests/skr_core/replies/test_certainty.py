@@ -1,4 +1,4 @@
-"""Answers and certainty are read from any form of reply, and from the recorded ones exactly."""
+"""What a model says of its own answer: its conclusion, its certainty, its need of help."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from skr_core.files import read_jsonl
 from skr_core.match import contains_gold
-from skr_core.replies.certainty import Certainty, parse_certainty
+from skr_core.replies import Certainty, conclusion, final_answer, parse_certainty, parse_need
 from skr_lab.metrics.certainty import CertaintyScores
 
 SAID = {
@@ -179,3 +179,99 @@ def test_recorded_replies_give_the_published_rates(data_dir: Path):
         for sure, direct, augmented in zip(certain, right, retrieved, strict=True)
     ]
     assert sum(adaptive) / scores.n == pytest.approx(0.500, abs=0.005)
+
+
+@pytest.mark.parametrize(
+    ("said", "answer"),
+    [
+        ("Therefore, the answer is 42.\nAnd so on.", "42."),
+        ("The answer is A. No: the final answer is: B", "B"),
+        ("Answer: yes", "yes"),
+        ("**Answer:** Paris", "Paris"),
+        ("**Final answer**: Paris", "Paris"),
+        ("It flows there.\n\nAnswer:\nthe Seine", "the Seine"),
+        ("It flows there. Answer: the Seine", "the Seine"),
+        ("So the final answer is: Ohio", "Ohio"),
+        ("The answer to the question is Paris.", "Paris."),
+        ("The correct answer would be (c).", "(c)."),
+        ("The answer must be the Seine [1].", "the Seine [1]."),
+        ("The answer, therefore, is Paris.", "Paris."),
+        ("The answer is that he died.", "he died."),
+        (
+            "The answer is Paris. This answer is supported by [1].",
+            "Paris. This answer is supported by [1].",
+        ),
+        ("Paris. The answer is given in the second passage.", None),
+        ("Nobody could answer: he was gone.", None),
+        ("Ohio\n\nQuestion: Who?\nAnswer: Ada", None),
+        ("So the answer is Ohio.\n\nQuestion: Who?\nAnswer: Ada", "Ohio."),
+        ("So the answer is Ohio. So the answer is", "Ohio."),
+        ("Just this.", None),
+        ("", None),
+    ],
+)
+def test_conclusions(said: str, answer: str | None) -> None:
+    found = conclusion(said)
+    assert (None if found is None else found.splitlines()[0]) == answer
+    assert final_answer(said) == (said if answer is None else answer)
+
+
+near_words = st.sampled_from(["answer", " is ", "the ", ":", "\n", "Question:", "**", "to ", ". "])
+replies = st.lists(st.text(max_size=20) | near_words, max_size=10).map("".join)
+
+
+@given(replies)
+def test_no_conclusion_raises(text: str) -> None:
+    found = conclusion(text)
+    assert found is None or found.strip()
+    assert final_answer(text) == final_answer(text).strip()
+
+
+@pytest.mark.parametrize(
+    "piece", ["answer ", "answer to ", "answer:", "\n", " ", "**", "\n* ", "_"]
+)
+def test_a_hostile_conclusion_takes_no_longer_than_its_length(piece: str) -> None:
+    started = time.thread_time()
+    conclusion(piece * (60_000 // len(piece)))
+    assert time.thread_time() - started < 2
+
+
+@pytest.mark.parametrize(
+    ("text", "after_need", "after_ability"),
+    [
+        ("Yes", True, False),
+        ("no.", False, True),
+        ("**No**, I don't.", False, True),
+        ("A: Yes", True, False),
+        ("Answer: no", False, True),
+        ("My answer is yes.", True, False),
+        ("Yeah, please", True, False),
+        ("Not really", False, True),
+        ("Of course not.", False, True),
+        ("Certainly not, I know it.", False, True),
+        ("Yes or no?", None, None),
+        ("Nothing", None, None),
+        ("It depends.", None, None),
+        ("I need additional information to answer this.", True, True),
+        ("I would like some more clues.", True, True),
+        ("More context would be helpful.", True, True),
+        ("I don’t need any more information.", False, False),
+        ("Additional information is not required.", False, False),
+        ("I can solve it without any help.", False, False),
+        ("I cannot answer this without additional information.", True, True),
+        ("I can't solve this, and I don't need clues.", True, True),
+        ("I can answer this.", False, False),
+        ("The answer is Jane Austen.", False, False),
+        ("I don't know.", True, True),
+        ("No idea.", True, True),
+        ("", None, None),
+    ],
+)
+def test_need(text: str, after_need: bool | None, after_ability: bool | None) -> None:
+    assert parse_need(text, yes_means_unknown=True) is after_need
+    assert parse_need(text, yes_means_unknown=False) is after_ability
+
+
+@given(st.text(), st.booleans())
+def test_no_need_raises(text: str, yes_means_unknown: bool) -> None:
+    assert parse_need(text, yes_means_unknown=yes_means_unknown) in (True, False, None)

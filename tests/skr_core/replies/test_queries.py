@@ -6,9 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skr_core.prompts.templates import MAX_QUERIES, QUERY_LEAD, REFUSAL
-from skr_core.replies.lists import has_bullets, list_items, parse_facts, without_bullet
-from skr_core.replies.queries import MAX_QUERY_CHARACTERS, parse_queries
+from skr_core.prompts import MAX_QUERIES, QUERY_LEAD, REFUSAL
+from skr_core.replies import (
+    MAX_QUERY_CHARACTERS,
+    has_bullets,
+    list_items,
+    parse_facts,
+    parse_queries,
+    without_bullet,
+)
 
 
 @pytest.mark.parametrize(

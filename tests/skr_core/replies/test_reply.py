@@ -13,10 +13,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skr_core.prompts.templates import MAX_QUERIES, QUERY_LEAD, REFUSAL
-from skr_core.replies import Reply, VerdictStream, read_reply
-from skr_core.replies.reply import cited_numbers
-from skr_core.replies.thoughts import ThoughtFilter, strip_thoughts
+from skr_core.prompts import MAX_QUERIES, QUERY_LEAD, REFUSAL
+from skr_core.replies import (
+    Reply,
+    ThoughtFilter,
+    VerdictStream,
+    cited_numbers,
+    read_reply,
+    strip_thoughts,
+)
 
 TABLE: list[dict[str, Any]] = tomllib.loads(
     Path(__file__).with_name("replies.toml").read_text(encoding="utf-8")

@@ -8,7 +8,7 @@ import math
 import pytest
 
 from skr_core.flow import arun, run
-from skr_core.prompts.likelihoods import before_answer
+from skr_core.prompts.judging import before_answer
 from skr_core.settings import Settings
 from skr_core.testing import ScriptedModel, WordScorer
 from skr_core.types import Answer, Decision, Reference

@@ -1,4 +1,4 @@
-"""What is stored and what is searched of a reference."""
+"""References as a store keeps them, and the texts by which it finds them."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def storable_reference(reference: Reference) -> Reference:
 
 
 def provenance(reference: Reference) -> dict[str, Any]:
-    """What a store keeps beside text, title and metadata, where there is any.
+    """The fields that a store keeps beside text, title and metadata, where they have a value.
 
     Example:
         >>> provenance(Reference.of("Text.", shown="Page 3: Text."))
@@ -61,7 +61,7 @@ def provenance(reference: Reference) -> dict[str, Any]:
 
 
 def with_provenance(reference: Reference, row: Mapping[str, Any]) -> Reference:
-    """The reference with what `provenance` says of it.
+    """The reference with the fields that `provenance` gave.
 
     Example:
         >>> with_provenance(Reference.of("Text."), {"shown": "Page 3: Text."}).shown
@@ -83,21 +83,21 @@ def _json(value: Any) -> Any:
     return encodable_json(to_jsonable_python(value, fallback=str, bytes_mode="base64"))
 
 
-def searchable(reference: Reference) -> str:
+def searchable_text(reference: Reference) -> str:
     """Title and text, which are embedded and searched as one.
 
     Example:
-        >>> searchable(Reference.of("It is in France.", "Paris"))
+        >>> searchable_text(Reference.of("It is in France.", "Paris"))
         'Paris\\nIt is in France.'
     """
     return f"{reference.title}\n{reference.text}" if reference.title else reference.text
 
 
-def keyworded(reference: Reference) -> str:
-    """What keyword search sees: the title counts twice, because it says what the text is about.
+def keyword_text(reference: Reference) -> str:
+    """The text for keyword search: the title counts twice, because it says what it is about.
 
     Example:
-        >>> keyworded(Reference.of("It is in France.", "Paris"))
+        >>> keyword_text(Reference.of("It is in France.", "Paris"))
         'Paris\\nParis\\nIt is in France.'
     """
-    return f"{reference.title}\n{searchable(reference)}" if reference.title else reference.text
+    return f"{reference.title}\n{searchable_text(reference)}" if reference.title else reference.text

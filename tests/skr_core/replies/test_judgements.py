@@ -1,4 +1,4 @@
-"""Multiple choice: what an answer chooses, labelled by hand."""
+"""Whether an answer is right: the option that it chooses, and a judge's verdict."""
 
 from __future__ import annotations
 
@@ -8,7 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skr_core.replies.choice import choice_match, chosen, implied_choices
+from skr_core.replies import (
+    choice_match,
+    chosen,
+    implied_choices,
+    parse_entailment,
+    parse_right,
+    parse_sufficient,
+)
 
 FOODS = ["chicago", "street", "little italy", "food court", "capital cities"]
 
@@ -147,7 +154,7 @@ replies = st.lists(st.text(max_size=20) | near_words, max_size=10).map("".join)
 
 
 @given(replies, st.lists(replies, max_size=3), st.lists(st.text(max_size=9), max_size=30))
-def test_nothing_raises(answer: str, gold: list[str], choices: list[str]) -> None:
+def test_no_answer_raises(answer: str, gold: list[str], choices: list[str]) -> None:
     place = chosen(answer, choices)
     assert place is None or 0 <= place < len(choices)
     assert choice_match(answer, gold, choices) in (True, False)
@@ -158,3 +165,106 @@ def test_a_hostile_reply_takes_no_longer_than_its_length(piece: str) -> None:
     started = time.thread_time()
     chosen(piece * (30_000 // len(piece)), ["true", "false"])
     assert time.thread_time() - started < 2
+
+
+@pytest.mark.parametrize(
+    ("text", "verdict"),
+    [
+        ("sufficient", (True, "")),
+        ("Sufficient.", (True, "")),
+        ("**Sufficient**: everything is there.", (True, "")),
+        ("Verdict: sufficient", (True, "")),
+        ("Insufficient: the birthplace", (False, "the birthplace")),
+        ("**Insufficient:** the birthplace.", (False, "the birthplace")),
+        ("The references are **insufficient** - the year", (False, "the year")),
+        ("Insufficient:\n- the year\n- the place", (False, "the year; the place")),
+        ("Insufficient: the year.\n\nI hope this helps.", (False, "the year")),
+        ("not sufficient, the year", (False, "the year")),
+        ("They aren't sufficient: the year", (False, "the year")),
+        ("They aren’t sufficient: the year", (False, "the year")),
+        ("They are not entirely sufficient: the year", (False, "the year")),
+        ("There is no sufficient evidence for it.", (False, "evidence for it")),
+        ("They would be sufficient if dated.\nInsufficient: the date", (False, "the date")),
+        ("Sufficient or insufficient? The draft cites both.\n\nSufficient.", (True, "")),
+        ("The first is insufficient by itself, but both are sufficient.", (True, "")),
+        ("insufficient", (False, "")),
+        ("sufficient/insufficient", None),
+        ("yes", None),
+        ("", None),
+    ],
+)
+def test_sufficient(text: str, verdict: tuple[bool, str] | None) -> None:
+    assert parse_sufficient(text) == verdict
+
+
+@pytest.mark.parametrize(
+    ("text", "verdict"),
+    [
+        ("right", True),
+        ("**Right.**", True),
+        ("Correct", True),
+        ("Verdict: right", True),
+        ("wrong", False),
+        ("Not right.", False),
+        ("Incorrect: it was Bob.", False),
+        ("The answer is right.", True),
+        ("The given answer is wrong: it was Bob.", False),
+        ("Both name Ada, so the given answer is **right**.", True),
+        ("The right answers name Ada. The given answer is not right.", False),
+        ("right/wrong", None),
+        ("right or wrong", None),
+        ("It may be right or wrong.", None),
+        ("I cannot say which answer is right.", None),
+        ("The right answers include Ada.", None),
+        ("", None),
+    ],
+)
+def test_right(text: str, verdict: bool | None) -> None:
+    assert parse_right(text) is verdict
+
+
+@pytest.mark.parametrize(
+    ("text", "verdict"),
+    [
+        ("entailment", "entailment"),
+        (" Neutral.\n", "neutral"),
+        ("`contradiction`", "contradiction"),
+        ("**Entailment.** The premise says so.", "entailment"),
+        ("Contradiction: the premise denies it.", "contradiction"),
+        ("Answer: neutral", "neutral"),
+        ("not entailment", None),
+        ("entailment or neutral", None),
+        ("entailment, neutral or contradiction", None),
+        ("It is not entailment.", None),
+        ("Yes", None),
+        ("", None),
+    ],
+)
+def test_entailment(text: str, verdict: str | None) -> None:
+    assert parse_entailment(text) == verdict
+
+
+near_verdicts = st.sampled_from(
+    [
+        "insufficient",
+        "not ",
+        "sufficient",
+        "right",
+        "wrong",
+        "or",
+        "answer",
+        " is ",
+        "\n",
+        "- ",
+        ":",
+    ]
+)
+verdicts = st.lists(st.text(max_size=20) | near_verdicts, max_size=10).map("".join)
+
+
+@given(verdicts)
+def test_no_verdict_raises(text: str) -> None:
+    verdict = parse_sufficient(text)
+    assert verdict is None or "\n" not in verdict[1]
+    assert parse_right(text) in (True, False, None)
+    parse_entailment(text)

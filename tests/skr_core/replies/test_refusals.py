@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skr_core.prompts.templates import REFUSAL
-from skr_core.replies.refusal import (
+from skr_core.prompts import REFUSAL
+from skr_core.replies.refusals import (
     LONGEST_OPENING,
     is_refusal,
     may_become_refusal,

@@ -1,8 +1,9 @@
-"""Whether a reply refuses, in the words that were asked for (RaLLM §5.1) or in its own.
+"""Refusals: whether a reply refuses, and what is said in place of an answer.
 
-A reply is read as a whole, because some refuse only at the end: they explain what would be needed,
-quote what is there, and then say that the rest is not. What rests on a citation is an answer all
-the same, if one with a gap.
+A model may refuse in the words that were asked for (RaLLM §5.1) or in its own. A reply is read as a
+whole, because some refuse only at the end: they explain what would be needed, quote what is there,
+and then say that the rest is missing. A sentence that rests on a citation is an answer all the
+same, if one with a gap.
 """
 
 from __future__ import annotations
@@ -10,43 +11,44 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from skr_core.patterns import lazy_pattern
-from skr_core.replies import languages, wording
+from skr_core.prompts.templates import REFUSAL
+from skr_core.replies import wording
 from skr_core.replies.certainty import parse_certainty
-from skr_core.replies.thoughts import strip_thoughts
-from skr_core.texts import beginnings, split_sentences, straight_quotes
+from skr_core.replies.opening import strip_thoughts
+from skr_core.replies.wording import CITATION, compiled
+from skr_core.texts import beginnings, split_sentences, straight_quotes, words
 
 LONGEST_OPENING = 400
 """Characters in which a first sentence is expected to end."""
 
 LONGEST_READ = 6000
-"""Characters read at the beginning of a reply and as many at its end: longer ones answer."""
+"""Characters that are read at the beginning of a long reply, and as many at its end."""
 
-_FENCED = lazy_pattern(r"(?ms)^[ \t]*(?P<fence>`{3,}|~{3,}).*?(?:^[ \t]*(?P=fence)|\Z)")
-_SPACES = lazy_pattern(r"\s+")
-# What stands in place of an answer, as the whole of a reply.
-_NO_ANSWER = lazy_pattern(
+_FENCED = re.compile(r"(?ms)^[ \t]*(?P<fence>`{3,}|~{3,}).*?(?:^[ \t]*(?P=fence)|\Z)")
+_SPACES = re.compile(r"\s+")
+# A whole reply that stands in place of an answer.
+_NO_ANSWER = re.compile(
     r"\W*(?:(?:(?:it|that|this|the answer) is )?(?:unknown|not known)(?: to me)?|n/?a|none|nothing"
     r"|no answer|(?:not )?(?:answer )?found|unanswerable|not (?:stated|mentioned|available|given"
     r"|specified|provided)|unbekannt|inconnu|desconocido|未知|不明|なし|无|無)\W*",
     re.IGNORECASE,
 )
-_OPENERS = tuple(languages.OPENERS)
-_OPENINGS = beginnings(_OPENERS)
-_ENDED = lazy_pattern(r"[.!?](?:\s|$)|[。！？]")
+_OPENINGS = beginnings(wording.OPENERS)
+_ENDED = re.compile(r"[.!?](?:\s|$)|[。！？]")
 _SETTLING = 24  # characters behind a sentence, after which it is known to have ended
 _WRAPPING = " \t\"'`<>*_#"
 
 
 @dataclass(frozen=True, slots=True)
 class Gaps:
-    """What a reply says that it cannot say.
+    """The gaps that a reply admits.
 
     Attributes:
-        sentences: Those that name what is missing, or that the writer cannot tell, in order.
+        sentences: The sentences that name what is missing, or say that the writer cannot tell, in
+            order.
         refuses: Whether the reply refuses, as a whole, where nothing in it is cited.
-        opens: Whether it begins with one of these sentences, so that it gives no answer first.
-        answers: Whether a citation stands behind something that is said.
+        opens: Whether it begins with one of these sentences, so that no answer comes first.
+        answers: Whether a citation supports something that the reply says.
     """
 
     sentences: tuple[str, ...] = ()
@@ -56,7 +58,7 @@ class Gaps:
 
 
 def find_gaps(text: str) -> Gaps:
-    """Read what a reply says that it cannot say; never raises.
+    """Find the gaps that a reply admits; never raises.
 
     Args:
         text: The reply without its thoughts and its verdict.
@@ -68,26 +70,27 @@ def find_gaps(text: str) -> Gaps:
     said = _sentences(text)
     if not said or _NO_ANSWER.fullmatch(text.strip()[:40]):
         return Gaps((), refuses=True, opens=True)
-    cited = [wording.CITATION.search(each) for each in said]
+    cited = [CITATION.search(each) for each in said]
     # A cited sentence says that something is missing only where it names the material.
     may_lack = [
-        marker is None or wording.SURELY_MATERIAL.search(each) is not None
+        marker is None or _has(wording.SURELY_MATERIAL, each)
         for marker, each in zip(cited, said, strict=True)
     ]
     lacks = [may and _lacks(each) for may, each in zip(may_lack, said, strict=True)]
     cannot = [may and _cannot(each) for may, each in zip(may_lack, said, strict=True)]
-    if may_lack[0] and wording.MATERIAL_ONLY.search(said[0]):
+    if may_lack[0] and _has(wording.MATERIAL_ONLY, said[0]):
         lacks[0] = cited[0] is None
     for place, each in enumerate(said[1:], start=1):
         # An absence that something is concluded from is no gap: "Therefore, the amount is 0."
         if lacks[place - 1] and not (lacks[place] or cannot[place]):
-            lacks[place - 1] = not wording.CONCLUDES.search(each)
+            lacks[place - 1] = not _has(wording.CONCLUDES, each)
     gaps = [place for place in range(len(said)) if lacks[place] or cannot[place]]
-    first = next((place for place, each in enumerate(said) if not _is_courtesy(each)), 0)
-    opens = first in gaps or _sorry(said[0])
+    courtesy = compiled(wording.COURTESY)
+    first = next((place for place, each in enumerate(said) if not courtesy.fullmatch(each)), 0)
+    opens = first in gaps or _apologises(said[0])
     refuses = opens or any(cannot)
     if gaps and not refuses:
-        refuses = any(map(wording.ASKS_FOR_MORE.search, said))
+        refuses = any(_has(wording.ASKS_FOR_MORE, each) for each in said)
     return Gaps(
         tuple(said[place] for place in gaps),
         refuses=refuses,
@@ -102,7 +105,7 @@ def is_refusal(text: str) -> bool:
     An answer that names a gap is none: what it cites is an answer.
 
     Args:
-        text: The reply; an empty one refuses, and so does one that is nothing but thoughts.
+        text: The reply; an empty one refuses, and so does one of nothing but thoughts.
 
     Example:
         >>> is_refusal("I’m sorry, I cannot answer the question based on the provided references.")
@@ -125,7 +128,7 @@ def may_become_refusal(beginning: str) -> bool:
     answer.
 
     Args:
-        beginning: What a model has written so far.
+        beginning: The reply as far as the model has written it.
 
     Example:
         >>> may_become_refusal("I am sorry, but"), may_become_refusal("Paris is")
@@ -147,14 +150,14 @@ def opens_like_refusal(beginning: str) -> bool:
     """
     opening = straight_quotes(beginning[:LONGEST_OPENING]).lower()
     said = _SPACES.sub(" ", opening).lstrip(_WRAPPING)
-    return said in _OPENINGS or said.startswith(_OPENERS)
+    return said in _OPENINGS or said.startswith(wording.OPENERS)
 
 
 def begins_with_refusal(beginning: str, *, is_whole: bool = False) -> bool | None:
     """Whether the first sentence of an answer refuses; None where it has not ended.
 
     Args:
-        beginning: What a model has written so far of its answer.
+        beginning: The answer as far as the model has written it.
         is_whole: Whether nothing follows.
 
     Example:
@@ -175,7 +178,7 @@ def says_unknown(answer: str) -> bool:
     """Whether an answer says that the model does not know, or is not sure.
 
     Args:
-        answer: What the model answers without references.
+        answer: The model's answer without references.
 
     Example:
         >>> says_unknown("I don't know."), says_unknown("I'm not sure, but I think it is Paris.")
@@ -196,31 +199,87 @@ def _sentences(text: str) -> list[str]:
 
 def _lacks(sentence: str) -> bool:
     """Whether a sentence says that the material lacks something."""
-    if wording.MATERIAL_LACKS.search(sentence):
+    if _has(wording.MATERIAL_LACKS, sentence):
         return True
-    others = languages.LATIN if sentence.isascii() else languages.LANGUAGES
-    return any(pattern.search(sentence) for pattern in others)
+    others = wording.LATIN if sentence.isascii() else wording.LANGUAGES
+    return any(_has(pattern, sentence) for pattern in others)
 
 
 def _cannot(sentence: str) -> bool:
     """Whether a sentence says that its writer cannot tell."""
-    return wording.WRITER_CANNOT.search(sentence) is not None
+    return _has(wording.WRITER_CANNOT, sentence)
+
+
+def _has(pattern: str, sentence: str) -> bool:
+    return compiled(pattern).search(sentence) is not None
 
 
 def _is_backed(sentence: str, marker: re.Match[str] | None, may_lack: bool) -> bool:
-    """Whether a citation stands behind something else than a gap."""
+    """Whether a citation supports something else than a gap."""
     if marker is None or not may_lack:
         return marker is not None
     said = sentence[: marker.start()]
     return not (_lacks(said) or _cannot(said))
 
 
-def _is_courtesy(sentence: str) -> bool:
-    """Whether a sentence is only what politeness puts first, such as "I apologise."."""
-    return wording.COURTESY.fullmatch(sentence) is not None
-
-
-def _sorry(sentence: str) -> bool:
+def _apologises(sentence: str) -> bool:
     """Whether a sentence apologises for what it denies."""
-    apologises = wording.APOLOGISES.search(sentence) and wording.DENIES.search(sentence)
-    return bool(apologises) and not wording.CITATION.search(sentence)
+    apologises = _has(wording.APOLOGISES, sentence) and _has(wording.DENIES, sentence)
+    return apologises and not CITATION.search(sentence)
+
+
+# A refusal, and what stands before what is missing, by language.
+_SAID = {
+    "en": (f"{REFUSAL}.", "Missing:"),
+    "de": ("Die vorliegenden Quellen reichen nicht aus, um die Frage zu beantworten.", "Es fehlt:"),
+    "fr": ("Les références fournies ne suffisent pas pour répondre à la question.", "Il manque :"),
+    "es": ("Las referencias disponibles no bastan para responder a la pregunta.", "Falta:"),
+    "zh": ("参考资料不足以回答这个问题。", "缺少："),
+    "ja": ("参考資料だけではこの質問に答えられません。", "不足している情報："),
+}
+# Small words that only one of these languages has.
+_SMALL = {
+    "de": frozenset("der das und ist welche welcher welches wer wo wann wie wurde auf im".split()),
+    "fr": frozenset("le les est quel quelle qui où quand comment dans du des une".split()),
+    "es": frozenset("el los las es cuál cual quién dónde cuándo cómo del una en qué".split()),
+}
+_KANA = re.compile(r"[\u3040-\u30ff]")
+
+
+def refuse(question: str, missing: str = "") -> str:
+    """Say that the references do not suffice, and what is missing.
+
+    Args:
+        question: The user's question, whose language is kept: English, German, French, Spanish,
+            Chinese or Japanese.
+        missing: The missing information in the model's words; may be empty. Where they refuse,
+            they are enough.
+
+    Example:
+        >>> refuse("她在哪里出生？", "出生地")
+        '参考资料不足以回答这个问题。 缺少： 出生地'
+        >>> refuse("Where was she born?", "The references do not mention her birthplace.")
+        'The references do not mention her birthplace.'
+    """
+    missing = " ".join(missing.split())
+    if missing and is_refusal(missing):
+        return missing
+    refusal, lead = _SAID[language_of(question)]
+    return f"{refusal} {lead} {missing}" if missing else refusal
+
+
+def language_of(question: str) -> str:
+    """The language of a question, of those in which refusals are written; English otherwise.
+
+    Example:
+        >>> language_of("她在哪里出生？"), language_of("Où est née Ada ?"), language_of("Who?")
+        ('zh', 'fr', 'en')
+    """
+    if _KANA.search(question):
+        return "ja"
+    if any("\u4e00" <= character <= "\u9fff" for character in question):
+        return "zh"
+    asked = words(question)
+    counts = {name: sum(word in small for word in asked) for name, small in _SMALL.items()}
+    best = max(counts, key=lambda name: counts[name])
+    return best if counts[best] > 0 else "en"

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from skr_core.errors import InputError
-from skr_core.references.storable import keyworded, searchable, storable_reference
 from skr_core.types import Reference
+from skr_store.storable import keyword_text, searchable_text, storable_reference
 
 
 def test_what_utf8_does_not_hold_is_replaced_and_the_id_stays():
@@ -28,4 +28,4 @@ def test_metadata_that_are_not_flat_are_named(metadata: dict[Any, Any]):
 
 def test_without_a_title_the_text_alone_is_searched():
     bare = Reference.of("It is in France.")
-    assert searchable(bare) == keyworded(bare) == bare.text
+    assert searchable_text(bare) == keyword_text(bare) == bare.text

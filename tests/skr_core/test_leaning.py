@@ -1,8 +1,10 @@
+"""Whether a question leans on what was said before it."""
+
 from __future__ import annotations
 
 import pytest
 
-from skr_core.conversation.leaning import leans_on_history
+from skr_core.leaning import leans_on_history
 
 LEANING = {
     "English": """

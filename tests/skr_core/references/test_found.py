@@ -1,3 +1,5 @@
+"""References made of other frameworks' documents."""
+
 from __future__ import annotations
 
 import math
@@ -14,9 +16,9 @@ import pytest
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
 from skr_core.plain import to_plain
-from skr_core.references.foreign import finite_score, foreign_reference, plain_values
-from skr_core.references.storable import storable_reference
+from skr_core.references import finite_score, foreign_reference, plain_values
 from skr_core.types import Reference
+from skr_store.storable import storable_reference
 
 
 @pytest.mark.parametrize(

@@ -1,56 +1,63 @@
-"""The option that an answer to a multiple choice chooses, and whether it is right (SKR Table 4)."""
+"""Whether an answer is right: the option that it chooses (SKR Table 4), or a judge's verdict on it.
+
+A judge's verdict is read strictly in meaning and forgivingly in form. A reply that repeats the
+question's own alternatives ("right or wrong"), or says both, gives none.
+"""
 
 from __future__ import annotations
 
 import re
 import string
 from collections.abc import Sequence
+from typing import get_args
 
-from skr_core.patterns import lazy_pattern
-from skr_core.replies.conclusion import conclusion
+from skr_core.ports import Entailment
+from skr_core.replies.certainty import conclusion
+from skr_core.replies.queries import has_bullets, list_items
 from skr_core.texts import MARKER, normalise, split_sentences, straight_quotes, words
 
-LABELS = string.ascii_lowercase
-_YES_NO, _TRUE_FALSE = ("yes", "no"), ("true", "false")
-_VERDICTS = {*_YES_NO, *_TRUE_FALSE}
 MOST_IMPLIED = 8
 """Options, (a) to (h), where a gold answer is a label and no options are given."""
 
-_MARKERS = lazy_pattern(MARKER)
-_ECHO = lazy_pattern(r"\b(?:true or false|yes or no|true/false|yes/no)\b\W*", re.IGNORECASE)
+_LABELS = string.ascii_lowercase
+_YES_NO, _TRUE_FALSE = ("yes", "no"), ("true", "false")
+_VERDICTS = {*_YES_NO, *_TRUE_FALSE}
+
+_MARKERS = re.compile(MARKER)
+_ECHO = re.compile(r"\b(?:true or false|yes or no|true/false|yes/no)\b\W*", re.IGNORECASE)
 # "(b)", or a letter that something says is an option's: "option b.", "I choose B".
-_MARKED = lazy_pattern(
+_MARKED = re.compile(
     r"\((?P<bracketed>[A-Za-z])\)"
     r"|\b(?i:option|choice|letter|choose|pick|select|go with)\s+"
     r"(?P<named>[A-Z]\b(?!')|[a-z](?=\W*(?:$|[).:,;\n])))"
 )
 # A letter at the beginning: "b.", "B: a shop", "B - a shop", "B because".
-_LEADING = lazy_pattern(
+_LEADING = re.compile(
     r"\W*(?:(?P<any>[A-Za-z])(?:[).:,](?=\W|$)|\W*(?:$|\n)|\s+[–—-]\s)"
     r"|(?P<capital>[B-HJ-Z])\s+(?:because|since|as)\b)"
 )
-_SEVERAL = lazy_pattern(r"\W*[A-Za-z]\W{0,3}\s*(?:,|/|&|\bor\b|\band\b)\s*\W?[A-Za-z]\b(?!')")
-_DENIED_BEFORE = lazy_pattern(r"\b(?:not|neither|nor|than)\s+(?:option\s+)?$", re.IGNORECASE)
-_DENIED_BEHIND = lazy_pattern(
+_SEVERAL = re.compile(r"\W*[A-Za-z]\W{0,3}\s*(?:,|/|&|\bor\b|\band\b)\s*\W?[A-Za-z]\b(?!')")
+_DENIED_BEFORE = re.compile(r"\b(?:not|neither|nor|than)\s+(?:option\s+)?$", re.IGNORECASE)
+_DENIED_BEHIND = re.compile(
     r"[\s*_]*(?:(?:is|are|was|seems?|looks?|can|could|does|would)\s*(?:n't|not)|cannot"
     r"|(?:is|seems|looks)\s+(?:\w+\s+)?(?:wrong|incorrect|false|out)|,?\s*which is wrong)\b",
     re.IGNORECASE,
 )
 # "The statement is not true": a true or a false is said of something, or stands first.
-_TRUTH = lazy_pattern(
+_TRUTH = re.compile(
     r"(?:^\W*|\b(?:statement|claim|sentence|it|this|that|which)\b[^.!?\n]{0,30}?\b(?:is|was)\s*)"
     r"(?P<denied>n't |not )?(?:also |indeed |actually |in fact )?(?P<word>true|false)\b",
     re.IGNORECASE,
 )
-_GOLD_LABEL = lazy_pattern(r"\W*([A-Ha-h])\W*|\(?([A-H])[).:]\s.*", re.DOTALL)
+_GOLD_LABEL = re.compile(r"\W*([A-Ha-h])\W*|\(?([A-H])[).:]\s.*", re.DOTALL)
 
 
 def choice_match(answer: str, gold: Sequence[str], choices: Sequence[str] = ()) -> bool:
     """Whether the option that an answer chooses is a right one (accuracy, SKR §4.1).
 
     Args:
-        answer: What the system said.
-        gold: Right options, as their text or their label.
+        answer: The system's answer.
+        gold: The right options, as their text or their label.
         choices: The options, in the order of their labels (a), (b), ...; where none are given, the
             gold answers imply them: yes and no, true and false, or labels alone.
 
@@ -85,12 +92,12 @@ def implied_choices(gold: Sequence[str]) -> tuple[str, ...]:
 def chosen(answer: str, choices: Sequence[str]) -> int | None:
     """The place of the option that an answer chooses; None where it chooses none, or several.
 
-    What follows the last "the answer is" counts. Without such words, the answer begins with the
+    The text behind the last "the answer is" counts. Without such words, the answer begins with the
     option or its label, names exactly one, or names one label in its last sentence. A yes or no in
     the middle of a text says nothing.
 
     Args:
-        answer: What the system said.
+        answer: The system's answer.
         choices: The options, in the order of their labels (a), (b), ...
 
     Example:
@@ -112,12 +119,12 @@ def chosen(answer: str, choices: Sequence[str]) -> int | None:
 
 
 def _places(gold: str, choices: Sequence[str]) -> set[int]:
-    """The options that a gold answer names; one of its text outweighs one of its label."""
+    """The options that a gold answer names; an option of its text outweighs one of its label."""
     texts = {place for place, each in enumerate(choices) if _bare(each) == _bare(gold)}
     label = _GOLD_LABEL.fullmatch(gold.strip())
     if texts or label is None:
         return texts
-    return {LABELS.index((label.group(1) or label.group(2)).lower())} & set(range(len(choices)))
+    return {_LABELS.index((label.group(1) or label.group(2)).lower())} & set(range(len(choices)))
 
 
 def _by_label(said: str, texts: Sequence[str], concluded: bool) -> int | None:
@@ -191,10 +198,117 @@ def _by_text(said: str, texts: Sequence[str], concluded: bool) -> int | None:
 
 
 def _index(label: str, count: int) -> int | None:
-    place = LABELS.find(label.lower())
+    place = _LABELS.find(label.lower())
     return place if 0 <= place < count else None
 
 
 def _bare(text: str) -> str:
     """A text to compare; the article rule would leave nothing of the option "A"."""
     return normalise(text) or text.strip(" \t\n().:").lower()
+
+
+_NEGATION = re.compile(
+    r"(?:\b(?:not|never|hardly|no|without)|n't)\s+(?:\w+\s+){0,1}$", re.IGNORECASE
+)
+_SUFFICIENT = re.compile(r"\b(?P<denied>in)?sufficient\b", re.IGNORECASE)
+_TITLE = r"[\W_]*(?:(?:final )?verdict|judge?ment|reply|answer)?[\W_]*"
+# At the beginning of a line; the question's own alternatives repeated are no verdict.
+_SUFFICIENT_LINE = re.compile(
+    rf"^{_TITLE}(?:(?P<not>not) )?(?P<denied>in)?sufficient\b(?!\W*(?:/|or\b))(?! (?:\w+ )?if\b)",
+    re.IGNORECASE | re.MULTILINE,
+)
+_BOTH = re.compile(r"\b(?:in)?sufficient\W*(?:/|\bor\b)\W*(?:in)?sufficient\b", re.IGNORECASE)
+_MARKS = " \t\r\n:,.;*_-–—\"'"
+
+_RIGHT = r"(?:(?P<right>right|correct)|wrong|incorrect)\b"
+_NO_ECHO = r"(?!\W*(?:/|or\b|answers?\b))"
+_RIGHT_OPENING = re.compile(rf"{_TITLE}(?:(?P<not>not) )?{_RIGHT}{_NO_ECHO}", re.IGNORECASE)
+_RIGHT_SENTENCE = re.compile(
+    r"(?:^|[.!?:,\n]|\b(?:so|thus|therefore|hence|that))\W*"
+    r"(?:(?:the|this|that|its) )?(?:given )?(?:answer|it) (?:is|was) "
+    rf"(?:(?P<not>not) )?\W*{_RIGHT}{_NO_ECHO}",
+    re.IGNORECASE,
+)
+_ENTAILMENTS: dict[str, Entailment] = {each: each for each in get_args(Entailment)}
+_ENTAILMENT_OPENING = re.compile(
+    rf"{_TITLE}(?P<word>{'|'.join(_ENTAILMENTS)})\b(?=[\W_]*(?:$|\n)|[*_\"'`]*\s?[.:;–—(-])",
+    re.IGNORECASE,
+)
+
+
+def parse_sufficient(text: str) -> tuple[bool, str] | None:
+    """Whether the references suffice, and what is missing; None where a reply says neither.
+
+    A line that begins with the verdict outweighs one in running prose, and the last counts in
+    either case, because a model that thinks aloud concludes at the end.
+
+    Args:
+        text: The reply to `skr_core.prompts.ask_is_sufficient`.
+
+    Example:
+        >>> parse_sufficient("Insufficient: the director's birthplace")
+        (False, "the director's birthplace")
+        >>> parse_sufficient("They are sufficient.")
+        (True, '')
+    """
+    said = straight_quotes(text)
+    said = _BOTH.sub(lambda echo: " " * len(echo.group()), said)
+    lines = [*_SUFFICIENT_LINE.finditer(said)]
+    stated = lines or [*_SUFFICIENT.finditer(said)]
+    if not stated:
+        return None
+    last = stated[-1]
+    denied = last.group("denied") or last.groupdict().get("not")
+    if not denied and not lines:
+        denied = _NEGATION.search(said[max(0, last.start() - 40) : last.start()])
+    return (False, _missing(text[last.end() :])) if denied else (True, "")
+
+
+def _missing(rest: str) -> str:
+    """The text behind a verdict on one line: the rest of its line, or the list below it."""
+    beside, _, below = rest.partition("\n")
+    items = [beside.strip(_MARKS)]
+    if has_bullets(below) or not items[0]:
+        items += list_items(below)
+    return "; ".join(filter(None, items))
+
+
+def parse_right(text: str) -> bool | None:
+    """Whether a judge finds an answer right; None where its reply does not say.
+
+    The verdict is the reply's first word, or a sentence such as "The given answer is wrong"; the
+    last such sentence counts.
+
+    Args:
+        text: The reply to `skr_core.prompts.ask_is_right`.
+
+    Example:
+        >>> parse_right("Wrong: it was Bob.")
+        False
+        >>> parse_right("It may be right or wrong.") is None
+        True
+    """
+    opening = _RIGHT_OPENING.match(text)
+    found = [opening] if opening else [*_RIGHT_SENTENCE.finditer(text)]
+    if not found:
+        return None
+    stated = found[-1]
+    return (stated.group("right") is not None) is (stated.group("not") is None)
+
+
+def parse_entailment(text: str) -> Entailment | None:
+    """The verdict on a premise and a hypothesis: the word that a reply begins with, alone.
+
+    Anything else is no verdict, for example a denial or a sentence that names the word.
+
+    Args:
+        text: The reply to `skr_core.prompts.ask_entailment`.
+
+    Example:
+        >>> parse_entailment("**Entailment.** The premise says so.")
+        'entailment'
+        >>> parse_entailment("It is not entailment") is None
+        True
+    """
+    opening = _ENTAILMENT_OPENING.match(text)
+    return None if opening is None else _ENTAILMENTS[opening.group("word").lower()]
