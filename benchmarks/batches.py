@@ -21,9 +21,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from skr_core.engines import Engine, EngineEmbedder, LocalEngine, RayEngine
+
 from benchmarks.rows import ROOT, LeftOut, Row
 from langchain_skr import load_model
-from skr_core.engines import Engine, EngineEmbedder, LocalEngine, RayEngine
 from skr_core.errors import MissingDependency
 from skr_core.models.embedders import HashingEmbedder
 from skr_core.questions import Question

@@ -32,8 +32,8 @@ from benchmarks.adaptive_rag import create_adaptive_rag
 from benchmarks.engines import peers
 from benchmarks.rows import needed
 from benchmarks.stand_in import Spent, StandIn
+from skr_core.budget import Price, cost
 from skr_core.match import contains_gold
-from skr_core.prices import Price, cost
 from skr_core.questions import Question, read_questions
 from skr_core.settings import Settings
 from skr_core.types import Reference, Usage

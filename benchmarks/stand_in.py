@@ -21,11 +21,11 @@ from skr_app.extractive.evidence import read_sentences
 from skr_app.extractive.follow_up import follow_up_queries
 from skr_app.extractive.quoting import choose_quotes, is_sufficient
 from skr_app.extractive.text import content_words
+from skr_core.budget import count_tokens
 from skr_core.ports import OnToken
 from skr_core.prompts.asking import answer_anyway
 from skr_core.texts import words
 from skr_core.types import Generation, Prompt, Reference
-from skr_core.usage import count_tokens
 
 MOST_PARTS = 4
 _MARKER = re.compile(r" \[\d+\]")

@@ -33,6 +33,7 @@ from langgraph.errors import GraphBubbleUp
 from langchain_skr.caching import settings_of
 from langchain_skr.documents import checked_documents, to_reference
 from langchain_skr.models import layers_of, load_model, model_name, streams_safely
+from skr_core.budget import estimate_usage
 from skr_core.cleaning import remember_keys
 from skr_core.errors import (
     InputError,
@@ -44,7 +45,6 @@ from skr_core.models.chunked import ChunkedModel, Reply
 from skr_core.ports import LanguageModel, Retriever
 from skr_core.references.fusion import FusedRetriever
 from skr_core.types import Generation, Prompt, Reference, Usage
-from skr_core.usage import estimate_usage
 from skr_graphs.nostream import unstreamed
 
 if TYPE_CHECKING:

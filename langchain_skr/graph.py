@@ -9,8 +9,7 @@ from typing_extensions import Unpack
 
 from langchain_skr import advice
 from langchain_skr.adapters import ModelLike, RetrieverLike, as_language_model, as_retriever
-from skr_core.options import refuse_unknown
-from skr_core.settings import SettingsOptions
+from skr_core.options import SettingsOptions, refuse_unknown
 from skr_graphs import CompiledGraph, create_self_completion_graph
 
 if TYPE_CHECKING:

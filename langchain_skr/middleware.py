@@ -24,12 +24,11 @@ from skr_core.conversation import exchanges, latest_turns
 from skr_core.errors import InputError, extra
 from skr_core.flow import Flow, arun, call, run
 from skr_core.models.windows import tokens_for
-from skr_core.parts import RouterLike, as_router, decided
 from skr_core.plain import from_plain, to_plain
 from skr_core.ports import Retriever, Router
 from skr_core.prompts.templates import WITH_REFERENCES
 from skr_core.references.passages import fast_tokens, fence_references, pack_references, shown_text
-from skr_core.settings import Settings
+from skr_core.settings import RouterLike, Settings, as_router, decided
 from skr_core.types import NO_USAGE, Decision, Reference
 from skr_graphs.conversation import said_in
 from skr_graphs.fitting import is_too_long

@@ -9,8 +9,8 @@ from langchain_core.language_models import BaseChatModel, BaseLanguageModel
 from langchain_core.runnables import Runnable
 from langchain_core.runnables.base import RunnableBindingBase
 
-from skr_app.extractive.loading import is_extractive, load_extractive
 from skr_core.errors import InputError, MissingDependency, extra
+from skr_core.models.adapting import named_model
 from skr_core.models.openai_server import server_address, server_key
 from skr_core.ports import LanguageModel
 
@@ -61,10 +61,10 @@ def load_model(
 
     if not spec.strip():
         raise InputError("the model has no name: give extractive, or provider:model")
-    if is_extractive(spec):
+    if (named := named_model(spec)) is not None:
         if logprobs:
             raise InputError(NO_LOGPROBS.format(spec))
-        return load_extractive(spec)
+        return named
     # The names that `init_chat_model` has for every provider.
     options: dict[str, Any] = {
         "base_url": base_url,
@@ -180,14 +180,12 @@ def _chat_model(
 
 def _openai_options(server: str | None, options: dict[str, Any]) -> dict[str, Any]:
     with extra("openai"):
-        from openai import OpenAIError
-
         from skr_core.models import clients
     # Streams of other servers report no usage unless asked to.
     more: dict[str, Any] = {
         "stream_usage": True,
-        "http_client": clients.blocking_client(OpenAIError, TIMEOUT),
-        "http_async_client": clients.awaiting_client(OpenAIError, TIMEOUT),
+        "http_client": clients.sync_client(TIMEOUT),
+        "http_async_client": clients.async_client(TIMEOUT),
     }
     if key := server_key(options.get("api_key"), server):
         more["api_key"] = key

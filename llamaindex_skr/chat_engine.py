@@ -27,8 +27,7 @@ from llamaindex_skr.remaking import RemadeGraph
 from llamaindex_skr.responses import to_response
 from skr_core.errors import InputError
 from skr_core.flow import Flow, arun, call, run
-from skr_core.options import refuse_unknown
-from skr_core.settings import SettingsOptions
+from skr_core.options import SettingsOptions, refuse_unknown
 from skr_core.types import Answer
 from skr_graphs.context import SKRContext
 

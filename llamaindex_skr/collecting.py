@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 from typing_extensions import Unpack
 
 from llamaindex_skr.adapters import ModelLike, RetrieverLike, as_language_model, as_retriever
-from skr_core.settings import SettingsOptions
+from skr_core.options import SettingsOptions
 from skr_graphs.collecting import CollectOptions, acollect_with, collect_with, system_of
 
 if TYPE_CHECKING:
     from skr_core.engines import Engine
+
     from skr_core.questions import Question
     from skr_learn.self_knowledge import SelfKnowledge
 

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from llama_index.core.llms import LLM
 
-from skr_app.extractive.loading import is_extractive, load_extractive
 from skr_core.errors import InputError, extra
+from skr_core.models.adapting import named_model
 from skr_core.models.openai_server import server_address, server_key
 from skr_core.ports import LanguageModel
 
@@ -56,10 +56,10 @@ def load_model(
     """
     from llamaindex_skr.adapters import LlamaIndexModel  # that module imports this one
 
-    if is_extractive(spec):
+    if (named := named_model(spec)) is not None:
         if logprobs:
-            raise InputError("'extractive' has no log-probabilities to ask for: leave logprobs out")
-        return load_extractive(spec)
+            raise InputError(f"{spec!r} has no log-probabilities to ask for: leave logprobs out")
+        return named
     provider, _, rest = spec.partition(":")
     if rest and provider not in OF_OPENAI and server_address(base_url) is None:
         raise InputError(
@@ -111,7 +111,7 @@ def openai_like(
     """
     with extra("llamaindex-openai"):
         from llama_index.llms.openai_like import OpenAILike
-        from openai import NOT_GIVEN, AsyncOpenAI, OpenAI, OpenAIError
+        from openai import NOT_GIVEN, AsyncOpenAI, OpenAI
 
         from skr_core.models import clients
     server = server_address(base_url)
@@ -127,12 +127,8 @@ def openai_like(
         "max_retries": tries - 1,
     }
     given: dict[str, Any] = {
-        "openai_client": OpenAI(
-            **options, http_client=clients.blocking_client(OpenAIError, timeout)
-        ),
-        "async_openai_client": AsyncOpenAI(
-            **options, http_client=clients.awaiting_client(OpenAIError, timeout)
-        ),
+        "openai_client": OpenAI(**options, http_client=clients.sync_client(timeout)),
+        "async_openai_client": AsyncOpenAI(**options, http_client=clients.async_client(timeout)),
     }
     # Dropped by LlamaIndex from requests that are not streamed.
     sent: dict[str, Any] = {"stream_options": {"include_usage": True}}

@@ -24,10 +24,9 @@ from llamaindex_skr.prompt_templates import as_prompts, replaced
 from llamaindex_skr.remaking import RemadeGraph
 from llamaindex_skr.responses import astream_response, stream_response, to_response
 from skr_core.errors import InputError, OptionError
-from skr_core.options import refuse_unknown
-from skr_core.parts import as_arbiter, as_reflector, as_router, with_arbiter
+from skr_core.options import SettingsOptions, refuse_unknown
 from skr_core.prompts.templates import DEFAULT_TEMPLATES
-from skr_core.settings import SettingsOptions
+from skr_core.settings import as_arbiter, as_reflector, as_router, with_arbiter
 from skr_graphs.context import SKRContext
 
 if TYPE_CHECKING:

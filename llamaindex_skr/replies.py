@@ -16,10 +16,10 @@ from typing import Any
 
 from llama_index.core.base.llms.types import ChatResponse, CompletionResponse
 
+from skr_core.budget import estimate_usage
 from skr_core.models.chunked import Reply
 from skr_core.ports import OnToken
 from skr_core.types import Generation, Prompt, Usage
-from skr_core.usage import estimate_usage
 
 Chunk = ChatResponse | CompletionResponse
 """A reply or a piece of one."""

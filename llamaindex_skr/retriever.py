@@ -26,11 +26,11 @@ from skr_core.budget import Budget
 from skr_core.errors import InputError, OptionError, retrieved
 from skr_core.flow import Flow, arun, call, run
 from skr_core.options import refuse_unknown
-from skr_core.parts import RouterLike, as_router, decided
 from skr_core.plain import to_plain
 from skr_core.prompts.asking import checked_question
 from skr_core.prompts.templates import PromptTemplates
 from skr_core.routers.constant import FixedDecision
+from skr_core.settings import RouterLike, as_router, decided
 from skr_core.types import Decision
 from skr_graphs.context import SKRContext
 

@@ -13,9 +13,9 @@ from llama_index.core.tools import ToolMetadata
 from llamaindex_skr.events import tell
 from skr_core.errors import InputError, ModelError
 from skr_core.flow import Flow, arun, call, run
-from skr_core.parts import RouterLike, as_router, decided
 from skr_core.plain import to_plain
 from skr_core.prompts.asking import checked_question
+from skr_core.settings import RouterLike, as_router, decided
 
 
 class SKRSelector(BaseSelector):

@@ -31,7 +31,7 @@ def open_router(
         InputError: There is no router in the folder.
         StampMismatch: It was made with something else, unless `force`.
     """
-    from skr_core.routers.loading import load_router
+    from skr_core.routers.saving import load_router
 
     return load_router(folder, model=model, retriever=retriever, force=force)
 

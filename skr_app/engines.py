@@ -12,6 +12,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from skr_core.engines import Engine, LocalEngine, RayEngine
 
 from skr_app.opening import (
     add_all,
@@ -22,7 +23,6 @@ from skr_app.opening import (
     store_folder,
 )
 from skr_app.output import progress
-from skr_core.engines import Engine, LocalEngine, RayEngine
 from skr_core.errors import InputError, StoreError
 
 if TYPE_CHECKING:

@@ -28,7 +28,9 @@ PHRASES = {
     "(another process, or another ChromaStore of this one)": "(another process)",
     "use  ChromaStore.connect(url)": "give the commands  --store URL",
     "  or  ChromaStore.rebuild(path, embedder=...)": "",
-    "give likelihoods, such as skr_core.models.completions.CompletionScorer": "give --likelihoods",
+    "give likelihoods, such as skr_core.models.openai_server.CompletionScorer": (
+        "give --likelihoods"
+    ),
     "give embedder=": "it can be used from Python, with the embedder it was fitted with",
 }
 """What the library says of Python alone, and what a command says there."""

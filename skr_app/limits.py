@@ -18,14 +18,15 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from skr_core.bounds import Bounds, bounded
+from skr_core.budget import read_prices
 from skr_core.errors import InputError
 from skr_core.flow import Flow
-from skr_core.prices import read_prices
 from skr_core.questions import Question
 from skr_core.types import Answer
 
 if TYPE_CHECKING:
     from skr_core.engines.engine import Engine
+
     from skr_core.models.limited import Spending
     from skr_core.ports import LanguageModel, TextScorer
     from skr_learn.evaluation.asking import System

@@ -9,26 +9,26 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from skr_core.engines.engine import Engine
 
 from skr_app.limits import in_time
 from skr_app.opening import make_model, through
 from skr_app.output import console, escape, messages, print_json, print_table, progress
 from skr_app.report.folder import RunFolder
 from skr_app.report.tables import Result, capital, in_words, shown
-from skr_core.engines.engine import Engine
+from skr_core.budget import Price, price_of, read_prices
 from skr_core.errors import InputError, ModelError
 from skr_core.flow import arun
-from skr_core.prices import Price, price_of, read_prices
 from skr_core.questions import Question, read_questions
 from skr_core.registry import registered
 from skr_learn.evaluation.asking import Answers, System, ask_all
 from skr_learn.evaluation.measuring import Judged, judge_all
 
 if TYPE_CHECKING:
-    from skr_core.caching import SqliteCache
     from skr_core.ports import EntailmentModel, LanguageModel
     from skr_core.types import Reference
     from skr_learn.metrics.statistics import Interval
+    from skr_learn.reply_cache import ReplyCache
 
 OutOption = Annotated[
     Path | None,
@@ -72,7 +72,7 @@ def make_judging(
     prices: Path | None,
     model: LanguageModel,
     base_url: str | None,
-    cache: SqliteCache | None = None,
+    cache: ReplyCache | None = None,
 ) -> Judging:
     """What the options name."""
     return Judging(
@@ -82,7 +82,7 @@ def make_judging(
 
 
 def make_entailment(
-    entailment: str, base_url: str | None, cache: SqliteCache | None = None
+    entailment: str, base_url: str | None, cache: ReplyCache | None = None
 ) -> EntailmentModel:
     """Make the entailment model that an option names.
 
@@ -102,7 +102,7 @@ def make_entailment(
         made: EntailmentModel = registered("entailment", kind)(name)
         return made
     if kind == "judge" and name:
-        from skr_core.entailment import JudgeEntailment
+        from skr_core.reflectors import JudgeEntailment
 
         return JudgeEntailment(through(cache, make_model(name, base_url)))
     raise InputError(

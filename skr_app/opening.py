@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 from skr_app.extractive.loading import is_extractive
 from skr_app.limits import limited, limited_scorer
+from skr_core.budget import TokenCount, count_tokens
 from skr_core.errors import InputError, StoreError
-from skr_core.usage import TokenCount, count_tokens
 
 if TYPE_CHECKING:
-    from skr_core.caching import SqliteCache
     from skr_core.ports import Embedder, LanguageModel, TextScorer
     from skr_core.questions import Question
     from skr_core.types import Reference
+    from skr_learn.reply_cache import ReplyCache
     from skr_store.chroma_store import ChromaStore
     from skr_store.hybrid_search import SearchMode
 
@@ -68,12 +68,12 @@ def open_likelihoods(model: str, base_url: str | None) -> TextScorer:
             "--likelihoods needs a model behind a server that tells them, such as vLLM: give "
             "--model and --base-url"
         )
-    from skr_core.models.completions import CompletionScorer
+    from skr_core.models.openai_server import CompletionScorer
 
     return limited_scorer(CompletionScorer(model.removeprefix("openai:"), base_url=base_url))
 
 
-def open_cache(stack: ExitStack, folder: Path | None) -> SqliteCache | None:
+def open_cache(stack: ExitStack, folder: Path | None) -> ReplyCache | None:
     """Open the cache in a folder; None where no folder is named.
 
     Args:
@@ -85,16 +85,16 @@ def open_cache(stack: ExitStack, folder: Path | None) -> SqliteCache | None:
     """
     if folder is None:
         return None
-    from skr_core.caching import SqliteCache
+    from skr_learn.reply_cache import ReplyCache
 
-    return stack.enter_context(SqliteCache(folder / "replies.sqlite"))
+    return stack.enter_context(ReplyCache(folder / "replies.sqlite"))
 
 
-def through(cache: SqliteCache | None, model: LanguageModel) -> LanguageModel:
+def through(cache: ReplyCache | None, model: LanguageModel) -> LanguageModel:
     """The model, asked through a cache where there is one."""
     if cache is None:
         return model
-    from skr_core.caching import CachedModel
+    from skr_learn.reply_cache import CachedModel
 
     return CachedModel(model, cache)
 

@@ -11,8 +11,8 @@ from skr_app.opening import make_model, through
 from skr_core.errors import InputError
 
 if TYPE_CHECKING:
-    from skr_core.caching import SqliteCache
     from skr_core.ports import LanguageModel, Reflector, Retriever
+    from skr_learn.reply_cache import ReplyCache
 
 ReflectorOption = Annotated[
     str,
@@ -32,7 +32,7 @@ def open_reflector(
     retriever: Retriever | None = None,
     *,
     base_url: str | None = None,
-    cache: SqliteCache | None = None,
+    cache: ReplyCache | None = None,
     force: bool = False,
 ) -> Reflector:
     """Make the reflector that an option names.

@@ -26,7 +26,7 @@ from skr_core.types import Demonstration, Generation, Prompt, Reference, Usage
 def generate(
     model: LanguageModel, prompt: Prompt, on_token: OnToken | None = None
 ) -> Flow[Generation]:
-    """One call of the model; its reply is text that UTF-8 holds, as checkpoints need it.
+    """Call the model once; its reply is text that UTF-8 holds, as checkpoints need it.
 
     Raises:
         ModelError: It failed, or what it gave is no text, or one without end.
@@ -54,13 +54,13 @@ def answer_directly(
     """Answer from what the model knows (SKR §3.3, known).
 
     Args:
-        model: Answers.
+        model: The model that answers.
         question: The user's question.
         demonstrations: Worked examples.
-        on_token: Gets the reply in pieces as it comes.
-        templates: The words to ask in.
-        history: What was said before, user and assistant in turn, as turns of the chat.
-        sample: Which of several answers is wanted, as in `Prompt`.
+        on_token: The function that is called with each piece of the reply.
+        templates: The words of the prompts.
+        history: The turns of the chat before, user and assistant in turn.
+        sample: The number of the answer where several are drawn, as in `Prompt`.
     """
     prompt = prompts.answer_directly(question, demonstrations, templates=templates)
     prompt = replace(prompt, history=tuple(history), sample=sample)
@@ -86,17 +86,17 @@ def answer_with_references(
     `skr_core.replies.read_reply` reads the verdict, the answer and the queries.
 
     Args:
-        model: Answers.
+        model: The model that answers.
         question: The user's question.
-        references: What has been found.
+        references: The references found so far.
         demonstrations: Worked examples.
-        on_token: Gets the reply in pieces as it comes.
-        templates: The words to ask in.
-        queries: What has been searched; none of it needs to be asked again.
-        missing: What an earlier round found missing; may be empty.
-        partial: What an earlier round could answer; may be empty.
-        metadata_keys: What of the references' metadata is shown.
-        history: As for `answer_directly`.
+        on_token: The function that is called with each piece of the reply.
+        templates: The words of the prompts.
+        queries: The queries searched so far; none of them needs to be asked again.
+        missing: The gap that an earlier round found; may be empty.
+        partial: The part that an earlier round could answer; may be empty.
+        metadata_keys: The keys of the references' metadata that are shown.
+        history: The turns of the chat before, as for `answer_directly`.
     """
     prompt = prompts.answer_with_references(
         question,
@@ -151,15 +151,15 @@ def self_complete(
     """Ask the model what to search next (RaLLM §5.2).
 
     Args:
-        model: Names the queries.
+        model: The model that names the queries.
         question: The user's question.
-        references: What has been found.
-        asked: What has been searched; none of it is asked again.
-        limit: How many queries are wanted at most.
-        missing: What the reflection found missing; may be empty.
-        partial: What the references do support of the answer; may be empty.
-        templates: The words to ask in.
-        metadata_keys: What of the references' metadata is shown.
+        references: The references found so far.
+        asked: The queries searched so far; none of them is asked again.
+        limit: The most queries that are wanted.
+        missing: The gap that the reflection found; may be empty.
+        partial: The part of the answer that the references support; may be empty.
+        templates: The words of the prompts.
+        metadata_keys: The keys of the references' metadata that are shown.
 
     Returns:
         The queries that have not been asked yet, and what asking cost.
@@ -188,10 +188,10 @@ def decompose(
     """Ask the model for the parts of a question, before the first search.
 
     Args:
-        model: Names the parts.
+        model: The model that names the parts.
         question: The user's question.
-        limit: How many parts are wanted at most.
-        templates: The words to ask in.
+        limit: The most parts that are wanted.
+        templates: The words of the prompts.
 
     Returns:
         A query for each part, none where the question is but one, and what asking cost.

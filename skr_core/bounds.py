@@ -1,9 +1,9 @@
 """bounded: a flow whose calls keep to a deadline, and whose replies to a length.
 
 A deadline that is looked at between calls ends no call that hangs. So each call of a bounded flow
-gets the time that is left. When that is over an awaited call is cancelled; a blocking one is left
-behind in a thread of its own, where the model asks `check_time` with every piece of its reply. What
-makes requests gives each of them `seconds_left` as its timeout.
+gets the time that is left. When that is over an async call is cancelled; a sync one is left behind
+in a thread of its own, where the model asks `check_time` with every piece of its reply. A client
+gives each of its requests `seconds_left` as the timeout.
 
 Example:
     >>> from skr_core.flow import call, run
@@ -35,18 +35,18 @@ from skr_core.flow import Call, Flow, Gather
 T = TypeVar("T")
 
 MAX_CHARACTERS = 500_000
-"""Of one reply: more than models make; a server may send without end."""
+"""The longest reply: more than models make; a server may send without end."""
 
 PASSED = "the deadline passed before the reply was there"
 
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """What the calls of a flow may take.
+    """The time and the length that the calls of a flow may take.
 
     Attributes:
-        ends_at: On the clock of `time.monotonic`.
-        reply_tokens: Of each reply; None leaves it to the model.
+        ends_at: The end of the time, on the clock of `time.monotonic`.
+        reply_tokens: The tokens of each reply; None leaves it to the model.
     """
 
     ends_at: float = math.inf
@@ -54,7 +54,7 @@ class Bounds:
 
     @classmethod
     def within(cls, seconds: float | None) -> Self:
-        """To be over in so many seconds from now; None is no bound."""
+        """Return the bounds of what ends in so many seconds from now; None is no bound."""
         return cls() if seconds is None else cls(time.monotonic() + seconds)
 
     def check_time(self) -> None:
@@ -68,26 +68,26 @@ _BOUNDS: ContextVar[Bounds] = ContextVar("skr_bounds", default=UNBOUNDED)
 
 
 def seconds_left() -> float | None:
-    """Until the deadline of the call that is being made; None where it has none."""
+    """Return the seconds until the deadline of the current call; None where it has none."""
     ends_at = _BOUNDS.get().ends_at
     return None if ends_at == math.inf else max(0.0, ends_at - time.monotonic())
 
 
 def check_time() -> None:
-    """Raise `DeadlineError` once the deadline of the call that is being made has passed."""
+    """Raise `DeadlineError` once the deadline of the current call has passed."""
     _BOUNDS.get().check_time()
 
 
 def reply_tokens() -> int | None:
-    """How many tokens the reply may have that is being asked for; None leaves it to the model."""
+    """Return the tokens that the current reply may have; None leaves it to the model."""
     return _BOUNDS.get().reply_tokens
 
 
 def bounded(flow: Flow[T], bounds: Bounds) -> Flow[T]:
-    """The same flow, each of whose calls keeps to the bounds, and to those around it.
+    """Return the same flow, whose calls each keep to these bounds and to those around it.
 
     Raises:
-        DeadlineError: In the flow, at the call that was not over in time.
+        DeadlineError: A call was not over in time; raised in the flow, at that call.
     """
     return flow if bounds == UNBOUNDED else _bounded_flow(flow, bounds)
 
@@ -115,8 +115,8 @@ def _bounded(request: Call | Gather, bounds: Bounds) -> Call | Gather:
     if isinstance(request, Gather):
         return Gather((bounded(each, bounds) for each in request.flows), request.limit)
     return Call(
-        partial(_in_time, request.blocking, bounds),
-        partial(_awaited_in_time, request.awaitable, bounds),
+        partial(_sync_in_time, request.blocking, bounds),
+        partial(_async_in_time, request.awaitable, bounds),
     )
 
 
@@ -133,7 +133,7 @@ def _within(bounds: Bounds) -> Iterator[Bounds]:
         _BOUNDS.reset(token)
 
 
-def _in_time(blocking: Callable[[], T], bounds: Bounds) -> T:
+def _sync_in_time(blocking: Callable[[], T], bounds: Bounds) -> T:
     with _within(bounds) as kept:
         kept.check_time()
         if kept.ends_at == math.inf:
@@ -156,7 +156,7 @@ def _in_time(blocking: Callable[[], T], bounds: Bounds) -> T:
             raise DeadlineError(PASSED) from error
 
 
-async def _awaited_in_time(awaitable: Callable[[], Any], bounds: Bounds) -> Any:
+async def _async_in_time(awaitable: Callable[[], Any], bounds: Bounds) -> Any:
     with _within(bounds) as kept:
         kept.check_time()
         left = None if kept.ends_at == math.inf else kept.ends_at - time.monotonic()

@@ -1,17 +1,39 @@
-"""The limits of one question, and which of them is reached.
+"""What one question may cost, what was spent, and what that comes to in money.
 
 The loop ends because its state says so. A framework's recursion limit protects nobody: it is in
 the thousands by default, and servers override it.
+
+Where a provider counts no tokens they are counted here. tiktoken downloads its encodings: where it
+is installed and its data is at hand (a filled cache folder, or the copy that ships inside
+llama-index-core) the count is exact for OpenAI's models; elsewhere it is an estimate and marked as
+one. Nothing fails for want of a download.
+
+Prices change and differ between contracts, so none ships with the package. A table of prices is a
+file of JSON::
+
+    {"my-model": {"prompt": 1.0, "completion": 2.0}}
+
+with the model's name as records give it, and US dollars for a million tokens each way.
 """
 
 from __future__ import annotations
 
 import math
+import os
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
 
-from skr_core.errors import InputError
-from skr_core.prices import Price, cost
-from skr_core.types import StopReason, Usage
+import orjson
+
+from skr_core._compat import folder_of_encodings
+from skr_core.errors import DataError, InputError
+from skr_core.files import read_whole
+from skr_core.texts import encodable
+from skr_core.types import Prompt, StopReason, Usage
 
 MAX_REFERENCES = 10
 """RaLLM caps the references handed to the model at ten (§6.4)."""
@@ -30,6 +52,38 @@ _LIMITS = (
 SHORT_REPLY = 4_096
 """Tokens of a reply that every model may be asked for; larger figures some refuse."""
 
+MILLION = 1_000_000
+
+ENCODING = "o200k_base"
+# English prose in o200k_base: 4 to 4.5 characters a token; 4 errs on the side of counting more.
+CHARACTERS_PER_TOKEN = 4
+# A long run without spaces takes the tokeniser quadratic time: a hostile megabyte, minutes.
+LONGEST_COUNTED = 100_000
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """US dollars for a million tokens.
+
+    Attributes:
+        prompt: The price of tokens sent.
+        completion: The price of tokens received.
+    """
+
+    prompt: float
+    completion: float
+
+
+def cost(usage: Usage, price: Price) -> float:
+    """USD = (prompt tokens x prompt price + completion tokens x completion price) / 1,000,000.
+
+    Example:
+        >>> cost(Usage(prompt_tokens=2_000_000, completion_tokens=500_000), Price(1.0, 4.0))
+        4.0
+    """
+    sent = usage.prompt_tokens * price.prompt
+    return (sent + usage.completion_tokens * price.completion) / MILLION
+
 
 @dataclass(frozen=True, slots=True)
 class Budget:
@@ -38,16 +92,16 @@ class Budget:
     Attributes:
         max_rounds: Rounds of retrieval, the first included; 1 is single shot.
         max_references: References handed to the model at a time.
-        max_calls: Calls of the language model, routing and reflection included. It is checked
-            between steps: a router or reflector that makes several calls in its step may exceed
-            it by those. None: no limit.
+        max_calls: Calls of the language model, routing and reflection included. The limit is
+            checked between steps: the calls of a step that has begun are all made, so a router or
+            reflector that makes several may go beyond it. None: no limit.
         max_tokens: Tokens sent and received. No call starts once they are spent; the call that
             crosses the line is finished. None: no limit.
         max_reference_tokens: Tokens of the references that are handed to the model at a time, with
             their titles and fences. They are packed by rank: the first that does not fit is cut at
-            a sentence, and those below it are left out, where several rounds have found some, of
-            each; see `skr_core.references.passages.pack_references`. None: what the model's context
-            window is known to hold, or no limit where it is not known.
+            a sentence, and those below it are left out. Where several rounds have found some,
+            this holds for each round; see `skr_core.references.passages.pack_references`. None: what
+            the model's context window is known to hold, or no limit where it is not known.
         max_history_tokens: Tokens of the conversation's turns that the model is shown: the latest
             that fit. They count towards `max_tokens` as all that is sent does.
         deadline_s: Seconds of wall clock since the question was asked. No call starts after them,
@@ -60,7 +114,7 @@ class Budget:
             than 4,096, else the model's own.
         max_spend: US dollars, by `price`. As with `max_tokens` the call that crosses the line is
             finished. None: no limit.
-        price: Of the model's tokens, see `skr_core.prices.cost.read_prices`.
+        price: The price of the model's tokens, see `read_prices`.
 
     Raises:
         InputError: A limit is no whole number from 1, a deadline or an amount of money not above 0,
@@ -107,7 +161,7 @@ class Budget:
             )
 
     def spent(self, usage: Usage, *, seconds: float) -> StopReason | None:
-        """Which limit forbids another model call, or None."""
+        """Return the limit that forbids another model call, or None."""
         if self.max_calls is not None and usage.calls >= self.max_calls:
             return "max_calls"
         if self.max_tokens is not None and usage.total_tokens >= self.max_tokens:
@@ -122,7 +176,7 @@ class Budget:
         return 0.0 if self.price is None else cost(usage, self.price)
 
     def reply_tokens(self, usage: Usage) -> int | None:
-        """How long the next reply may be; None leaves it to the model.
+        """Return the tokens that the next reply may have; None leaves it to the model.
 
         Example:
             >>> Budget(max_tokens=1_000).reply_tokens(Usage(700, 100))
@@ -137,12 +191,12 @@ class Budget:
     def reached(
         self, usage: Usage, *, rounds: int, seconds: float, max_rounds: int | None = None
     ) -> StopReason | None:
-        """Which limit forbids another round, or None.
+        """Return the limit that forbids another round, or None.
 
         Args:
-            usage: Spent so far.
-            rounds: Rounds made so far.
-            seconds: Since the start.
+            usage: The usage so far.
+            rounds: The rounds made so far.
+            seconds: The seconds since the start.
             max_rounds: A tighter limit of rounds, as a decision may carry.
         """
         allowed = self.max_rounds if max_rounds is None else min(max_rounds, self.max_rounds)
@@ -151,3 +205,122 @@ class Budget:
         if self.max_calls is not None and usage.calls + CALLS_A_ROUND > self.max_calls:
             return "max_calls"
         return self.spent(usage, seconds=seconds)
+
+
+def read_prices(path: str | Path) -> dict[str, Price]:
+    """Read a table of prices.
+
+    Raises:
+        InputError: There is no such file.
+        DataError: It is not such a table; the message names the model and the field.
+
+    Example:
+        >>> import tempfile
+        >>> path = Path(tempfile.mkdtemp(), "prices.json")
+        >>> size = path.write_text('{"small": {"prompt": 1, "completion": 2}}')
+        >>> read_prices(path)
+        {'small': Price(prompt=1.0, completion=2.0)}
+    """
+    path = Path(path)
+    if not path.is_file():
+        raise InputError(f"there is no file {path}")
+    try:
+        table = orjson.loads(read_whole(path))
+    except orjson.JSONDecodeError as error:
+        raise DataError(path, None, f"this is not JSON ({error})") from error
+    if not isinstance(table, Mapping):
+        raise DataError(path, None, "a table of prices is an object: model to prices")
+    return {str(model): _price(path, str(model), row) for model, row in table.items()}
+
+
+def price_of(prices: Mapping[str, Price], model: str) -> Price:
+    """The price of a model, by its name or the part behind its provider.
+
+    Raises:
+        InputError: The table does not have it.
+
+    Example:
+        >>> price_of({"small": Price(1.0, 2.0)}, "openai:small").completion
+        2.0
+    """
+    found = prices.get(model) or prices.get(model.partition(":")[2])
+    if found is None:
+        raise InputError(
+            f"the prices have no model {model!r}; they have {', '.join(prices) or 'none'}"
+        )
+    return found
+
+
+def _price(path: Path, model: str, row: Any) -> Price:
+    amounts = []
+    for name in ("prompt", "completion"):
+        amount = row.get(name) if isinstance(row, Mapping) else None
+        if isinstance(amount, bool) or not isinstance(amount, int | float):
+            raise DataError(path, None, f'model "{model}": the field "{name}" must be a number')
+        if not math.isfinite(amount) or amount < 0:
+            raise DataError(path, None, f'model "{model}": the field "{name}" must not be negative')
+        amounts.append(float(amount))
+    return Price(*amounts)
+
+
+@dataclass(frozen=True, slots=True)
+class TokenCount:
+    """A number of tokens, and whether it was estimated from the length of the text."""
+
+    tokens: int
+    estimated: bool
+
+
+def count_tokens(text: str) -> TokenCount:
+    """Count the tokens of a text, or estimate them where tiktoken's data is not at hand.
+
+    Example:
+        >>> count_tokens("").tokens
+        0
+    """
+    encode = _encoder()
+    if encode is None or len(text) > LONGEST_COUNTED:
+        return tokens_by_length(text)
+    return TokenCount(encode(text), estimated=False)
+
+
+def tokens_by_length(text: str) -> TokenCount:
+    """Estimate the tokens of a text without tiktoken, whose data takes a quarter second to load.
+
+    Example:
+        >>> tokens_by_length("It is a tower in Paris.")
+        TokenCount(tokens=6, estimated=True)
+    """
+    return TokenCount(-(-len(text) // CHARACTERS_PER_TOKEN), estimated=True)
+
+
+def estimate_usage(
+    prompt: Prompt, reply: str, count: Callable[[str], TokenCount] = count_tokens
+) -> Usage:
+    """Usage of one call whose provider gave no figures; always marked as an estimate."""
+    sent = sum(count(turn).tokens for turn in (prompt.system, *prompt.history, prompt.text))
+    return Usage(sent, count(reply).tokens, calls=1, estimated=True)
+
+
+@cache
+def _encoder() -> Callable[[str], int] | None:
+    folder = folder_of_encodings()
+    if folder is None:
+        return None
+    with suppress(ImportError, OSError, ValueError):
+        import tiktoken
+
+        before = os.environ.get("TIKTOKEN_CACHE_DIR")
+        os.environ["TIKTOKEN_CACHE_DIR"] = str(folder)
+        try:
+            encoding = tiktoken.get_encoding(ENCODING)
+        finally:
+            if before is None:
+                del os.environ["TIKTOKEN_CACHE_DIR"]
+            else:
+                os.environ["TIKTOKEN_CACHE_DIR"] = before
+        return lambda text: len(
+            # A lone surrogate cannot be encoded; it counts as the replacement character.
+            encoding.encode_ordinary(encodable(text))
+        )
+    return None

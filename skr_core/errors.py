@@ -10,7 +10,7 @@ SKRError
 │   └── StoreLocked       another process has the store open
 ├── ModelError            the language model did not give a usable reply
 │   ├── DeadlineError     it was not there in time (also a TimeoutError)
-│   └── NoLikelihoodsError  its server tells no likelihood of a given text
+│   └── NoLikelihoodsError  its server gives no likelihood of a given text
 ├── BudgetError           what a run of many questions may cost is spent
 ├── RetrieverError        the retriever failed
 │   └── NoReferencesError what it returned is no references, or cannot be shown
@@ -75,7 +75,7 @@ class DataError(InputError):
     Args:
         source: The file.
         line: Line number, counted from 1; None where the whole file is meant.
-        problem: What is wrong, and what would be right.
+        problem: The mistake, and what would be right.
     """
 
     def __init__(self, source: str | Path, line: int | None, problem: str) -> None:
@@ -104,7 +104,7 @@ class ModelError(SKRError):
 
 
 class NoLikelihoodsError(ModelError):
-    """The server tells no likelihood of a given text: a choice of server that no retry mends."""
+    """The server gives no likelihood of a given text: a choice of server that no retry mends."""
 
 
 class DeadlineError(ModelError, TimeoutError):
@@ -135,7 +135,7 @@ class MissingDependency(SKRError, ImportError):
     """An optional dependency is not installed.
 
     Args:
-        package: What could not be imported.
+        package: The package that could not be imported.
         extra: The extra of ``skr-rag`` that brings it.
     """
 
@@ -177,9 +177,9 @@ def translated(kind: type[SKRError], name: str, *passing: type[BaseException]) -
     """Turn whatever another library raises into one error of ours, the cause chained.
 
     Args:
-        kind: What it becomes.
-        name: Of the model or retriever; begins the message.
-        *passing: What goes through as it is, beside errors of ours: a framework's control flow.
+        kind: The error that it becomes.
+        name: The name of the model or retriever; begins the message.
+        *passing: The errors that go through as they are, beside ours: a framework's control flow.
 
     Example:
         >>> with translated(RetrieverError, "wiki"):
@@ -208,7 +208,7 @@ def remedy(error: BaseException, root: BaseException) -> str:
     """What to do about a service that failed, to stand behind what it said; often nothing.
 
     Args:
-        error: What its client raised.
+        error: The exception that its client raised.
         root: The first of its causes.
 
     Example:
@@ -247,9 +247,9 @@ def failure(kind: type[E], message: str, cause: BaseException | None) -> E:
     be caught by: it stays the ``__cause__``.
 
     Args:
-        kind: Ours.
-        message: One line.
-        cause: What another library raised, or an error made here of it.
+        kind: The class of ours.
+        message: The message, one line.
+        cause: The exception of another library, or an error made here of it.
 
     Example:
         >>> class Busy(Exception):

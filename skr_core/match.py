@@ -27,8 +27,8 @@ def is_right(question: Question, answer: str) -> bool:
     """Whether an answer is right: the right option, or a gold answer within it (W2R §3).
 
     Args:
-        question: With its gold answers, and its options where it has any.
-        answer: What was answered.
+        question: The question, with its gold answers and its options where it has any.
+        answer: The answer, as it was given.
 
     Example:
         >>> is_right(Question("1", "Is it?", ("no",), choices=("yes", "no")), "Yes, with no doubt.")

@@ -13,12 +13,42 @@ Example:
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import fields
 from difflib import get_close_matches
 
+from typing_extensions import TypedDict
+
 from skr_core.budget import Budget
 from skr_core.errors import OptionError
+from skr_core.ports import ReferenceStore, TextScorer
+from skr_core.prompts.templates import PromptTemplates
+from skr_core.settings import (
+    ArbiterLike,
+    OnRetrieverError,
+    ReflectorLike,
+    RouterLike,
+    WhenInsufficient,
+)
+from skr_core.types import Demonstration
+
+
+class SettingsOptions(TypedDict, total=False):
+    """The settings beside model and retriever, as keyword arguments: see `Settings`."""
+
+    router: RouterLike | None
+    reflector: ReflectorLike | None
+    store: ReferenceStore | None
+    budget: Budget | None
+    when_insufficient: WhenInsufficient | None
+    on_retriever_error: OnRetrieverError | None
+    demonstrations: Sequence[Demonstration] | None
+    templates: PromptTemplates | None
+    decompose: bool | None
+    metadata_keys: Sequence[str] | None
+    arbiter: ArbiterLike | None
+    likelihoods: TextScorer | None
+
 
 IN_A_BUDGET = {each.name: f"budget=Budget({each.name}=...) is meant" for each in fields(Budget)}
 """Advice for limits that are given by themselves."""

@@ -24,8 +24,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from skr_core.settings import Settings
-    from skr_learn.arbiters.answers import SeenAnswer
+    from skr_core.candidates import CandidateAnswer
 
     Vectors = NDArray[np.float32]
     """Shape (n, d), one row a text, each of length 1."""
@@ -60,7 +59,7 @@ class TextScorer(Protocol):
     """Says how likely a model finds a given text after a prompt.
 
     The text comes back as if the model had written it: with the natural-log probability of each of
-    its tokens, and what asking cost. `skr_core.models.completions.CompletionScorer` is one.
+    its tokens, and what asking cost. `skr_core.models.openai_server.CompletionScorer` is one.
     Implementations raise `skr_core.errors.NoLikelihoodsError` where no such thing can be had.
     """
 
@@ -70,19 +69,6 @@ class TextScorer(Protocol):
     def score(self, prompt: str, text: str) -> Generation: ...
 
     async def ascore(self, prompt: str, text: str) -> Generation: ...
-
-
-@runtime_checkable
-class Cache(Protocol):
-    """Keeps texts by key, as long as it likes; None is what it does not hold."""
-
-    def get(self, key: str) -> str | None: ...
-
-    async def aget(self, key: str) -> str | None: ...
-
-    def put(self, key: str, value: str) -> None: ...
-
-    async def aput(self, key: str, value: str) -> None: ...
 
 
 @runtime_checkable
@@ -135,34 +121,36 @@ class DraftRouter(Router, Protocol):
 class ClimbingRouter(DraftRouter, Protocol):
     """A router that decides again once the first round of retrieval has answered.
 
-    `skr_learn.arbiters.Ladder` is one. `actions` are those it chooses among; the decision is to go
-    on, or to end after that round: ``max_rounds`` is 1.
+    `actions` are those it chooses among; the decision is to go on, or to end after that round:
+    ``max_rounds`` is 1.
     """
 
     @property
     def actions(self) -> Sequence[Action]: ...
 
-    def decide_after(self, question: str, answers: Mapping[Action, SeenAnswer]) -> Decision: ...
+    def decide_after(
+        self, question: str, answers: Mapping[Action, CandidateAnswer]
+    ) -> Decision: ...
 
     async def adecide_after(
-        self, question: str, answers: Mapping[Action, SeenAnswer]
+        self, question: str, answers: Mapping[Action, CandidateAnswer]
     ) -> Decision: ...
 
 
 @runtime_checkable
 class AnswerArbiter(Protocol):
-    """Judges which of several answers to a question to serve; `skr_learn.arbiters.Arbiter` is one.
+    """Judges which of several answers to a question to serve.
 
     `actions` are those whose answers it weighs, ``direct`` first; the verdict names one of them.
-    One whose ``needs_likelihoods`` is true is told how likely the model finds each (`TextScorer`).
+    One whose ``needs_likelihoods`` is true is given how likely the model finds each (`TextScorer`).
     """
 
     @property
     def actions(self) -> Sequence[Action]: ...
 
-    def judge(self, question: str, answers: Mapping[Action, SeenAnswer]) -> Verdict: ...
+    def judge(self, question: str, answers: Mapping[Action, CandidateAnswer]) -> Verdict: ...
 
-    async def ajudge(self, question: str, answers: Mapping[Action, SeenAnswer]) -> Verdict: ...
+    async def ajudge(self, question: str, answers: Mapping[Action, CandidateAnswer]) -> Verdict: ...
 
 
 @runtime_checkable
@@ -214,18 +202,3 @@ class QuestionAnswerer(Protocol):
     def answer(self, question: str, action: Action | None = None) -> Answer: ...
 
     async def aanswer(self, question: str, action: Action | None = None) -> Answer: ...
-
-
-@runtime_checkable
-class ActionAnswerer(QuestionAnswerer, Protocol):
-    """Answers a question by every action, sharing what they have in common: what collection asks.
-
-    `skr_graphs.GraphAnswerer` is one. It answers as the graph does that is served.
-    """
-
-    @property
-    def settings(self) -> Settings: ...
-
-    def answer_each(self, question: str) -> Mapping[Action, Answer]: ...
-
-    async def aanswer_each(self, question: str) -> Mapping[Action, Answer]: ...

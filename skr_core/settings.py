@@ -7,28 +7,21 @@ these settings. What is measured with them is therefore what is served with them
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, fields, replace
-from typing import Any, Literal, Self, TypeVar, get_args
-
-from typing_extensions import TypedDict, Unpack
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import wraps
+from pathlib import Path
+from typing import Any, Literal, ParamSpec, Protocol, Self, TypeVar, get_args, runtime_checkable
 
 from skr_core.budget import Budget
 from skr_core.errors import InputError
+from skr_core.flow import Flow, call
 from skr_core.models.adapting import AnyModel, AnyRetriever, as_language_model, as_retriever
-from skr_core.options import refuse_unknown
-from skr_core.parts import ArbiterLike as ArbiterLike
-from skr_core.parts import ReflectorLike as ReflectorLike
-from skr_core.parts import RouterLike as RouterLike
-from skr_core.parts import as_arbiter as as_arbiter
-from skr_core.parts import as_reflector as as_reflector
-from skr_core.parts import as_router as as_router
-from skr_core.parts import uses_likelihoods as uses_likelihoods
-from skr_core.parts import with_arbiter as with_arbiter
 from skr_core.plain import from_plain, to_plain
 from skr_core.ports import (
     AnswerArbiter,
     LanguageModel,
+    QuestionAnswerer,
     ReferenceStore,
     Reflector,
     Retriever,
@@ -36,12 +29,26 @@ from skr_core.ports import (
     TextScorer,
 )
 from skr_core.prompts.templates import DEFAULT_TEMPLATES, PromptTemplates
-from skr_core.reflectors.refusal import RefusalReflector
+from skr_core.reflectors import RefusalReflector
 from skr_core.routers.constant import AlwaysRetrieve
 from skr_core.texts import encodable
-from skr_core.types import Demonstration, Stamp
+from skr_core.types import Action, Answer, Decision, Demonstration, Stamp
 
+P = ParamSpec("P")
 T = TypeVar("T")
+
+RouterLike = Router | Path
+"""A router, or the folder of a saved one.
+
+A folder's name as a text is loaded too; a type checker refuses it, because it cannot tell it from a
+misspelling such as ``router="never"``.
+"""
+
+ArbiterLike = AnswerArbiter | Path
+"""An arbiter, or the folder that one was saved in."""
+
+ReflectorLike = Reflector | Path
+"""A reflector, or the folder that one was saved in."""
 
 WhenInsufficient = Literal["best_draft", "own_knowledge", "refuse"]
 """What is answered when the references never sufficed.
@@ -56,51 +63,35 @@ OnRetrieverError = Literal["raise", "continue"]
 references, whose stop reason is ``retriever_failed``."""
 
 
-class SettingsOptions(TypedDict, total=False):
-    """The settings beside model and retriever, as keyword arguments: see `Settings`."""
-
-    router: RouterLike | None
-    reflector: ReflectorLike | None
-    store: ReferenceStore | None
-    budget: Budget | None
-    when_insufficient: WhenInsufficient | None
-    on_retriever_error: OnRetrieverError | None
-    demonstrations: Sequence[Demonstration] | None
-    templates: PromptTemplates | None
-    decompose: bool | None
-    metadata_keys: Sequence[str] | None
-    arbiter: ArbiterLike | None
-    likelihoods: TextScorer | None
-
-
 @dataclass(frozen=True)
 class Settings:
     """One system. `of` makes them from what a caller gives; nothing else needs to be said twice.
 
     Attributes:
-        model: Answers, and names what is missing.
-        retriever: Finds references. A system that never retrieves needs none.
-        router: Decides whether to retrieve, and for how many rounds; always, by default. A folder
-            written by ``skr calibrate`` is loaded for this model and this retriever.
-        reflector: Judges drafts; by default the verdict is read from the model's reply. A folder
-            that a `LearnedReflector` was saved in is loaded for this model and this retriever.
-        store: Remembers what the retriever found, and is searched beside it.
+        model: The model that answers, and names what is missing.
+        retriever: The retriever that finds references. A system that never retrieves needs none.
+        router: The router that decides whether to retrieve, and for how many rounds; always, by
+            default. A folder written by ``skr calibrate`` is loaded for this model and retriever.
+        reflector: The judge of drafts; by default the verdict is read from the model's reply. A
+            folder that a learned one was saved in is loaded for this model and retriever.
+        store: The store that remembers what the retriever found, and is searched beside it.
         budget: The limits of a question.
-        when_insufficient: What is answered when the references never sufficed, see
+        when_insufficient: The answer given when the references never sufficed, see
             `WhenInsufficient`.
-        on_retriever_error: See `OnRetrieverError`.
+        on_retriever_error: The way out when a search fails, see `OnRetrieverError`.
         demonstrations: Worked examples for the answer prompts (SKR §3.1).
         templates: The words of the prompts.
-        decompose: Ask for the parts of a question before the first search; one call more.
-        metadata_keys: What of a reference's metadata the model sees, beside its title.
-        arbiter: Decides, where references were retrieved, whether their answer is served or the
-            model's own, which is asked for with one call more. A router that is an arbiter too (a
-            `Ladder`), or whose folder holds one, brings it along; without, the answer from
+        decompose: Whether the parts of a question are asked for before the first search; one
+            call more.
+        metadata_keys: The keys of a reference's metadata that the model sees, beside its title.
+        arbiter: The judge that decides, where references were retrieved, whether their answer is
+            served or the model's own, which is asked for with one call more. A router that is an
+            arbiter too, or whose folder holds one, brings it along; without one, the answer from
             references is always served. A refusal is weighed like any answer, but stands where
             `when_insufficient` is ``refuse``.
-        likelihoods: Tells how likely the model finds answers that are there: for an arbiter that
-            decides by that, and for records that it learns from. Of two answers it is asked six
-            short questions, of which nothing is generated; they count as calls.
+        likelihoods: The scorer that says how likely the model finds given answers: for an arbiter
+            that decides by that, and for records that it learns from. For two answers it is asked
+            six short questions, of which nothing is generated; they count as calls.
 
     Example:
         >>> from skr_core.testing import ScriptedModel
@@ -129,63 +120,77 @@ class Settings:
         cls,
         model: AnyModel | None,
         retriever: AnyRetriever | None = None,
-        **options: Unpack[SettingsOptions],
+        *,
+        router: RouterLike | None = None,
+        reflector: ReflectorLike | None = None,
+        store: ReferenceStore | None = None,
+        budget: Budget | None = None,
+        when_insufficient: WhenInsufficient | None = None,
+        on_retriever_error: OnRetrieverError | None = None,
+        demonstrations: Sequence[Demonstration] | None = None,
+        templates: PromptTemplates | None = None,
+        decompose: bool | None = None,
+        metadata_keys: Sequence[str] | None = None,
+        arbiter: ArbiterLike | None = None,
+        likelihoods: TextScorer | None = None,
     ) -> Self:
         """Make settings of what a caller gave; None leaves a default.
 
         Args:
-            model: Must be given. A framework's is adapted.
-            retriever: May be missing where nothing is retrieved. A framework's is adapted.
-            **options: Those of `SettingsOptions`. A server gives budget, demonstrations and
-                templates as plain objects.
+            model: The model, which must be given. A framework's is adapted.
+            retriever: The retriever; may be missing where nothing is retrieved. A framework's is
+                adapted.
+
+        The other settings are described as attributes of `Settings`. A server gives budget,
+        demonstrations and templates as plain objects.
 
         Raises:
             InputError: There is no model, or something is not what its name says.
-            OptionError: There is no setting of that name.
             StampMismatch: The folder of the router, the arbiter or the reflector was made for
                 another model or retriever.
         """
         if model is None:
             raise InputError("no model: give one to the factory or in the run's context")
-        refuse_unknown("a system", options, [each.name for each in fields(cls)])
-        model = as_language_model(model)
-        retriever = None if retriever is None else as_retriever(retriever)
+        asked = as_language_model(model)
+        source = None if retriever is None else as_retriever(retriever)
+        if arbiter is None and _holds_arbiter(router):
+            arbiter = router  # type: ignore[assignment]  # the folder of both
+        chosen: Any = None if router is None else as_router(router, asked, source)
+        if arbiter is None and isinstance(chosen, AnswerArbiter):
+            arbiter = chosen
         given: dict[str, Any] = {
-            name: value for name, value in with_arbiter(options).items() if value is not None
+            "router": chosen,
+            "reflector": None if reflector is None else as_reflector(reflector, asked, source),
+            "store": store,
+            "budget": _typed(Budget, budget),
+            "when_insufficient": when_insufficient,
+            "on_retriever_error": on_retriever_error,
+            "demonstrations": None
+            if demonstrations is None
+            else tuple(_typed(Demonstration, each) for each in demonstrations),
+            "templates": _typed(PromptTemplates, templates),
+            "decompose": decompose,
+            "metadata_keys": None if metadata_keys is None else _names(metadata_keys),
+            "arbiter": as_arbiter(arbiter, asked, source),
+            "likelihoods": likelihoods,
         }
-        if "router" in given:
-            given["router"] = as_router(given["router"], model, retriever)
-        if "arbiter" not in given and isinstance(given.get("router"), AnswerArbiter):
-            given["arbiter"] = given["router"]
-        if "arbiter" in given:
-            given["arbiter"] = as_arbiter(given["arbiter"], model, retriever)
-        if "reflector" in given:
-            given["reflector"] = as_reflector(given["reflector"], model, retriever)
-        if "budget" in given:
-            given["budget"] = _typed(Budget, given["budget"])
-        if "templates" in given:
-            given["templates"] = _typed(PromptTemplates, given["templates"])
-        if "demonstrations" in given:
-            shown = given["demonstrations"]
-            given["demonstrations"] = tuple(_typed(Demonstration, each) for each in shown)
-        if "metadata_keys" in given:
-            given["metadata_keys"] = _names("metadata_keys", given["metadata_keys"])
+        given = {name: value for name, value in given.items() if value is not None}
         for name, (port, noun, methods) in _PORTS.items():
             if name in given and not isinstance(given[name], port):
                 what = type(given[name]).__name__
                 raise InputError(f"{noun} has {methods}, which {what} lacks")
-        if uses_likelihoods(given.get("arbiter")) and "likelihoods" not in given:
+        if uses_likelihoods(given.get("arbiter")) and likelihoods is None:
             raise InputError(
                 "this arbiter decides by how likely the model finds the answers: give likelihoods, "
-                "such as skr_core.models.completions.CompletionScorer"
+                "such as skr_core.models.openai_server.CompletionScorer"
             )
         for name, choices in _CHOICES.items():
             if name in given and given[name] not in choices:
                 raise InputError(f"{name} is {given[name]!r}: give one of {', '.join(choices)}")
-        return cls(model=model, retriever=retriever, **given)
+        return cls(model=asked, retriever=source, **given)
 
     def but(self, **options: Any) -> Self:
-        """The same system with some settings replaced.
+        """Return the same system with some settings replaced.
 
         Example:
             >>> from skr_core.testing import ScriptedModel
@@ -226,9 +231,31 @@ class Settings:
         return Stamp(self.model.name, retriever, corpus, self.version, metric)
 
 
+@runtime_checkable
+class ActionAnswerer(QuestionAnswerer, Protocol):
+    """Answers a question by every action, sharing what they have in common: what collection asks.
+
+    It is a port like those of `skr_core.ports`, and stands here because it speaks of settings. It
+    answers as the graph does that is served.
+    """
+
+    @property
+    def settings(self) -> Settings:
+        """The settings of the system that answers."""
+        ...
+
+    def answer_each(self, question: str) -> Mapping[Action, Answer]:
+        """Answer a question by each action."""
+        ...
+
+    async def aanswer_each(self, question: str) -> Mapping[Action, Answer]:
+        """Async version of `answer_each`."""
+        ...
+
+
 _PORTS = {
     "store": (ReferenceStore, "a store", "name, retrieve, aretrieve, add and aadd"),
-    "likelihoods": (TextScorer, "what tells likelihoods", "name, score and ascore"),
+    "likelihoods": (TextScorer, "a scorer of likelihoods", "name, score and ascore"),
 }
 _CHOICES = {
     "when_insufficient": get_args(WhenInsufficient),
@@ -236,18 +263,202 @@ _CHOICES = {
 }
 
 
-def _names(option: str, given: object) -> tuple[str, ...]:
-    if isinstance(given, str):
-        raise InputError(f"{option} is one text: give a list of names")
-    if not isinstance(given, Iterable):
-        raise InputError(f"{option} is {type(given).__name__}: give a list of names")
-    names = tuple(given)
+def _names(metadata_keys: object) -> tuple[str, ...]:
+    if isinstance(metadata_keys, str):
+        raise InputError("metadata_keys is one text: give a list of names")
+    if not isinstance(metadata_keys, Iterable):
+        what = type(metadata_keys).__name__
+        raise InputError(f"metadata_keys is {what}: give a list of names")
+    names = tuple(metadata_keys)
     for each in names:
         if not isinstance(each, str):
-            raise InputError(f"{option} holds {each!r}, which is no name: give a list of names")
+            raise InputError(
+                f"metadata_keys holds {each!r}, which is no name: give a list of names"
+            )
     return names
 
 
-def _typed(cls: type[T], value: Any) -> T:
-    """What a caller gave, where a server hands it over as JSON."""
-    return value if isinstance(value, cls) else from_plain(cls, value, strict=True)
+def _typed(cls: type[T], value: Any) -> T | None:
+    """Return what a caller gave, also where a server hands it over as JSON."""
+    is_made = value is None or isinstance(value, cls)
+    return value if is_made else from_plain(cls, value, strict=True)
+
+
+def as_router(
+    router: object, model: LanguageModel | None = None, retriever: Retriever | None = None
+) -> Router:
+    """Make a router of what a caller gave.
+
+    Args:
+        router: A router, or the folder of a saved one, which is loaded; None retrieves always.
+        model: The one that will answer; compared with the folder's.
+        retriever: The one that will search; compared with the folder's.
+
+    Raises:
+        InputError: It is neither, or there is no router in the folder.
+        StampMismatch: The folder's router was made for another model or retriever.
+
+    Example:
+        >>> as_router(None).decide("Who?").retrieve
+        True
+    """
+    if router is None:
+        return AlwaysRetrieve()
+    if isinstance(router, str | Path):
+        from skr_core.routers.saving import load_router  # whoever saves nothing needs none of it
+
+        return load_router(router, model=model, retriever=retriever)
+    if isinstance(router, type) or not isinstance(router, Router):
+        raise _refused("a router has decide and adecide", router, "a saved one")
+    return router
+
+
+def decided(router: Router, question: str) -> Flow[Decision]:
+    """Ask a router, which may be anybody's.
+
+    Raises:
+        InputError: It returned something else than a `Decision`.
+
+    Example:
+        >>> from skr_core.flow import run
+        >>> run(decided(AlwaysRetrieve(), "Who?")).retrieve
+        True
+    """
+    decision: object = yield from call(router.decide, router.adecide, question)
+    if not isinstance(decision, Decision):
+        raise InputError(
+            f"{type(router).__name__} returned {type(decision).__name__}, not a Decision: return "
+            "skr_core.types.Decision(retrieve=...)"
+        )
+    return decision
+
+
+def as_arbiter(
+    arbiter: object, model: LanguageModel | None = None, retriever: Retriever | None = None
+) -> AnswerArbiter | None:
+    """Make an arbiter of what a caller gave.
+
+    Args:
+        arbiter: An arbiter, or the folder of a saved one, which is loaded; None is none.
+        model: The one that will answer; compared with the folder's.
+        retriever: The one that will search; compared with the folder's.
+
+    Raises:
+        InputError: It is neither, or there is no arbiter in the folder.
+        StampMismatch: The folder's arbiter was made for another model or retriever.
+    """
+    if isinstance(arbiter, str | Path):
+        loaded: AnswerArbiter = _loaded(arbiter, "arbiter", model, retriever)
+        return loaded
+    if arbiter is None:
+        return None
+    if isinstance(arbiter, type) or not isinstance(arbiter, AnswerArbiter):
+        raise _refused("an arbiter has actions, judge and ajudge", arbiter, "a saved one")
+    return arbiter
+
+
+def uses_likelihoods(arbiter: AnswerArbiter | None) -> bool:
+    """Whether an arbiter looks at how likely the model finds the answers.
+
+    Example:
+        >>> uses_likelihoods(None)
+        False
+    """
+    return bool(getattr(arbiter, "needs_likelihoods", False))
+
+
+def as_reflector(
+    reflector: object, model: LanguageModel | None = None, retriever: Retriever | None = None
+) -> Reflector:
+    """Make a reflector of what a caller gave.
+
+    Args:
+        reflector: A reflector, or the folder of a saved one, which is loaded; None reads the
+            verdict from the model's reply.
+        model: The one that will answer; compared with the folder's.
+        retriever: The one that will search; compared with the folder's.
+
+    Raises:
+        InputError: It is neither, or there is no reflector in the folder.
+        StampMismatch: The folder's reflector was made for another model or retriever.
+
+    Example:
+        >>> as_reflector(None).reflect("Who?", [], "I don't know.").sufficient
+        False
+    """
+    if reflector is None:
+        return RefusalReflector()
+    if isinstance(reflector, str | Path):
+        loaded: Reflector = _loaded(reflector, "reflector", model, retriever)
+        return loaded
+    if isinstance(reflector, type) or not isinstance(reflector, Reflector):
+        raise _refused("a reflector has reflect and areflect", reflector, "a learned one")
+    return reflector
+
+
+def with_arbiter(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return options with the arbiter that the router's folder holds, where they name none."""
+    router = options.get("router")
+    if options.get("arbiter") is None and _holds_arbiter(router):
+        return {**options, "arbiter": router}
+    return dict(options)
+
+
+def hinting(**hints: str) -> Callable[[Callable[P, T]], Callable[P, T]]:
+    """Say where keywords belong that users of other libraries give to a function.
+
+    Args:
+        **hints: What to do with a keyword that the function does not take.
+
+    Returns:
+        A decorator. What it decorates raises TypeError with the hint; the signature stays.
+
+    Example:
+        >>> @hinting(k="give it to the retriever")
+        ... def create_chain(model, retriever):
+        ...     return model
+        >>> create_chain("a model", "a retriever", k=3)
+        Traceback (most recent call last):
+        ...
+        TypeError: create_chain() takes no 'k': give it to the retriever
+    """
+
+    def decorate(function: Callable[P, T]) -> Callable[P, T]:
+        @wraps(function)
+        def hinted(*args: P.args, **kwargs: P.kwargs) -> T:
+            for name in kwargs:
+                if name in hints:
+                    named = function.__qualname__
+                    raise TypeError(f"{named}() takes no {name!r}: {hints[name]}")
+            return function(*args, **kwargs)
+
+        return hinted
+
+    return decorate
+
+
+def _holds_arbiter(router: object) -> bool:
+    if not isinstance(router, str | Path):
+        return False
+    from skr_core.routers.saving import holds_arbiter
+
+    return holds_arbiter(router)
+
+
+def _loaded(
+    folder: str | Path,
+    part: Literal["arbiter", "reflector"],
+    model: LanguageModel | None,
+    retriever: Retriever | None,
+) -> Any:
+    from skr_core.routers.saving import class_of, read_saved
+
+    found = class_of(folder, read_saved(folder, part))
+    return found.load(folder, model=model, retriever=retriever)
+
+
+def _refused(what: str, given: object, saved: str) -> InputError:
+    if isinstance(given, type):
+        return InputError(f"{what}: give {given.__name__}(...), not the class itself")
+    lacking = f"{what}, which {type(given).__name__} lacks"
+    return InputError(f"{lacking}: give one, or the folder of {saved}")

@@ -14,21 +14,21 @@ import unicodedata
 from collections.abc import Mapping, Sequence
 from threading import Lock
 
+from skr_core.budget import estimate_usage
 from skr_core.errors import ModelError, RetrieverError
 from skr_core.ports import OnToken
 from skr_core.texts import words
 from skr_core.types import Generation, Prompt, Reference, Task, Usage
-from skr_core.usage import estimate_usage
 
 
 class ScriptedModel:
-    """A language model that says what it was told to say, in order.
+    """A language model that gives scripted replies, in order.
 
     Replies to the default words for an answer begin with SUFFICIENT or INSUFFICIENT; what does not
     is read as `skr_core.replies.read_reply` says, so that a cited answer alone suffices.
 
     Args:
-        replies: Either one list of replies for all tasks, or a list for each task. The last reply
+        replies: One list of replies for all tasks, or a list for each task. The last reply
             of a list is repeated for ever.
         otherwise: Reply for a task that has no list.
         name: Its name in records.
@@ -61,16 +61,16 @@ class ScriptedModel:
         return Generation(text, estimate_usage(prompt, text))
 
     async def agenerate(self, prompt: Prompt, *, on_token: OnToken | None = None) -> Generation:
-        """The same; it has nothing to wait for."""
+        """Async version of `generate`."""
         return self.generate(prompt, on_token=on_token)
 
     def _next_reply(self, task: Task) -> str:
         if isinstance(self._replies, Mapping):
             script = self._replies.get(task, ())
-            told = [each for each in self.prompts if each.task == task]
+            given = [each for each in self.prompts if each.task == task]
         else:
-            script, told = self._replies, self.prompts
-        return script[min(len(told), len(script)) - 1] if script else self._otherwise
+            script, given = self._replies, self.prompts
+        return script[min(len(given), len(script)) - 1] if script else self._otherwise
 
 
 # A reference is its head, one line, and what stands between two fences where it has a text.
@@ -92,8 +92,8 @@ class ObedientModel(ScriptedModel):
     a token a server begins another turn, and tags are letters to a model.
 
     Args:
-        orders: What an attacker's words bring it to say.
-        replies: What it says otherwise, as a `ScriptedModel`.
+        orders: The replies that an attacker's words bring it to give, by those words.
+        replies: The replies that it gives otherwise, as a `ScriptedModel`.
         otherwise: Reply for a task that has no list.
         name: Its name in records.
 
@@ -200,7 +200,7 @@ class WordScorer:
         return Generation(text, Usage(len(words(f"{prompt} {text}")), 1, calls=1), logprobs)
 
     async def ascore(self, prompt: str, text: str) -> Generation:
-        """The same; it has nothing to wait for."""
+        """Async version of `score`."""
         return self.score(prompt, text)
 
 
@@ -208,7 +208,7 @@ class MappingRetriever:
     """A retriever over a dict from query to texts; a query it does not know finds nothing.
 
     Args:
-        texts: What each query finds, best first; compared without regard to case.
+        texts: The texts that each query finds, best first; compared without regard to case.
         failing: Queries that raise `RetrieverError`.
 
     Attributes:
@@ -230,5 +230,5 @@ class MappingRetriever:
         return [Reference.of(text) for text in self._texts.get(query.casefold(), ())]
 
     async def aretrieve(self, query: str) -> Sequence[Reference]:
-        """The same; it has nothing to wait for."""
+        """Async version of `retrieve`."""
         return self.retrieve(query)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
+from skr_core.candidates import CandidateAnswer
 from skr_core.errors import DataError, InputError
 from skr_core.files.arrays import BROKEN
 from skr_core.flow import Flow, arun, run
@@ -18,16 +19,16 @@ from skr_core.models.embedders import HashingEmbedder
 from skr_core.references.citations import without_markers
 from skr_core.replies.refusals import is_refusal
 from skr_core.replies.reply import cited_numbers
-from skr_core.routers.saving import REFLECTOR, SavedRouter, embedder_stamp, read_reflector
+from skr_core.rivals import standing_in
+from skr_core.routers.saving import SavedPart, embedder_stamp, read_saved
 from skr_core.types import Action, Reference, Reflection, Stamp
-from skr_learn.arbiters.answers import Seen, SeenAnswer
+from skr_learn.arbiters.answers import Seen, in_outcome
 from skr_learn.arbiters.estimate import Estimate
 from skr_learn.arbiters.views import Views
 from skr_learn.learning.regression import is_exact
 from skr_learn.learning.rows import Floats
 from skr_learn.learning.signals import groups_of, shared_stamp
 from skr_learn.self_knowledge.records import SelfKnowledge
-from skr_learn.self_knowledge.standing import standing_in
 
 if TYPE_CHECKING:
     from skr_core.ports import Embedder, LanguageModel, Retriever
@@ -116,7 +117,8 @@ class LearnedReflector:
         """
         stamp = {**asdict(self.stamp), **embedder_stamp(self.embedder)}
         parameters = {"threshold": self.threshold, "exact": is_exact(self._estimate.ridge)}
-        SavedRouter(REFLECTOR, stamp, parameters, self._estimate.arrays()).write(path)
+        arrays = self._estimate.arrays()
+        SavedPart("learned", stamp, parameters, arrays, part="reflector").write(path)
 
     @classmethod
     def load(
@@ -142,13 +144,13 @@ class LearnedReflector:
             DataError: Its files are broken.
             StampMismatch: It was made with another model, retriever or embedder.
         """
-        saved = read_reflector(path)
+        saved = read_saved(path, "reflector")
         made_with = saved.embedder_beside(model, retriever, embedder, force=force)
         try:
             estimate = Estimate.from_arrays(saved.arrays, exact=bool(saved.parameters["exact"]))
             threshold = float(saved.parameters["threshold"])
         except BROKEN as error:
-            raise DataError(Path(path) / f"{REFLECTOR}.json", None, f"it lacks {error}") from error
+            raise DataError(Path(path) / "reflector.json", None, f"it lacks {error}") from error
         return cls(estimate, made_with, threshold, saved.made_of)
 
     def reflect(self, question: str, references: Sequence[Reference], draft: str) -> Reflection:
@@ -178,17 +180,17 @@ _ALONE: tuple[Action, ...] = ("single",)
 
 
 def _on_record(record: SelfKnowledge) -> Seen:
-    answer = SeenAnswer.in_outcome(record.retrieved)
+    answer = in_outcome(record.retrieved)
     if answer.standing is not None:
         answer = replace(answer, standing=replace(answer.standing, direct=0.0, direct_cited=0.0))
     return Seen(record.question, {"single": answer})
 
 
-def _in_draft(references: Sequence[Reference], draft: str) -> SeenAnswer:
+def _in_draft(references: Sequence[Reference], draft: str) -> CandidateAnswer:
     text = without_markers(draft)
     standing = standing_in("", text, [reference.text for reference in references])
     grounded = bool(cited_numbers(draft, len(references)))
-    return SeenAnswer(text, grounded=grounded, standing=standing)
+    return CandidateAnswer(text, grounded=grounded, standing=standing)
 
 
 def best_threshold(chances: Floats, right: Floats) -> float:

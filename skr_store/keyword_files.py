@@ -15,12 +15,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from skr_core.errors import DataError
-from skr_core.files.mapped import map_arrays, write_mapped
 from skr_core.flow import Flow
 from skr_core.types import Reference
 from skr_store.bm25 import BM25Index
 from skr_store.chroma_index import in_thread
 from skr_store.journal import header_length, read_journal_from
+from skr_store.mapped import map_arrays, write_mapped
 from skr_store.postings import Postings, merged
 from skr_store.storable import keyword_text
 

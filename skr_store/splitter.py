@@ -7,8 +7,8 @@ from collections.abc import Callable
 from functools import cached_property
 from typing import Any
 
+from skr_core.budget import count_tokens
 from skr_core.errors import extra
-from skr_core.usage import count_tokens
 
 # A passage of 400 tokens is a few paragraphs; ten of them fit a small model's window.
 LIMIT = 400

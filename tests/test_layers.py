@@ -1,12 +1,11 @@
-"""The arrows between the packages, held over the imports of every module.
+"""The arrows between the packages and between the rooms of the core, held over every import.
 
 ```text
-skr_app ─► langchain_skr ──┐        ┌── llamaindex_skr
-                           ▼        ▼
-                     skr_graphs (langgraph)
-                           ▼
-                     skr_core
+skr_lab ─► skr_app ─► langchain_skr, llamaindex_skr ─► skr_graphs ─► skr_core
+                  └─► skr_store ─► skr_core       └──► skr_learn ─► skr_core
 ```
+
+An arrow may be left out on the way. Imports of types count, and so do those inside functions.
 """
 
 from __future__ import annotations
@@ -23,32 +22,35 @@ FOLDERS = {
     "skr_graphs": ROOT / "graphs" / "skr_graphs",
     "langchain_skr": ROOT / "langchain_skr",
     "llamaindex_skr": ROOT / "llamaindex_skr",
+    "skr_learn": ROOT / "skr_learn",
+    "skr_store": ROOT / "skr_store",
     "skr_app": ROOT / "skr_app",
+    "skr_lab": ROOT / "lab" / "skr_lab",
 }
-OURS = set(FOLDERS)
-FRAMEWORKS = {
-    "langchain",
-    "langchain_core",
-    "langchain_openai",
-    "langchain_chroma",
-    "langgraph",
-} | {
+OF_LANGCHAIN = {
+    *("langchain", "langchain_core", "langchain_openai", "langchain_chroma", "langgraph"),
     "langchain_text_splitters",
-    "llama_index",
 }
+FRAMEWORKS = {*OF_LANGCHAIN, "llama_index"}
 HEAVY = {"torch", "transformers", "sentence_transformers", "chromadb", "bm25s", "ray"}
 
 # What each package may import of ours and of the frameworks.
+PLUG_INS = {"skr_core", "skr_graphs", "skr_learn"}
 ALLOWED = {
     "skr_core": set(),
     "skr_graphs": {"skr_core", "langgraph", "langchain_core"},
-    "langchain_skr": {"skr_core", "skr_graphs"} | (FRAMEWORKS - {"llama_index"}),
-    "llamaindex_skr": {"skr_core", "skr_graphs", "llama_index"},
-    "skr_app": {"skr_core", "skr_graphs", "langchain_skr"},
+    "langchain_skr": PLUG_INS | OF_LANGCHAIN,
+    "llamaindex_skr": PLUG_INS | {"llama_index"},
+    "skr_learn": {"skr_core"},
+    "skr_store": {"skr_core", "langchain_text_splitters"},
+    "skr_app": PLUG_INS | {"skr_store", "langchain_skr", "llamaindex_skr"},
+    "skr_lab": {*FOLDERS},
 }
 # The rooms whose modules touch heavy libraries, each inside the function that needs it.
-HEAVY_ROOMS = ("skr_core/store/", "skr_core/models/", "skr_core/ingest/", "skr_core/engines/")
-ALLOWED_IN_HEAVY_ROOMS = {"langchain_text_splitters"}
+HEAVY_ROOMS = (
+    *("skr_core/models/", "skr_core/engines/", "skr_store/", "skr_learn/routers/"),
+    "lab/skr_lab/models/",
+)
 
 
 def modules() -> list[tuple[str, Path]]:
@@ -56,13 +58,17 @@ def modules() -> list[tuple[str, Path]]:
 
 
 def imported(tree: ast.AST) -> Iterator[str]:
-    """The first name of every import, wherever it stands."""
+    """The dotted name of every import, wherever it stands; of ours down to the name itself."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
-            yield from (alias.name.partition(".")[0] for alias in node.names)
+            yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, "relative imports hide the arrows"
-            yield (node.module or "").partition(".")[0]
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def packages_in(tree: ast.AST) -> set[str]:
+    return {name.partition(".")[0] for name in imported(tree)}
 
 
 def at_import_time(node: ast.AST) -> Iterator[ast.AST]:
@@ -76,16 +82,14 @@ def at_import_time(node: ast.AST) -> Iterator[ast.AST]:
         yield from at_import_time(child)
 
 
-def names_of(path: Path) -> tuple[set[str], set[str]]:
-    """What a module imports at all, and what it imports when it is imported."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    eager = {
-        name
-        for node in at_import_time(tree)
-        if isinstance(node, ast.Import | ast.ImportFrom)
-        for name in imported(ast.Module([node], []))
-    }
-    return set(imported(tree)), eager
+def parsed(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+def eager_packages_of(path: Path) -> set[str]:
+    nodes = at_import_time(parsed(path))
+    eager = [node for node in nodes if isinstance(node, ast.Import | ast.ImportFrom)]
+    return packages_in(ast.Module(eager, []))
 
 
 EVERY = [
@@ -95,66 +99,79 @@ EVERY = [
 
 @pytest.mark.parametrize(("package", "path"), EVERY)
 def test_arrows(package: str, path: Path):
-    every, eager = names_of(path)
-    allowed = ALLOWED[package] | {package}
-    if path.relative_to(ROOT).as_posix().startswith(HEAVY_ROOMS):
-        assert not eager & ALLOWED_IN_HEAVY_ROOMS, "imported only when used"
-        allowed |= ALLOWED_IN_HEAVY_ROOMS
-    assert (every & (OURS | FRAMEWORKS)) <= allowed
+    every = packages_in(parsed(path))
+    assert (every & (FOLDERS.keys() | FRAMEWORKS)) <= ALLOWED[package] | {package}
+    if package == "skr_store":
+        assert not eager_packages_of(path) & FRAMEWORKS, "imported only when used"
 
 
 @pytest.mark.parametrize(("package", "path"), EVERY)
 def test_heavy_libraries_stand_in_their_rooms(package: str, path: Path):
-    every, eager = names_of(path)
     if path.relative_to(ROOT).as_posix().startswith(HEAVY_ROOMS):
-        assert not eager & HEAVY, "imported only when used"
+        assert not eager_packages_of(path) & HEAVY, "imported only when used"
     else:
-        assert not every & HEAVY
+        assert not packages_in(parsed(path)) & HEAVY
 
 
 def test_the_check_sees_every_import():
     tree = ast.parse(
         "import a.b\nfrom c.d import e\ndef f():\n    import g\nif TYPE_CHECKING:\n    import h"
     )
-    assert set(imported(tree)) == {"a", "c", "g", "h"}
+    assert set(imported(tree)) == {"a.b", "c.d.e", "g", "h"}
     eager = [ast.unparse(node) for node in at_import_time(tree)]
     assert "import a.b" in eager
     assert not {"import g", "import h"} & set(eager)
 
 
-def rooms_that_import() -> dict[str, set[str]]:
+def between_rooms() -> dict[str, set[str]]:
     """For each room of the core (a package or a single module), the rooms that it imports."""
     core = FOLDERS["skr_core"]
+    rooms = {path.stem for path in core.iterdir()}
     arrows: dict[str, set[str]] = {}
     for path in core.rglob("*.py"):
         room = path.relative_to(core).with_suffix("").parts[0]
-        tree = ast.parse(path.read_text(encoding="utf-8"))
-        for node in outside_type_checking(tree):
-            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("skr_core."):
-                arrows.setdefault(room, set()).add(node.module.split(".")[1])
-    return {room: targets - {room} for room, targets in arrows.items()}
+        names = [name.split(".") for name in imported(parsed(path))]
+        targets = {name[1] for name in names if name[0] == "skr_core" and name[1] in rooms}
+        arrows[room] = arrows.get(room, set()) | (targets - {room})
+    # The door imports what it offers, and no room imports the door.
+    return {room: targets for room, targets in arrows.items() if room != "__init__"}
 
 
-def outside_type_checking(node: ast.AST) -> Iterator[ast.AST]:
-    for child in ast.iter_child_nodes(node):
-        if not (isinstance(child, ast.If) and "TYPE_CHECKING" in ast.unparse(child.test)):
-            yield child
-            yield from outside_type_checking(child)
+def between_packages() -> dict[str, set[str]]:
+    arrows: dict[str, set[str]] = {}
+    for package, path in modules():
+        targets = packages_in(parsed(path)) & FOLDERS.keys() - {package}
+        arrows[package] = arrows.get(package, set()) | targets
+    return arrows
 
 
-def test_no_circle_between_the_rooms_of_the_core():
-    arrows = rooms_that_import()
+@pytest.mark.parametrize("find", [between_packages, between_rooms])
+def test_no_circle(find):
+    arrows = find()
 
-    def reached(room: str) -> set[str]:
-        seen, waiting = set(), [room]
+    def reached(start: str) -> set[str]:
+        found, waiting = set(), [start]
         while waiting:
-            for target in arrows.get(waiting.pop(), set()) - seen:
-                seen.add(target)
+            for target in arrows.get(waiting.pop(), set()) - found:
+                found.add(target)
                 waiting.append(target)
-        return seen
+        return found
 
-    assert [room for room in arrows if room in reached(room)] == []
+    assert [each for each in arrows if each in reached(each)] == []
+
+
+def test_no_room_of_the_core_imports_the_door():
+    offered = ast.literal_eval(
+        next(
+            ast.unparse(node.value)
+            for node in parsed(FOLDERS["skr_core"] / "__init__.py").body
+            if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__"
+        )
+    )
+    taken = {f"skr_core.{name}" for name in offered}
+    for path in FOLDERS["skr_core"].rglob("*.py"):
+        assert not taken & set(imported(parsed(path))), path
 
 
 def test_every_package_is_looked_at():
-    assert {package for package, _ in modules()} == OURS
+    assert {package for package, _ in modules()} == FOLDERS.keys()

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING
 
 from skr_core.errors import ModelError, NoLikelihoodsError
 from skr_core.flow import Flow, call
-from skr_core.parts import uses_likelihoods
 from skr_core.plain import to_plain
 from skr_core.ports import AnswerArbiter, ClimbingRouter
 from skr_core.references.citations import resolve_citations
 from skr_core.replies.opening import strip_thoughts
+from skr_core.settings import uses_likelihoods
 from skr_core.types import NO_USAGE, Action, Answer, Decision, Usage, Verdict
 from skr_graphs import events
 from skr_graphs.climbing import seen_of
@@ -27,7 +27,7 @@ from skr_graphs.state import Plain, SKRState, answer_of, usage_of, usage_with
 from skr_graphs.steps import ask_directly, rounds_with
 
 if TYPE_CHECKING:
-    from skr_learn.self_knowledge.margins import Margins
+    from skr_core.candidates import Margins
 
 
 def arbitrate(state: SKRState, step: StepContext) -> Flow[Plain]:
@@ -129,7 +129,7 @@ def _margins(
     settings = step.settings
     if settings.likelihoods is None or not uses_likelihoods(settings.arbiter):
         return {}, NO_USAGE
-    from skr_learn.self_knowledge.margins import distinct, measure_margins, rivals_in
+    from skr_core.rivals import distinct, measure_margins, rivals_in
 
     question, direct = state["asked"]["standalone"], answers["direct"].text
     rivals = {

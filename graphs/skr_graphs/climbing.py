@@ -18,7 +18,7 @@ from skr_graphs.node import StepContext
 from skr_graphs.state import Plain, SKRState, answer_of
 
 if TYPE_CHECKING:
-    from skr_learn.arbiters.answers import SeenAnswer
+    from skr_core.candidates import CandidateAnswer
 
 
 def decide_again(
@@ -71,9 +71,9 @@ def decide_again(
     return decision
 
 
-def seen_of(answers: Mapping[Action, Answer]) -> dict[Action, SeenAnswer]:
+def seen_of(answers: Mapping[Action, Answer]) -> dict[Action, CandidateAnswer]:
     """What is seen of answers, the direct one among them, that stand beside each other."""
-    from skr_learn.arbiters.answers import SeenAnswer  # who has no arbiter needs none of it
+    from skr_core.rivals import candidate_of_answer  # who has no arbiter needs none of it
 
     direct = answers["direct"].text
-    return {action: SeenAnswer.in_answer(answer, direct) for action, answer in answers.items()}
+    return {action: candidate_of_answer(answer, direct) for action, answer in answers.items()}

@@ -14,10 +14,12 @@ from typing import TYPE_CHECKING, Any
 from typing_extensions import TypedDict
 
 from skr_core.errors import OptionError
-from skr_core.settings import Settings, SettingsOptions
+from skr_core.options import SettingsOptions
+from skr_core.settings import Settings
 
 if TYPE_CHECKING:
     from skr_core.engines import Engine
+
     from skr_core.ports import LanguageModel, Retriever
     from skr_core.questions import Question
     from skr_graphs.answerer import GraphAnswerer

@@ -16,7 +16,6 @@ from pydantic.json_schema import SkipJsonSchema
 
 from skr_core.budget import Budget
 from skr_core.errors import InputError
-from skr_core.parts import with_arbiter
 from skr_core.ports import (
     AnswerArbiter,
     LanguageModel,
@@ -27,7 +26,7 @@ from skr_core.ports import (
     TextScorer,
 )
 from skr_core.prompts.templates import PromptTemplates
-from skr_core.settings import OnRetrieverError, Settings, WhenInsufficient
+from skr_core.settings import OnRetrieverError, Settings, WhenInsufficient, with_arbiter
 from skr_core.types import Demonstration
 
 

@@ -22,9 +22,9 @@ from langgraph.errors import GraphBubbleUp
 from langgraph.types import Command
 from typing_extensions import TypedDict
 
+from skr_core.budget import Price, cost
 from skr_core.errors import RetrieverError
 from skr_core.flow import Flow
-from skr_core.prices import Price, cost
 from skr_core.types import NO_USAGE, Usage
 from skr_graphs.question_span import mark_as_failed, opentelemetry, tell_question
 from skr_graphs.state import Plain, U

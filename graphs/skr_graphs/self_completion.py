@@ -23,8 +23,8 @@ from langgraph.graph import END, START
 from langgraph.types import Send
 from typing_extensions import Unpack
 
+from skr_core.options import SettingsOptions
 from skr_core.ports import LanguageModel, Retriever
-from skr_core.settings import SettingsOptions
 from skr_graphs import querying, searching, steps
 from skr_graphs.arbitration import arbitrate
 from skr_graphs.compiled import SelfCompletionGraph

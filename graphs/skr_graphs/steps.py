@@ -13,15 +13,14 @@ from skr_core import answering
 from skr_core.conversation import exchanges
 from skr_core.errors import DeadlineError, ModelError
 from skr_core.flow import Flow, call
-from skr_core.parts import decided
 from skr_core.plain import from_plain, to_plain
 from skr_core.ports import DraftRouter, OnToken
 from skr_core.references.citations import resolve_citations, without_markers
-from skr_core.reflectors.refusal import RefusalReflector, judge_reply
+from skr_core.reflectors import RefusalReflector, judge_reply
 from skr_core.replies.opening import strip_thoughts
 from skr_core.replies.refusals import is_refusal
 from skr_core.replies.reply import Reply, read_reply
-from skr_core.settings import Settings
+from skr_core.settings import Settings, decided
 from skr_core.types import NO_USAGE, Decision, Generation, Reference
 from skr_graphs import events
 from skr_graphs.climbing import decide_again

@@ -31,8 +31,8 @@ from skr_app.options import (
 )
 from skr_app.output import console, messages, print_json
 from skr_app.reflecting import ReflectorOption, open_reflector
+from skr_core.budget import tokens_by_length
 from skr_core.prompts.asking import checked_question
-from skr_core.usage import tokens_by_length
 
 QuestionArgument = Annotated[str, typer.Argument(help="What you want to know.", show_default=False)]
 Stream = Annotated[

@@ -120,7 +120,7 @@ def calibrate(
     json: JsonOption = False,
 ) -> None:
     """Choose a router and its price on recorded self-knowledge, and say what it is worth."""
-    from skr_core.prices import read_prices
+    from skr_core.budget import read_prices
     from skr_learn.calibration import calibrating as choose_router
     from skr_learn.figures import check_name
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from skr_core.engines import LocalEngine
 
 from skr_app.collected import bar, print_summary, summary
 from skr_app.described import Described
@@ -55,7 +56,6 @@ from skr_app.options import (
 )
 from skr_app.output import print_json
 from skr_app.reflecting import ReflectorOption
-from skr_core.engines import LocalEngine
 from skr_core.errors import InputError, ModelError
 from skr_learn.self_knowledge import Progress, acollect
 from skr_learn.self_knowledge.scoring import TextMetric

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from skr_core.engines import Engine, EngineEmbedder, LocalEngine
 
 from skr_app.engines import (
     AddressOption,
@@ -24,7 +25,6 @@ from skr_app.options import (
     StoreOption,
 )
 from skr_app.output import console, counted, escape, messages, print_json, progress
-from skr_core.engines import Engine, EngineEmbedder, LocalEngine
 from skr_core.errors import InputError
 from skr_core.texts import encodable
 

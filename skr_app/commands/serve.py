@@ -46,8 +46,8 @@ from skr_app.output import escape, messages
 from skr_app.reflecting import ReflectorOption, open_reflector
 from skr_app.render import BASELINE, DECIDED, SERVED, STOP_REASONS
 from skr_app.sample import Sample, load_sample
+from skr_core.budget import price_of, read_prices
 from skr_core.errors import InputError
-from skr_core.prices import price_of, read_prices
 from skr_core.questions import read_questions
 from skr_learn.self_knowledge import read_self_knowledge
 

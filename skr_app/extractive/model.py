@@ -11,6 +11,7 @@ from skr_app.extractive.loading import NAME
 from skr_app.extractive.memory import Memory
 from skr_app.extractive.quoting import Quotes, choose_quotes, is_sufficient, speaks_of_all
 from skr_app.extractive.text import content_words
+from skr_core.budget import TokenCount, count_tokens, estimate_usage
 from skr_core.ports import OnToken
 from skr_core.prompts.routing import ANSWER_ALONE, CERTAINTY_ALONE
 from skr_core.prompts.templates import (
@@ -22,7 +23,6 @@ from skr_core.prompts.templates import (
     SUFFICIENT,
 )
 from skr_core.types import Generation, Prompt, Reference
-from skr_core.usage import TokenCount, count_tokens, estimate_usage
 
 UNKNOWN = "I don't know."
 # A statement is called certain that speaks of so much of the question; where the prompt threatens

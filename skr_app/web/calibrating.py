@@ -11,13 +11,12 @@ from typing import Any
 
 from skr_app.web.system import ServedSystem
 from skr_core.errors import InputError, ModelError
-from skr_core.parts import with_arbiter
 from skr_core.ports import Embedder, OnProgress
 from skr_core.questions import Question
-from skr_core.routers.saving import LADDER
-from skr_core.settings import Settings
+from skr_core.settings import Settings, with_arbiter
 from skr_core.types import Action, Stamp
 from skr_graphs import GraphAnswerer
+from skr_learn.arbiters.ladder import LADDER
 from skr_learn.calibration import RoutingCurve, calibrate
 from skr_learn.routers.fitted import FittedRouter
 from skr_learn.self_knowledge import Progress, collect

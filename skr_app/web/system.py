@@ -10,7 +10,7 @@ from typing import Any
 
 from skr_app.web.runs import Runs
 from skr_app.web.streaming import Told
-from skr_core.prices import Price, cost, price_of
+from skr_core.budget import Price, cost, price_of
 from skr_core.prompts.asking import checked_question
 from skr_core.routers.constant import AlwaysRetrieve, FixedDecision
 from skr_core.settings import Settings

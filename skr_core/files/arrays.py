@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from skr_core.errors import DataError, InputError
-from skr_core.files.changing import replace_file
 from skr_core.files.reading import regular_file
+from skr_core.files.writing import replace_file
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -51,7 +51,7 @@ def read_arrays(path: Path, digest: str) -> dict[str, NDArray[Any]]:
 
     Args:
         path: The file.
-        digest: What `write_arrays` said of its content.
+        digest: The digest of its content, as `write_arrays` returned it.
 
     Raises:
         DataError: It is another file, or holds anything else than numbers and short texts.
@@ -68,7 +68,7 @@ def read_arrays(path: Path, digest: str) -> dict[str, NDArray[Any]]:
 
 
 def write_arrays(path: Path, arrays: Mapping[str, NDArray[Any]]) -> str:
-    """Write a file of arrays all at once, and return what tells its content from another's.
+    """Write a file of arrays all at once, and return the digest of its content.
 
     Raises:
         InputError: One holds objects.

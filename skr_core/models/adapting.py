@@ -17,6 +17,7 @@ from typing import Any, Protocol
 
 from skr_core.errors import InputError
 from skr_core.ports import LanguageModel, Retriever
+from skr_core.registry import names_of, registered
 
 
 class LangChainRunnable(Protocol):
@@ -119,6 +120,27 @@ def as_retriever(retriever: AnyRetriever) -> Retriever:
         f"a retriever is wanted, not {_named(given)}: "
         "give a retriever of LangChain or LlamaIndex, or a Retriever"
     )
+
+
+def named_model(name: str) -> LanguageModel | None:
+    """Make the model that an installed package announces by a name.
+
+    Args:
+        name: The name, or the name with something of its own behind a colon, such as
+            ``extractive:FILE``.
+
+    Returns:
+        None where no package announces that name: it is one of a framework's.
+
+    Example:
+        >>> named_model("extractive").name, named_model("openai:gpt-4.1-mini")
+        ('extractive', None)
+    """
+    kind = name.partition(":")[0]
+    if kind not in names_of("models"):
+        return None
+    made: LanguageModel = registered("models", kind)(name)
+    return made
 
 
 def framework_of(given: object) -> str | None:

@@ -40,8 +40,8 @@ class Reply(ABC):
     """A reply as it comes in.
 
     Args:
-        name: Of the model, for errors.
-        on_token: Gets each piece.
+        name: The model's name, for errors.
+        on_token: The function that is called with each piece.
     """
 
     def __init__(self, name: str, on_token: OnToken | None) -> None:
@@ -55,7 +55,7 @@ class Reply(ABC):
 
     @abstractmethod
     def generation(self, prompt: Prompt) -> Generation:
-        """All of it; raises `ModelError` when it is empty."""
+        """Return the whole reply; raises `ModelError` when it is empty."""
 
     def take(self, piece: str) -> None:
         """Keep a piece of text, and pass it on; raises `ModelError` where there is no end to it."""
@@ -68,7 +68,7 @@ class Reply(ABC):
                 self.on_token(piece)
 
     def text(self, detail: str = "") -> str:
-        """The pieces as one text; raises `ModelError` with this detail when it is empty.
+        """Return the pieces as one text; raises `ModelError` with this detail when it is empty.
 
         A server knows the key that it was sent, and what it replies is kept.
         """
@@ -79,13 +79,13 @@ class Reply(ABC):
 
 
 class ChunkedModel(ABC):
-    """What the frameworks' models have in common as `LanguageModel`.
+    """The base of the frameworks' models as `LanguageModel`.
 
     Attributes:
-        name: Recorded name.
+        name: The name in records.
         streaming: Whether a stream is asked for when a call brings `on_token`; without one that
             gets the whole reply at once.
-        reply_class: Reads the framework's chunks.
+        reply_class: The class that reads the framework's chunks.
     """
 
     name: str
@@ -102,7 +102,7 @@ class ChunkedModel(ABC):
         return reply.generation(prompt)
 
     async def agenerate(self, prompt: Prompt, *, on_token: OnToken | None = None) -> Generation:
-        """Like `generate`, awaited."""
+        """Async version of `generate`."""
         reply = self.reply_class(self.name, on_token)
         async with aclosing(
             self._achunks(prompt, on_token is not None and self.streaming)
@@ -113,7 +113,7 @@ class ChunkedModel(ABC):
         return reply.generation(prompt)
 
     def _asked_for(self, settings: object) -> dict[str, Any]:
-        """What a request says of its reply's length, where the model's class knows the word.
+        """Return the option for the reply's length, where the model's class knows one.
 
         Args:
             settings: The framework's model.
@@ -133,4 +133,4 @@ class ChunkedModel(ABC):
 
     @abstractmethod
     def _achunks(self, prompt: Prompt, stream: bool) -> AsyncGenerator[Any, None]:
-        """The same, awaited."""
+        """Async version of `_chunks`."""

@@ -1,15 +1,16 @@
 """HTTP clients for OpenAI's SDK, which all models are given that are made by their id.
 
-Their requests keep to the bounds of the question that they serve (`skr_core.models.wire`). The
-awaiting client keeps connections for each event loop, because one of a loop that is closed loses
-the reply to a request that it sends: the SDK would send it twice. A loop that is shut down, as
-``asyncio.run`` does, closes its connections.
+Their requests keep to the deadline of the question that they serve: a request may take what is left
+of it, none is sent behind it, and a ``Retry-After`` that reaches beyond it is not waited for.
 
-Where the extra ``aiohttp`` is installed, awaited requests go through aiohttp. The pool of httpx
-looks at all of its connections with each request, so that with many at once it waits for itself.
+The async client keeps connections for each event loop, because one of a loop that is closed loses
+the reply to a request that it sends: the SDK would send it twice. A loop that is shut down, as
+``asyncio.run`` does, closes its connections. Where the extra ``aiohttp`` is installed, its requests
+go through aiohttp: the pool of httpx looks at all of its connections with each request, so that
+with many at once it waits for itself.
 
 Example:
-    >>> with blocking_client(RuntimeError) as client:
+    >>> with sync_client() as client:
     ...     client.timeout.read
     60.0
 """
@@ -18,60 +19,89 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator
-from contextlib import suppress
 from typing import Any
 
 import httpx
+from openai import DefaultAioHttpClient, DefaultAsyncHttpxClient, DefaultHttpxClient, OpenAIError
 
-from skr_core.models.wire import WireBounds
+from skr_core.bounds import PASSED, seconds_left
+from skr_core.cleaning import remember
 
 TIMEOUT = 60.0
-"""Seconds without a word from the server."""
-
-LIMITS = httpx.Limits(max_connections=1_000, max_keepalive_connections=100)
+"""Seconds without a word from the server; the SDK's own ten minutes outlast any reader."""
 
 
-def blocking_client(failure: type[Exception], timeout: float = TIMEOUT) -> httpx.Client:
-    """A client for ``OpenAI(http_client=...)``.
+def sync_client(timeout: float = TIMEOUT) -> httpx.Client:
+    """Make a client for ``OpenAI(http_client=...)``.
 
     Args:
-        failure: Raised where a bound is reached: the SDK's own root of errors, which it passes
-            through, while it tries again after any other.
         timeout: Seconds without a word from the server.
     """
-    bounds = WireBounds(failure)
-    return _Client(
+    return DefaultHttpxClient(
         timeout=timeout,
-        limits=LIMITS,
-        follow_redirects=True,
-        event_hooks={"request": [bounds.send], "response": [bounds.receive]},
+        event_hooks={"request": [_keep_to_deadline], "response": [_retry_in_time]},
     )
 
 
-def awaiting_client(failure: type[Exception], timeout: float = TIMEOUT) -> httpx.AsyncClient:
-    """The same for ``AsyncOpenAI``, in any number of event loops."""
-    return _ClientOfLoops(failure, timeout)
+def async_client(timeout: float = TIMEOUT) -> httpx.AsyncClient:
+    """Make a client for ``AsyncOpenAI(http_client=...)``, for any number of event loops.
+
+    Args:
+        timeout: Seconds without a word from the server.
+    """
+    return _ClientOfLoops(timeout=timeout)
 
 
-class _Client(httpx.Client):
-    def __del__(self) -> None:
-        with suppress(Exception):  # as the SDK does with its own
-            self.close()
+def _keep_to_deadline(request: httpx.Request) -> None:
+    _, _, key = request.headers.get("authorization", "").partition(" ")
+    remember(key)
+    left = seconds_left()
+    if left is None:
+        return
+    if not left:
+        raise OpenAIError(PASSED)  # after any other error the SDK tries again
+    given = request.extensions.get("timeout", {})
+    request.extensions["timeout"] = {
+        each: left if given.get(each) is None else min(left, given[each])
+        for each in ("connect", "read", "write", "pool")
+    }
+
+
+def _retry_in_time(response: httpx.Response) -> None:
+    left, wait = seconds_left(), response.headers.get("retry-after", "")
+    if left is not None and wait.replace(".", "", 1).isdigit() and float(wait) >= left:
+        response.headers["x-should-retry"] = "false"  # the SDK's own word for it
+
+
+async def _async_keep_to_deadline(request: httpx.Request) -> None:
+    _keep_to_deadline(request)
+
+
+async def _async_retry_in_time(response: httpx.Response) -> None:
+    _retry_in_time(response)
+
+
+def _client_class() -> Any:
+    try:
+        import httpx_aiohttp  # noqa: F401  # of the extra
+    except ImportError:
+        return DefaultAsyncHttpxClient
+    return DefaultAioHttpClient
 
 
 class _ClientOfLoops(httpx.AsyncClient):
-    def __init__(self, failure: type[Exception], timeout: float) -> None:
-        bounds = WireBounds(failure)
+    def __init__(self, timeout: float) -> None:
         # Certificates are read once, and not for each loop.
         self._options: dict[str, Any] = {
             "timeout": timeout,
-            "limits": LIMITS,
-            "follow_redirects": True,
-            "event_hooks": {"request": [bounds.asend], "response": [bounds.areceive]},
             "verify": httpx.create_ssl_context(),
+            "event_hooks": {
+                "request": [_async_keep_to_deadline],
+                "response": [_async_retry_in_time],
+            },
         }
         super().__init__(timeout=timeout, verify=self._options["verify"])
-        self._class = _awaiting_class()
+        self._class = _client_class()
         self._of_loops: dict[
             asyncio.AbstractEventLoop, tuple[httpx.AsyncClient, AsyncGenerator[Any, None]]
         ] = {}
@@ -89,7 +119,7 @@ class _ClientOfLoops(httpx.AsyncClient):
     async def _kept(
         self, loop: asyncio.AbstractEventLoop
     ) -> AsyncGenerator[httpx.AsyncClient, None]:
-        """The client of a loop. Generators are what a loop ends when it is shut down."""
+        """Yield the client of a loop: generators are what a loop ends when it is shut down."""
         async with self._class(**self._options) as client:
             try:
                 yield client
@@ -100,11 +130,3 @@ class _ClientOfLoops(httpx.AsyncClient):
         if of_loop := self._of_loops.pop(asyncio.get_running_loop(), None):
             await of_loop[1].aclose()
         await super().aclose()
-
-
-def _awaiting_class() -> type[httpx.AsyncClient]:
-    try:
-        from skr_core.models.aiohttp_client import AiohttpClient
-    except ImportError:
-        return httpx.AsyncClient
-    return AiohttpClient

@@ -31,11 +31,12 @@ class CrossEncoderEntailment:
     Args:
         model_name_or_path: A name on the hub, which is downloaded, or a folder; for example
             ``cross-encoder/nli-deberta-v3-base``.
-        batch_size: Pairs a step.
+        batch_size: The pairs of a step.
 
     Raises:
-        MissingDependency: At the first call, where sentence-transformers is not installed.
-        InputError: At the first call, where it cannot be loaded or its labels are not those of NLI.
+        MissingDependency: sentence-transformers is not installed; raised at the first call.
+        InputError: It cannot be loaded or its labels are not those of NLI; raised at the first
+            call.
 
     Example:
         >>> CrossEncoderEntailment("cross-encoder/nli-deberta-v3-base").name
@@ -48,7 +49,7 @@ class CrossEncoderEntailment:
         self.name = f"nli:{model_name_or_path.rstrip('/').rsplit('/', 1)[-1]}"
 
     def predict(self, pairs: Sequence[tuple[str, str]]) -> Sequence[Entailment | None]:
-        """The likeliest label of each pair."""
+        """Return the likeliest label of each pair."""
         if not pairs:
             return []
         model, labels = self._loaded
@@ -61,7 +62,7 @@ class CrossEncoderEntailment:
         return [labels[int(place)] for place in logits.argmax(axis=1)]
 
     async def apredict(self, pairs: Sequence[tuple[str, str]]) -> Sequence[Entailment | None]:
-        """`predict` in a thread: a local model computes, so there is no reply to await."""
+        """Async version of `predict`, in a thread, because a local model computes."""
         return await asyncio.to_thread(self.predict, pairs)
 
     @cached_property
@@ -79,7 +80,7 @@ class CrossEncoderEntailment:
 
 
 def label_order(id2label: Mapping[Any, str], source: str = "the model") -> dict[int, Entailment]:
-    """Which output means what, by the names that a model's config gives its outputs.
+    """Return which output means what, by the names that a model's config gives its outputs.
 
     Raises:
         InputError: A name is none of NLI's, or none of them is entailment.

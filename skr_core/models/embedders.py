@@ -86,7 +86,7 @@ class HashingEmbedder:
         return vectors
 
     async def aembed(self, texts: Sequence[str]) -> Vectors:
-        """`embed` in a thread, because it is work for the processor and nothing to wait for."""
+        """Async version of `embed`, in a thread, because it is work for the processor."""
         return await asyncio.to_thread(self.embed, texts)
 
     def embed_sparse(self, texts: Sequence[str]) -> csr_matrix[np.float32]:
@@ -140,8 +140,8 @@ class SentenceTransformerEmbedder:
         source: The name or folder itself, from which the embedder can be made again.
 
     Raises:
-        InputError: The name is blank; at the first call, the model cannot be loaded.
-        MissingDependency: At the first call, where sentence-transformers is not installed.
+        InputError: The name is blank; or, at the first call, the model cannot be loaded.
+        MissingDependency: sentence-transformers is not installed; raised at the first call.
 
     Example:
         >>> SentenceTransformerEmbedder("sentence-transformers/all-MiniLM-L6-v2").name
@@ -171,7 +171,7 @@ class SentenceTransformerEmbedder:
         return vectors.astype("float32", copy=False)
 
     async def aembed(self, texts: Sequence[str]) -> Vectors:
-        """`embed` in a thread: a local model computes, so there is no reply to await."""
+        """Async version of `embed`, in a thread, because a local model computes."""
         return await asyncio.to_thread(self.embed, texts)
 
     @cached_property
@@ -204,18 +204,18 @@ class NoEmbedder:
     name = "none"
 
     def embed(self, texts: Sequence[str]) -> Vectors:
-        """The vector of each text, shape (n, 1)."""
+        """Return the vector of each text, shape (n, 1)."""
         import numpy as np
 
         return np.ones((len(texts), 1), np.float32)
 
     async def aembed(self, texts: Sequence[str]) -> Vectors:
-        """`embed`, which has nothing to wait for."""
+        """Async version of `embed`."""
         return self.embed(texts)
 
 
 def default_embedder(maker: str | None) -> Embedder:
-    """The embedder of a store for which none was given.
+    """Return the embedder of a store for which none was given.
 
     Args:
         maker: The embedder's name in a store that is there already.

@@ -1,4 +1,4 @@
-"""Spending: what many questions may cost together.
+"""Spending: the limits of what many questions may cost together.
 
 Example:
     >>> from skr_core.testing import ScriptedModel
@@ -22,13 +22,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from skr_core.bounds import Bounds, bounded
+from skr_core.budget import Price, cost, count_tokens, estimate_usage, price_of
 from skr_core.errors import BudgetError, InputError
 from skr_core.flow import Flow, arun, call, run
 from skr_core.models.adapting import AnyModel, as_language_model
 from skr_core.ports import LanguageModel, OnToken, TextScorer
-from skr_core.prices import Price, cost, price_of
 from skr_core.types import NO_USAGE, Generation, Prompt, Usage
-from skr_core.usage import count_tokens, estimate_usage
 
 
 class Spending:
@@ -38,18 +37,18 @@ class Spending:
     What is under way when a limit is reached is finished, but for the deadline.
 
     Args:
-        max_calls: Calls, failed ones included.
-        max_tokens: Tokens sent and received.
-        max_spend: US dollars, by `prices`.
-        prices: Of each model, see `skr_core.prices.cost.read_prices`.
-        deadline_s: Seconds from now.
-        call_deadline_s: Seconds for a call.
-        requests_per_second: Calls are begun at this rate at most, evenly. A client's own retries
-            are not among them.
+        max_calls: The most calls, failed ones included.
+        max_tokens: The most tokens sent and received.
+        max_spend: The most US dollars, by `prices`.
+        prices: The price of each model, see `skr_core.budget.read_prices`.
+        deadline_s: The seconds from now until no call is made any more.
+        call_deadline_s: The seconds that a call may take.
+        requests_per_second: The highest rate at which calls are begun, evenly. A client's own
+            retries are not counted.
 
     Attributes:
-        usage: What was spent so far; of a call that failed, what was sent.
-        dollars: The same in money, where prices were given.
+        usage: The usage so far; of a call that failed, the tokens sent.
+        dollars: The cost so far, where prices were given.
 
     Raises:
         InputError: Money is limited without prices, or the rate is not above 0.
@@ -91,7 +90,7 @@ class Spending:
         vars(self).update(state, _lock=threading.Lock(), bounds=Bounds.within(left))
 
     def limit(self, model: AnyModel) -> LanguageModel:
-        """The same model, within these limits.
+        """Return the same model, within these limits.
 
         Args:
             model: A `LanguageModel`, a LangChain model or a LlamaIndex LLM.
@@ -103,7 +102,7 @@ class Spending:
         return LimitedModel(chosen, self, self._price_of(chosen.name))
 
     def limit_scorer(self, scorer: TextScorer) -> TextScorer:
-        """The same for what says how likely a model finds a text.
+        """Return the same scorer, within these limits.
 
         Raises:
             InputError: The prices do not have it.
@@ -117,8 +116,8 @@ class Spending:
 
         Args:
             asking: The call.
-            sent: What it costs where it fails.
-            price: Of the model's tokens.
+            sent: The usage that counts where it fails.
+            price: The price of the model's tokens.
 
         Raises:
             BudgetError: A limit is reached.
@@ -156,7 +155,7 @@ class Spending:
             return turn - now
 
     async def abegin(self) -> float:
-        """The same; it waits for nothing."""
+        """Async version of `begin`; it waits for nothing."""
         return self.begin()
 
     def add(self, usage: Usage, price: Price | None) -> None:
@@ -196,15 +195,15 @@ class LimitedModel:
 
     @property
     def version(self) -> str:
-        """The model's settings, as far as it tells them."""
+        """The model's settings, as far as it says them."""
         return str(getattr(self.model, "version", ""))
 
     def generate(self, prompt: Prompt, *, on_token: OnToken | None = None) -> Generation:
-        """Ask the model with a blocking call; raises `BudgetError` where a limit is reached."""
+        """Ask the model; raises `BudgetError` where a limit is reached."""
         return run(self._generation(prompt, on_token))
 
     async def agenerate(self, prompt: Prompt, *, on_token: OnToken | None = None) -> Generation:
-        """The same, awaited."""
+        """Async version of `generate`."""
         return await arun(self._generation(prompt, on_token))
 
     def _generation(self, prompt: Prompt, on_token: OnToken | None) -> Flow[Generation]:
@@ -228,11 +227,11 @@ class LimitedScorer:
         return self.scorer.name
 
     def score(self, prompt: str, text: str) -> Generation:
-        """Ask with a blocking call; raises `BudgetError` where a limit is reached."""
+        """Ask the scorer; raises `BudgetError` where a limit is reached."""
         return run(self._generation(prompt, text))
 
     async def ascore(self, prompt: str, text: str) -> Generation:
-        """The same, awaited."""
+        """Async version of `score`."""
         return await arun(self._generation(prompt, text))
 
     def _generation(self, prompt: str, text: str) -> Flow[Generation]:

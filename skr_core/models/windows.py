@@ -1,4 +1,4 @@
-"""What well-known models take in one prompt, by their names.
+"""The context windows of well-known models, by their names.
 
 A window is the smallest that a name is known to have: a server may offer more by its own settings.
 Models that are not named here have none, which is no limit; a deployment's own name says nothing.
@@ -48,34 +48,34 @@ _WINDOWS = {
     r"phi-?4(?!-mini)": 16_384,
     r"command-r": 128_000,
 }
-_KNOWN = [
-    (re.compile(rf"(?:^|[/.:@]|meta-)(?:{names})"), window) for names, window in _WINDOWS.items()
-]
 
 ROOM_FOR_ANSWER = 0.25
-"""Of a window: for the answer, the question and the words around the references, and because
-models count tokens by vocabularies of their own."""
+"""The share of a window for the answer, the question and the words around the references; also
+because models count tokens by vocabularies of their own."""
 
 UNKNOWN_MODEL = 96_000
-"""Tokens of references for a model whose context window is not known: three quarters of 128,000."""
+"""The tokens of references where the context window is not known: three quarters of 128,000."""
 
 
 @cache
 def context_window(model_name: str) -> int | None:
-    """Tokens that a model takes in one prompt, with its answer where they share the window.
+    """Return the tokens that a model takes in one prompt, with its answer where both share them.
 
     Args:
-        model_name: As its server calls it, with or without the provider's name before it.
+        model_name: The model's name on its server, with or without the provider's before it.
 
     Returns:
         None where it is not known.
     """
     name = model_name.lower()
-    return next((window for pattern, window in _KNOWN if pattern.search(name)), None)
+    for names, window in _WINDOWS.items():
+        if re.search(rf"(?:^|[/.:@]|meta-)(?:{names})", name):
+            return window
+    return None
 
 
 def reference_tokens_for(model_name: str) -> int | None:
-    """Tokens of references that a prompt may hold, with room for everything else.
+    """Return the tokens of references that a prompt may hold, with room for everything else.
 
     Returns:
         None where the model's window is not known: there is no limit.
@@ -89,7 +89,7 @@ def reference_tokens_for(model_name: str) -> int | None:
 
 
 def tokens_for(budget: Budget, model: str) -> int:
-    """How many tokens of references a model of this name is handed within a budget.
+    """Return the tokens of references that a model of this name is handed within a budget.
 
     Example:
         >>> tokens_for(Budget(max_reference_tokens=500), "openai:gpt-4.1-mini")

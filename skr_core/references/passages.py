@@ -27,10 +27,10 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import count as count_from
 
+from skr_core.budget import count_tokens
 from skr_core.cleaning import cleaned
 from skr_core.texts import sentence_spans
 from skr_core.types import Reference
-from skr_core.usage import count_tokens
 
 FENCE = '"""'
 """The shortest fence: one token in most vocabularies, and rare in prose."""

@@ -3,28 +3,17 @@
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from skr_core.routers.certainty_level import CertaintyLevelRouter as CertaintyLevelRouter
-    from skr_core.routers.confidence import Assessment as Assessment
-    from skr_core.routers.confidence import ConfidenceRouter as ConfidenceRouter
-    from skr_core.routers.constant import AlwaysRetrieve as AlwaysRetrieve
-    from skr_core.routers.constant import FixedDecision as FixedDecision
-    from skr_core.routers.constant import NeverRetrieve as NeverRetrieve
-    from skr_core.routers.loading import load_router as load_router
-    from skr_core.routers.prompt import PromptRouter as PromptRouter
-    from skr_core.routers.uncertainty import UncertaintyRouter as UncertaintyRouter
+from skr_core.routers.constant import (
+    AlwaysRetrieve,
+    FixedDecision,
+    NeverRetrieve,
+    constant_router,
+)
 
-_MODULES = {
-    "AlwaysRetrieve": "skr_core.routers.constant",
-    "Assessment": "skr_core.routers.confidence",
-    "CertaintyLevelRouter": "skr_core.routers.certainty_level",
-    "ConfidenceRouter": "skr_core.routers.confidence",
-    "FixedDecision": "skr_core.routers.constant",
-    "NeverRetrieve": "skr_core.routers.constant",
-    "PromptRouter": "skr_core.routers.prompt",
-    "UncertaintyRouter": "skr_core.routers.uncertainty",
-    "load_router": "skr_core.routers.loading",
-}
+if TYPE_CHECKING:
+    from skr_core.routers.asking import ModelRouter, PromptRouter, UncertaintyRouter, quoted
+    from skr_core.routers.confidence import Assessment, CertaintyLevelRouter, ConfidenceRouter
+    from skr_core.routers.saving import load_router
 
 __all__ = [
     "AlwaysRetrieve",
@@ -32,15 +21,29 @@ __all__ = [
     "CertaintyLevelRouter",
     "ConfidenceRouter",
     "FixedDecision",
+    "ModelRouter",
     "NeverRetrieve",
     "PromptRouter",
     "UncertaintyRouter",
+    "constant_router",
     "load_router",
+    "quoted",
 ]
+
+_LAZY = {
+    "Assessment": "confidence",
+    "CertaintyLevelRouter": "confidence",
+    "ConfidenceRouter": "confidence",
+    "ModelRouter": "asking",
+    "PromptRouter": "asking",
+    "UncertaintyRouter": "asking",
+    "load_router": "saving",
+    "quoted": "asking",
+}
 
 
 def __getattr__(name: str) -> object:
-    """Import what is asked for: nobody pays for what is not used."""
-    if name in _MODULES:
-        return getattr(import_module(_MODULES[name]), name)
+    """Import those that ask or were saved when they are asked for: numpy comes with them."""
+    if name in _LAZY:
+        return getattr(import_module(f"{__name__}.{_LAZY[name]}"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

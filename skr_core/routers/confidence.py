@@ -1,4 +1,4 @@
-"""ConfidenceRouter: asks for an answer with its certainty, retrieves where uncertain (W2R §6)."""
+"""Routers by the certainty that the model states of its own answer (W2R §5 and §6)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from skr_core.answering import generate
 from skr_core.errors import InputError
-from skr_core.flow import Flow, arun, run
+from skr_core.flow import Flow, arun, gather, run
 from skr_core.models.adapting import AnyModel
 from skr_core.ports import LanguageModel
 from skr_core.prompts.asking import checked_question
@@ -21,7 +21,7 @@ from skr_core.prompts.routing import (
     ask_further,
 )
 from skr_core.replies.certainty import parse_certainty
-from skr_core.routers.model_router import ModelRouter, quoted
+from skr_core.routers.asking import ModelRouter, quoted
 from skr_core.types import Decision, Usage
 
 
@@ -30,10 +30,10 @@ class Assessment:
     """What a model says about a question and about its own answer.
 
     Attributes:
-        answer: Given without references; None where the model gave none.
-        certain: What the model said; None where it said neither.
+        answer: The answer without references; None where the model gave none.
+        certain: The certainty that the model states; None where it states none.
         said: The reply that states the certainty, in full.
-        usage: What asking cost.
+        usage: The usage of asking.
     """
 
     answer: str | None
@@ -50,10 +50,10 @@ class ConfidenceRouter(ModelRouter):
     which is served where the model is certain.
 
     Args:
-        model: The one that would answer.
-        strategy: How it is asked: ``vanilla``, ``punish``, ``challenge`` (a second turn that doubts
-            the answer), ``think_step_by_step``, ``generate``, ``explain`` or ``punish_explain``,
-            which W2R finds the best balance.
+        model: The model that would answer.
+        strategy: The way it is asked: ``vanilla``, ``punish``, ``challenge`` (a second turn that
+            doubts the answer), ``think_step_by_step``, ``generate``, ``explain`` or
+            ``punish_explain``, which W2R finds the best balance.
 
     Raises:
         InputError: There is no such strategy.
@@ -74,7 +74,7 @@ class ConfidenceRouter(ModelRouter):
         self._strategy = strategy
 
     def assess(self, question: str) -> Assessment:
-        """Answer and certainty, with blocking calls; asks once more for either where it is missing.
+        """Ask for answer and certainty, and once more for either where it is missing.
 
         Example:
             >>> from skr_core.testing import ScriptedModel
@@ -84,7 +84,7 @@ class ConfidenceRouter(ModelRouter):
         return run(assessment(self._model, checked_question(question), self._strategy))
 
     async def aassess(self, question: str) -> Assessment:
-        """The same, with awaited calls."""
+        """Async version of `assess`."""
         return await arun(assessment(self._model, checked_question(question), self._strategy))
 
     def _decision(self, question: str) -> Flow[Decision]:
@@ -106,10 +106,11 @@ def assessment(
     """Ask for an answer and its certainty, and once more for each that is missing (W2R §3.1).
 
     Args:
-        model: The one that is asked.
-        question: What it is asked.
-        strategy: How.
-        answer_needed: Ask again for a missing answer; a decision needs the certainty alone.
+        model: The model that is asked.
+        question: The question, as it is asked.
+        strategy: The way it is asked.
+        answer_needed: Whether a missing answer is asked for again; a decision needs the certainty
+            alone.
 
     Example:
         >>> from skr_core.testing import ScriptedModel
@@ -135,3 +136,72 @@ def assessment(
         usage += again.usage
         certain, said = parse_certainty(again.text).certain, again.text or said
     return Assessment(answer, certain, said, usage)
+
+
+HIGHEST_LEVEL = 3
+
+
+class CertaintyLevelRouter(ModelRouter):
+    """Asks by Vanilla and by Punish+Explain, side by side, and retrieves at low levels.
+
+    Both uncertain is level 0, only Vanilla uncertain 1, only Vanilla certain 2, both certain 3. The
+    levels score 1, 2/3, 1/3 and 0. W2R finds that models lean on references less, the higher it is.
+
+    Args:
+        model: The model that would answer.
+        threshold: The score above which it retrieves: 0.5 retrieves at levels 0 and 1, 0.8 at
+            level 0, 0.2 at all but level 3.
+
+    Raises:
+        InputError: The threshold is not between 0 and 1.
+
+    Example:
+        >>> from skr_core.testing import ScriptedModel
+        >>> router = CertaintyLevelRouter(ScriptedModel(["Paris (certain)"]))
+        >>> router.decide("What is the capital of France?").score
+        0.0
+    """
+
+    kind: ClassVar[str] = "certainty_level"
+
+    def __init__(self, model: AnyModel, *, threshold: float = 0.5) -> None:
+        super().__init__(model)
+        if not 0 <= threshold <= 1:
+            raise InputError(f"threshold must be between 0 and 1, not {threshold}")
+        self._threshold = threshold
+
+    def _decision(self, question: str) -> Flow[Decision]:
+        vanilla, prudent = yield from gather(
+            [
+                assessment(self._model, question, "vanilla", answer_needed=False),
+                assessment(self._model, question, "punish_explain", answer_needed=False),
+            ]
+        )
+        level = certainty_level(bool(vanilla.certain), bool(prudent.certain))
+        score = 1 - level / HIGHEST_LEVEL
+        return Decision(
+            retrieve=score > self._threshold,
+            score=score,
+            threshold=self._threshold,
+            reason=f"certainty level {level} of {HIGHEST_LEVEL}: "
+            f"{quoted(vanilla.said)}, {quoted(prudent.said)}",
+            usage=vanilla.usage + prudent.usage,
+            draft=prudent.answer or vanilla.answer or "",
+        )
+
+    def _parameters(self) -> dict[str, Any]:
+        return {"threshold": self._threshold}
+
+
+def certainty_level(vanilla: bool, prudent: bool) -> int:
+    """Return the level of two statements of certainty, 0 to 3 (W2R §5.1).
+
+    Args:
+        vanilla: Whether it is certain when asked by Vanilla.
+        prudent: Whether it is certain when asked by Punish+Explain.
+
+    Example:
+        >>> certainty_level(True, False)
+        2
+    """
+    return 2 * vanilla + prudent

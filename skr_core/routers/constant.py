@@ -13,18 +13,18 @@ class _ConstantRouter:
     kind: ClassVar[str]
 
     def decide(self, question: str) -> Decision:
-        """The same decision for every question."""
+        """Make the same decision for every question."""
         raise NotImplementedError
 
     async def adecide(self, question: str) -> Decision:
-        """The same; there is nothing to await."""
+        """Async version of `decide`."""
         return self.decide(question)
 
     def save(self, path: str | Path) -> None:
         """Write the router to a folder: calibration recommends one where routing does not pay."""
-        from skr_core.routers.saving import SavedRouter
+        from skr_core.routers.saving import SavedPart
 
-        SavedRouter(self.kind, {}, self._parameters()).write(path)
+        SavedPart(self.kind, {}, self._parameters()).write(path)
 
     @classmethod
     def load(cls, path: str | Path, **_: Any) -> Self:
@@ -34,9 +34,9 @@ class _ConstantRouter:
             InputError: There is no such router.
             DataError: Its file is broken.
         """
-        from skr_core.routers.saving import ROUTER_FILE, read_router
+        from skr_core.routers.saving import ROUTER_FILE, read_saved
 
-        saved = read_router(path)
+        saved = read_saved(path)
         if saved.kind != cls.kind:
             raise InputError(f"{path} holds a {saved.kind} router, not a {cls.kind} router")
         try:
@@ -52,7 +52,8 @@ class AlwaysRetrieve(_ConstantRouter):
     """Retrieve for every question.
 
     Args:
-        max_rounds: Rounds of retrieval allowed: 1 is single shot, None is what the budget says.
+        max_rounds: The rounds of retrieval allowed: 1 is single shot, None leaves them to the
+            budget.
 
     Example:
         >>> AlwaysRetrieve().decide("What is the capital of France?").retrieve
@@ -90,7 +91,7 @@ class NeverRetrieve(_ConstantRouter):
 
 
 def constant_router(action: Action) -> AlwaysRetrieve | NeverRetrieve:
-    """The policy that takes one action for every question.
+    """Make the router that takes one action for every question.
 
     Example:
         >>> constant_router("single").decide("Who wrote Emma?").max_rounds
@@ -105,7 +106,7 @@ class FixedDecision:
     """Repeats a decision: for a run whose router was asked already.
 
     Args:
-        decision: What every question gets.
+        decision: The decision that every question gets.
 
     Example:
         >>> FixedDecision(Decision(True, max_rounds=1)).decide("Who directed Jaws?").max_rounds
@@ -116,9 +117,9 @@ class FixedDecision:
         self._decision = decision
 
     def decide(self, question: str) -> Decision:
-        """The decision."""
+        """Return the decision."""
         return self._decision
 
     async def adecide(self, question: str) -> Decision:
-        """The same; there is nothing to await."""
+        """Async version of `decide`."""
         return self._decision

@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from skr_learn.arbiters.answers import Seen as Seen
-    from skr_learn.arbiters.answers import SeenAnswer as SeenAnswer
     from skr_learn.arbiters.arbiter import Arbiter as Arbiter
     from skr_learn.arbiters.ladder import Ladder as Ladder
     from skr_learn.arbiters.margins import MarginArbiter as MarginArbiter
@@ -15,10 +14,9 @@ _MODULES = {
     "Ladder": "skr_learn.arbiters.ladder",
     "MarginArbiter": "skr_learn.arbiters.margins",
     "Seen": "skr_learn.arbiters.answers",
-    "SeenAnswer": "skr_learn.arbiters.answers",
 }
 
-__all__ = ["Arbiter", "Ladder", "MarginArbiter", "Seen", "SeenAnswer"]
+__all__ = ["Arbiter", "Ladder", "MarginArbiter", "Seen"]
 
 
 def __getattr__(name: str) -> object:

@@ -10,19 +10,19 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from skr_core.candidates import CandidateAnswer
 from skr_core.errors import DataError, InputError
 from skr_core.files.arrays import BROKEN
 from skr_core.flow import Flow, arun, run
 from skr_core.models.embedders import HashingEmbedder
 from skr_core.routers.saving import (
-    ARBITER,
     ARBITER_FILE,
-    SavedRouter,
+    SavedPart,
     embedder_stamp,
-    read_arbiter,
+    read_saved,
 )
 from skr_core.types import Action, Stamp, Verdict
-from skr_learn.arbiters.answers import Seen, SeenAnswer
+from skr_learn.arbiters.answers import Seen
 from skr_learn.arbiters.estimate import Estimate
 from skr_learn.arbiters.serving import HeldOut, verdict_of
 from skr_learn.arbiters.views import Measured, Views
@@ -59,7 +59,7 @@ class Arbiter:
         ...     for n in range(40)
         ... ]
         >>> arbiter = Arbiter.fit(records)
-        >>> answers = {"direct": SeenAnswer("42"), "single": SeenAnswer("Adam")}
+        >>> answers = {"direct": CandidateAnswer("42"), "single": CandidateAnswer("Adam")}
         >>> arbiter.judge("What is 41 plus 1?", answers).served
         'direct'
     """
@@ -127,7 +127,7 @@ class Arbiter:
         fitted = cls(estimate, chosen, embedder, shared_stamp(records), needs_likelihoods=asked)
         return fitted, HeldOut(chances, scores)
 
-    def judge(self, question: str, answers: Mapping[Action, SeenAnswer]) -> Verdict:
+    def judge(self, question: str, answers: Mapping[Action, CandidateAnswer]) -> Verdict:
         """Which of the answers to serve.
 
         Args:
@@ -139,7 +139,7 @@ class Arbiter:
         """
         return run(self._verdict(question, answers))
 
-    async def ajudge(self, question: str, answers: Mapping[Action, SeenAnswer]) -> Verdict:
+    async def ajudge(self, question: str, answers: Mapping[Action, CandidateAnswer]) -> Verdict:
         """The same, awaited."""
         return await arun(self._verdict(question, answers))
 
@@ -190,7 +190,7 @@ class Arbiter:
             ('direct', 'single')
         """
         stamp = {**asdict(self.stamp), **embedder_stamp(self.embedder)}
-        SavedRouter(ARBITER, stamp, *self.arrays()).write(path)
+        SavedPart("arbiter", stamp, *self.arrays(), part="arbiter").write(path)
 
     @classmethod
     def load(
@@ -216,14 +216,14 @@ class Arbiter:
             DataError: Its files are broken.
             StampMismatch: It was made with another model, retriever or embedder.
         """
-        saved = read_arbiter(path)
+        saved = read_saved(path, "arbiter")
         made_with = saved.embedder_beside(model, retriever, embedder, force=force)
         try:
             return cls.from_arrays(saved.parameters, saved.arrays, made_with, saved.made_of)
         except BROKEN as error:
             raise DataError(Path(path) / ARBITER_FILE, None, f"it lacks {error}") from error
 
-    def _verdict(self, question: str, answers: Mapping[Action, SeenAnswer]) -> Flow[Verdict]:
+    def _verdict(self, question: str, answers: Mapping[Action, CandidateAnswer]) -> Flow[Verdict]:
         if missing := [action for action in self.actions if action not in answers]:
             raise InputError(f"an answer is missing: {', '.join(missing)}")
         seen = Seen(question, {action: answers[action] for action in self.actions})

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from skr_core.candidates import CandidateAnswer
 from skr_core.errors import InputError
 from skr_core.flow import Flow, call
 from skr_core.types import Action, Decision, Verdict
-from skr_learn.arbiters.answers import Seen, SeenAnswer
+from skr_learn.arbiters.answers import Seen
 from skr_learn.arbiters.rungs import Outlook, Rung
 from skr_learn.arbiters.serving import NAMES, verdict_of
 from skr_learn.arbiters.views import Views, texts_seen
@@ -40,7 +41,7 @@ class Climber:
     embedder: Embedder
 
     def decide(
-        self, question: str, answers: Mapping[Action, SeenAnswer], price: float
+        self, question: str, answers: Mapping[Action, CandidateAnswer], price: float
     ) -> Flow[Decision]:
         """Whether to go on from the rung that is reached.
 
@@ -51,7 +52,7 @@ class Climber:
         views = yield from self._views(seen)
         return (yield from call(self._weigh, self._aweigh, views, len(seen.answers) - 1, price))
 
-    def judge(self, question: str, answers: Mapping[Action, SeenAnswer]) -> Flow[Verdict]:
+    def judge(self, question: str, answers: Mapping[Action, CandidateAnswer]) -> Flow[Verdict]:
         """Which answer to serve at the rung that is reached.
 
         Raises:
@@ -97,9 +98,9 @@ class Climber:
         vectors = yield from call(embed_texts, aembed_texts, self.embedder, texts)
         return Views.of_vectors([seen], reached, vectors)
 
-    def _seen(self, question: str, answers: Mapping[Action, SeenAnswer]) -> Seen:
+    def _seen(self, question: str, answers: Mapping[Action, CandidateAnswer]) -> Seen:
         """The answers up to the first that is missing."""
-        reached: dict[Action, SeenAnswer] = {}
+        reached: dict[Action, CandidateAnswer] = {}
         for action in self.actions:
             if action not in answers:
                 break

@@ -10,8 +10,9 @@ from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property
 
+from skr_core.candidates import CandidateAnswer
 from skr_core.texts import normalise, split_sentences
-from skr_learn.arbiters.answers import SeenAnswer, agree, stated
+from skr_learn.arbiters.answers import agree, stated
 from skr_learn.learning.answer_features import draft_features
 from skr_learn.learning.question_features import YEAR
 from skr_learn.learning.rows import Floats
@@ -104,7 +105,7 @@ class Reasoning:
         return " ".join(before), last
 
 
-def own_features(question: str, answer: SeenAnswer, reasoning: Reasoning) -> list[float]:
+def own_features(question: str, answer: CandidateAnswer, reasoning: Reasoning) -> list[float]:
     """What one answer shows, 54 numbers: its form, its kind, and where else it stands.
 
     It may stand in the question, in the reasoning before the direct answer and in the references.
@@ -181,7 +182,7 @@ def reasoning_standing(reasoning: Reasoning, answer: str) -> list[float]:
     ]
 
 
-def margin_features(answer: SeenAnswer) -> list[float]:
+def margin_features(answer: CandidateAnswer) -> list[float]:
     """How much likelier the model finds an answer than its own, 3 numbers; for those who ask."""
     margins = answer.margins
     known = margins is not None

@@ -11,16 +11,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skr_core.answering import answer_directly
+from skr_core.budget import Price
+from skr_core.candidates import CandidateAnswer
 from skr_core.errors import DataError, InputError
 from skr_core.files.arrays import BROKEN
 from skr_core.flow import Flow, arun, run
 from skr_core.models.adapting import AnyModel, as_language_model
 from skr_core.models.embedders import HashingEmbedder
-from skr_core.prices import Price
 from skr_core.prompts.asking import checked_question
-from skr_core.routers.saving import LADDER, ROUTER_FILE, SavedRouter, embedder_stamp, read_router
+from skr_core.rivals import candidate_of_generation
+from skr_core.routers.saving import ROUTER_FILE, SavedPart, embedder_stamp, read_saved
 from skr_core.types import Action, Decision, Generation, Stamp, Verdict
-from skr_learn.arbiters.answers import SeenAnswer
 from skr_learn.arbiters.climbing import Climber
 from skr_learn.arbiters.rungs import (
     Climb,
@@ -41,6 +42,9 @@ from skr_learn.self_knowledge.records import SelfKnowledge
 if TYPE_CHECKING:
     from skr_core.ports import Embedder, LanguageModel, Retriever
     from skr_learn.arbiters.estimate import Estimate
+
+LADDER = "ladder"
+"""The kind of a router that is an arbiter too."""
 
 
 class Ladder:
@@ -72,7 +76,7 @@ class Ladder:
         >>> [ladder.decide_on(question, Generation(said)).retrieve
         ...  for question, said in [("What is 41 plus 1?", "42"), ("Who led team 41?", "7")]]
         [False, True]
-        >>> answers = {"direct": SeenAnswer("7"), "single": SeenAnswer("Ada 41")}
+        >>> answers = {"direct": CandidateAnswer("7"), "single": CandidateAnswer("Ada 41")}
         >>> ladder.judge("Who led team 41?", answers).served
         'single'
     """
@@ -199,7 +203,7 @@ class Ladder:
         """The same, awaited."""
         return await arun(self._decision_on(checked_question(question), direct))
 
-    def decide_after(self, question: str, answers: Mapping[Action, SeenAnswer]) -> Decision:
+    def decide_after(self, question: str, answers: Mapping[Action, CandidateAnswer]) -> Decision:
         """Decide whether to go on from the answers that are there.
 
         Args:
@@ -214,11 +218,13 @@ class Ladder:
         """
         return run(self._climber.decide(question, answers, self.price))
 
-    async def adecide_after(self, question: str, answers: Mapping[Action, SeenAnswer]) -> Decision:
+    async def adecide_after(
+        self, question: str, answers: Mapping[Action, CandidateAnswer]
+    ) -> Decision:
         """The same, awaited."""
         return await arun(self._climber.decide(question, answers, self.price))
 
-    def judge(self, question: str, answers: Mapping[Action, SeenAnswer]) -> Verdict:
+    def judge(self, question: str, answers: Mapping[Action, CandidateAnswer]) -> Verdict:
         """Which of the answers to serve.
 
         Args:
@@ -230,7 +236,7 @@ class Ladder:
         """
         return run(self._climber.judge(question, answers))
 
-    async def ajudge(self, question: str, answers: Mapping[Action, SeenAnswer]) -> Verdict:
+    async def ajudge(self, question: str, answers: Mapping[Action, CandidateAnswer]) -> Verdict:
         """The same, awaited."""
         return await arun(self._climber.judge(question, answers))
 
@@ -255,7 +261,7 @@ class Ladder:
         }
         stamp = {**asdict(self.stamp), **embedder_stamp(self.embedder)}
         arrays = arrays_of_rungs(self._rungs, self.actions)
-        SavedRouter(LADDER, stamp, parameters, arrays).write(path)
+        SavedPart(LADDER, stamp, parameters, arrays).write(path)
 
     @classmethod
     def load(
@@ -268,7 +274,7 @@ class Ladder:
         force: bool = False,
     ) -> Self:
         """Read a ladder that `save` wrote; arguments and errors are those of `load_router`."""
-        saved = read_router(path)
+        saved = read_saved(path)
         if saved.kind != LADDER:
             raise InputError(f"{path} holds the router {saved.kind!r}, not a ladder")
         made_with = saved.embedder_beside(model, retriever, embedder, force=force)
@@ -290,6 +296,6 @@ class Ladder:
         return (yield from self._decision_on(question, direct))
 
     def _decision_on(self, question: str, direct: Generation) -> Flow[Decision]:
-        said = SeenAnswer.in_generation(direct)
+        said = candidate_of_generation(direct)
         decision = yield from self._climber.decide(question, {"direct": said}, self.price)
         return replace(decision, usage=direct.usage, draft=direct.text)

@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
+from skr_core.candidates import CandidateAnswer
 from skr_core.replies.refusals import is_refusal
 from skr_core.types import Action, Verdict
-from skr_learn.arbiters.answers import SeenAnswer, agree
+from skr_learn.arbiters.answers import agree
 
 WEIGHT = 0.5
 """Of the binding margin beside the prior one, as in the paper."""
@@ -19,7 +20,7 @@ class MarginArbiter:
     """Serves the answer from references unless the model finds its own much likelier.
 
     The rule of TrustMargin (arXiv 2606.08397), which learns nothing: the answer from references is
-    served where ``prior + weight * binding > threshold``, see `skr_learn.self_knowledge.margins`.
+    served where ``prior + weight * binding > threshold``, see `skr_core.rivals`.
     Its likelihoods are those of ``Settings(likelihoods=...)``; where they are not known, as where
     the budget has no calls left for them, the answer from references stands. So it does where the
     model's own refuses.
@@ -31,10 +32,10 @@ class MarginArbiter:
         threshold: Of the sum.
 
     Example:
-        >>> from skr_learn.self_knowledge.margins import Margins
+        >>> from skr_core.rivals import Margins
         >>> answers = {
-        ...     "direct": SeenAnswer("Lyon"),
-        ...     "loop": SeenAnswer("Paris", margins=Margins(prior=-4.0, binding=0.5)),
+        ...     "direct": CandidateAnswer("Lyon"),
+        ...     "loop": CandidateAnswer("Paris", margins=Margins(prior=-4.0, binding=0.5)),
         ... }
         >>> MarginArbiter().judge("Capital?", answers).served
         'direct'
@@ -46,7 +47,7 @@ class MarginArbiter:
     def __init__(self, *, weight: float = WEIGHT, threshold: float = THRESHOLD) -> None:
         self.weight, self.threshold = weight, threshold
 
-    def judge(self, question: str, answers: Mapping[Action, SeenAnswer]) -> Verdict:
+    def judge(self, question: str, answers: Mapping[Action, CandidateAnswer]) -> Verdict:
         """Which of the two to serve."""
         direct, loop = answers["direct"], answers["loop"]
         if agree(direct.text, loop.text):
@@ -68,7 +69,7 @@ class MarginArbiter:
             f"{self.threshold:+.2f} it is served",
         )
 
-    async def ajudge(self, question: str, answers: Mapping[Action, SeenAnswer]) -> Verdict:
+    async def ajudge(self, question: str, answers: Mapping[Action, CandidateAnswer]) -> Verdict:
         """The same; nothing is awaited, because nothing is called."""
         return self.judge(question, answers)
 

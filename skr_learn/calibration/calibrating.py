@@ -11,12 +11,12 @@ import numpy as np
 import orjson
 from numpy.typing import NDArray
 
+from skr_core.budget import Price, price_of
 from skr_core.errors import InputError
 from skr_core.files import encodable_json, replace_file
 from skr_core.models.embedders import HashingEmbedder
 from skr_core.plain import to_plain
 from skr_core.ports import OnProgress
-from skr_core.prices import Price, price_of
 from skr_core.routers.saving import remove_arbiter
 from skr_core.types import Action
 from skr_learn.arbiters.views import Measured
@@ -115,7 +115,7 @@ def calibrate(
             those that every record holds.
         cost: What cost is counted in: ``retrievals``, ``calls``, ``tokens`` or ``usd``; by default
             tokens where every outcome has its usage, else retrievals.
-        prices: Of models' tokens, for ``usd``; see `skr_core.prices.cost.read_prices`.
+        prices: Of models' tokens, for ``usd``; see `skr_core.budget.cost.read_prices`.
         retrieval_rate: Choose for the best accuracy at this share of questions instead.
         price: Choose for the best accuracy less this much for each unit of cost instead: for each
             retrieval, call, thousand tokens or dollar.

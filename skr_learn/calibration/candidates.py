@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
+from skr_core.budget import Price
 from skr_core.errors import InputError
-from skr_core.prices import Price
 from skr_core.types import Action
 from skr_learn.learning.folds import Indices, folds
 from skr_learn.learning.outcomes import cost_of_usage
@@ -26,7 +26,7 @@ from skr_learn.routers.registry import ASKING, FITTED, entry_of, make_asking_rou
 
 if TYPE_CHECKING:
     from skr_core.ports import Embedder, LanguageModel
-    from skr_core.routers.model_router import ModelRouter
+    from skr_core.routers.asking import ModelRouter
     from skr_learn.routers.encoder import EncoderRouter
 
 Result = TypeVar("Result")

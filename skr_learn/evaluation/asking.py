@@ -14,6 +14,7 @@ from itertools import count
 
 from skr_core.engines.engine import Engine, Recipe
 from skr_core.engines.local import LocalEngine
+
 from skr_core.errors import ModelError, RetrieverError
 from skr_core.files import KeyedLog
 from skr_core.flow import Flow, call

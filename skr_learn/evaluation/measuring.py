@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from skr_core.budget import Price, cost
 from skr_core.flow import Flow
 from skr_core.ports import Entailment, EntailmentModel
-from skr_core.prices import Price, cost
 from skr_core.questions import Question
 from skr_core.types import Answer
 from skr_learn.evaluation.asking import Answers, Asked

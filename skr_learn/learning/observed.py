@@ -6,9 +6,9 @@ import math
 import re
 from dataclasses import dataclass
 
+from skr_core.rivals import plain_text
 from skr_core.types import Generation
 from skr_learn.self_knowledge.records import SelfKnowledge
-from skr_learn.self_knowledge.rows import plain_text
 
 _COMPUTED_FROM_GOLD = re.compile(
     r"^(?:em|f1|contains|correct|has_answer)(?:_|$)|_origin_rule$|^gold$|^answerable$"

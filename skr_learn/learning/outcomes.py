@@ -8,8 +8,8 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
+from skr_core.budget import Price, cost
 from skr_core.errors import InputError
-from skr_core.prices import Price, cost
 from skr_core.types import ACTIONS, Action, Usage
 from skr_learn.learning.rows import Floats
 from skr_learn.self_knowledge.records import Outcome, SelfKnowledge

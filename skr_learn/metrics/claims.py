@@ -136,7 +136,7 @@ def verdicts_of(model: EntailmentModel, pairs: Sequence[Pair]) -> Flow[list[Enta
     """Ask for the verdicts of pairs, each pair once; asks nothing for no pair.
 
     Example:
-        >>> from skr_core.entailment import LexicalEntailment
+        >>> from skr_core.reflectors import LexicalEntailment
         >>> from skr_core.flow import run
         >>> facts = ["Paris is a capital.", "Paris is in France."]
         >>> pairs = key_fact_pairs("Paris is the capital [1].", facts)

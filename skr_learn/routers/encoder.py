@@ -13,7 +13,7 @@ import numpy as np
 from skr_core.errors import DataError, InputError
 from skr_core.ports import LanguageModel, Retriever
 from skr_core.prompts.asking import checked_question
-from skr_core.routers.saving import ROUTER_FILE, SavedRouter, read_router
+from skr_core.routers.saving import ROUTER_FILE, SavedPart, read_saved
 from skr_core.types import Action, Decision, Stamp
 from skr_learn.learning.outcomes import ActionTable
 from skr_learn.learning.rows import Floats
@@ -116,7 +116,7 @@ class EncoderRouter:
     def save(self, path: str | Path) -> None:
         """Write the router to a folder, with the encoder's weights."""
         parameters = {"threshold": self.threshold, "action": self.action}
-        SavedRouter(self.kind, asdict(self.stamp), parameters).write(path)
+        SavedPart(self.kind, asdict(self.stamp), parameters).write(path)
         self._classifier.save(Path(path) / ENCODER_FOLDER)
 
     @classmethod
@@ -132,7 +132,7 @@ class EncoderRouter:
         """Read a router that `save` wrote; see `FittedRouter.load`. It uses no embedder."""
         from skr_learn.routers.sequence_classifier import SequenceClassifier
 
-        saved = read_router(path)
+        saved = read_saved(path)
         if saved.kind != cls.kind:
             raise InputError(f"{path} holds a {saved.kind} router, not a {cls.kind} router")
         current = {} if model is None else {"model": model.name}

@@ -19,7 +19,7 @@ from skr_core.flow import Flow, arun, call, run
 from skr_core.models.adapting import AnyModel, as_language_model
 from skr_core.ports import Embedder, LanguageModel, Retriever
 from skr_core.prompts.asking import checked_question
-from skr_core.routers.saving import ROUTER_FILE, SavedRouter, embedder_stamp, read_router
+from skr_core.routers.saving import ROUTER_FILE, SavedPart, embedder_stamp, read_saved
 from skr_core.texts import encodable
 from skr_core.types import Action, Decision, Generation, Neighbour, Stamp
 from skr_learn.learning.observed import Observed
@@ -167,7 +167,7 @@ class FittedRouter(ABC):
         stamp = {**asdict(self.stamp), **embedder_stamp(self.embedder)}
         parameters, arrays = self._saved()
         common = {"price": self.price, "actions": list(self.actions), "unit": self.unit}
-        SavedRouter(self.kind, stamp, {**common, **parameters}, arrays).write(path)
+        SavedPart(self.kind, stamp, {**common, **parameters}, arrays).write(path)
 
     @classmethod
     def load(
@@ -193,7 +193,7 @@ class FittedRouter(ABC):
             DataError: Its files are broken.
             StampMismatch: It was made with another model, retriever or embedder.
         """
-        saved = read_router(path)
+        saved = read_saved(path)
         if saved.kind != cls.kind:
             raise InputError(f"{path} holds a {saved.kind} router, not a {cls.kind} router")
         made_with = saved.embedder_beside(model, retriever, embedder, force=force)

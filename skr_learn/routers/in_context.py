@@ -11,8 +11,7 @@ from skr_core.errors import InputError
 from skr_core.flow import Flow
 from skr_core.models.adapting import AnyModel
 from skr_core.prompts.routing import NEED_TEMPLATES, NEEDS_MORE, NEEDS_NOTHING, ask_need
-from skr_core.routers.model_router import ModelRouter
-from skr_core.routers.prompt import decision_of
+from skr_core.routers.asking import ModelRouter, decision_of
 from skr_core.types import Decision, Demonstration
 from skr_learn.self_knowledge.records import SelfKnowledge
 

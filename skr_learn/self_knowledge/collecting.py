@@ -17,8 +17,8 @@ from typing import TypeVar
 from skr_core.errors import InputError
 from skr_core.files import KeyedLog
 from skr_core.flow import Flow, arun, call, gather, run
-from skr_core.ports import ActionAnswerer
 from skr_core.questions import Question
+from skr_core.settings import ActionAnswerer
 from skr_core.types import Stamp
 from skr_learn.ray_workers import RayWorkers
 from skr_learn.self_knowledge.collector import (

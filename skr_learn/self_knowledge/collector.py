@@ -10,16 +10,17 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from skr_core.bounds import Bounds, bounded
+from skr_core.candidates import Margins
 from skr_core.errors import ModelError, RetrieverError
 from skr_core.flow import Flow, call
-from skr_core.ports import ActionAnswerer, Router
+from skr_core.ports import Router
 from skr_core.questions import Question
+from skr_core.rivals import measure_margins, rivals_in, standing_of
+from skr_core.settings import ActionAnswerer
 from skr_core.types import NO_USAGE, Action, Answer, Stamp, Usage
 from skr_learn.routers.registry import asking_routers
-from skr_learn.self_knowledge.margins import Margins, measure_margins, rivals_in
 from skr_learn.self_knowledge.records import Outcome, SelfKnowledge, Statement
 from skr_learn.self_knowledge.scoring import Judge, Metric, TextMetric
-from skr_learn.self_knowledge.standing import standing_of
 
 T = TypeVar("T")
 

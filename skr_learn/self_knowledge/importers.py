@@ -8,9 +8,9 @@ from typing import Any
 
 from skr_core.errors import DataError
 from skr_core.files import read_jsonl
+from skr_core.rivals import plain_text as plain_text
 from skr_learn.self_knowledge.records import SelfKnowledge, check_same_stamp
 from skr_learn.self_knowledge.rows import number_of as number_of
-from skr_learn.self_knowledge.rows import plain_text as plain_text
 from skr_learn.self_knowledge.rows import record_of as record_of
 
 OnSkipped = Callable[[DataError], None]

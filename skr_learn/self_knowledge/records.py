@@ -13,12 +13,11 @@ from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
+from skr_core.candidates import Margins, Standing
 from skr_core.errors import StampMismatch
 from skr_core.files import json_line
 from skr_core.texts import encodable
 from skr_core.types import ACTIONS, NO_USAGE, Action, Effect, Stamp, Usage
-from skr_learn.self_knowledge.margins import Margins
-from skr_learn.self_knowledge.standing import Standing
 
 
 @dataclass(frozen=True, slots=True)

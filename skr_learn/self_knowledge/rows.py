@@ -13,18 +13,18 @@ Of a recording only what stands here by name is ever read into an outcome. Other
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Mapping
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
+from skr_core.candidates import Standing
 from skr_core.errors import DataError, InputError
 from skr_core.plain import from_plain
 from skr_core.questions import types_of
+from skr_core.rivals import plain_text, standing_in
 from skr_core.types import ACTIONS, Action, Stamp, Usage
 from skr_learn.self_knowledge.records import Outcome, SelfKnowledge, Statement
-from skr_learn.self_knowledge.standing import Standing, standing_in
 
 REASONING_FIELDS = ("direct_chain_of_thought", "chain_of_thought_direct", "generation_direct")
 
@@ -35,8 +35,6 @@ UNCERTAIN_FIELD = "giveup"
 TYPE_FIELD = "temporal_type"
 
 KEPT_OF_PAIR = ("id", "source", "confidence_raw", "passages")
-
-_ESCAPE = re.compile(r"\\u([0-9a-fA-F]{4})")
 
 
 def record_of(row: Mapping[str, Any], path: str | Path, number: int) -> SelfKnowledge:
@@ -66,19 +64,6 @@ def record_of(row: Mapping[str, Any], path: str | Path, number: int) -> SelfKnow
     raise DataError(
         path, number, "this is no record of answers: skr collect makes them of questions"
     )
-
-
-def plain_text(text: Any) -> str:
-    r"""A recorded answer as it was said: logs often keep it quoted, with escapes.
-
-    Example:
-        >>> plain_text(r'"Beyonc\u00e9 sang \"Halo\"."')
-        'Beyoncé sang "Halo".'
-    """
-    if not isinstance(text, str):
-        return ""
-    said = _ESCAPE.sub(lambda match: chr(int(match.group(1), 16)), text)
-    return said.strip().strip('"').replace('\\"', '"')
 
 
 def number_of(value: Any) -> float | None:

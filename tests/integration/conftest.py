@@ -10,5 +10,5 @@ import pytest
 @pytest.fixture(params=["aiohttp", "httpx"])
 def connections(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     if request.param == "httpx":
-        monkeypatch.setitem(sys.modules, "skr_core.models.aiohttp_client", None)
+        monkeypatch.setitem(sys.modules, "httpx_aiohttp", None)
     return str(request.param)

@@ -23,13 +23,13 @@ from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 
 from skr_app import described
 from skr_app.main import app
-from skr_core.caching import CachedModel, SqliteCache
 from skr_core.prompts.templates import QUERY_LEAD, REFUSAL
 from skr_core.questions import Question
 from skr_core.settings import Settings
 from skr_core.testing import MappingRetriever
 from skr_core.types import Generation, Prompt
 from skr_graphs import GraphAnswerer, create_self_completion_graph
+from skr_learn.reply_cache import CachedModel, ReplyCache
 from skr_learn.self_knowledge import collect
 from skr_store.chroma_store import ChromaStore
 from skr_store.ingestion import ingest
@@ -118,7 +118,7 @@ def _acknowledge(folder: Path, question: str) -> None:
 
 
 def collected(folder: Path, cached: bool) -> str:
-    with SqliteCache(folder / "replies.sqlite") as cache:
+    with ReplyCache(folder / "replies.sqlite") as cache:
         model: Any = CachedModel(Model(folder), cache) if cached else Model(folder)
         records = collect(
             [Question(q, q, (f"Port {n}",)) for n, q in enumerate(QUESTIONS)],

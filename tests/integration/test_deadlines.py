@@ -6,7 +6,6 @@ import asyncio
 import gc
 import threading
 import time
-import tracemalloc
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -189,25 +188,8 @@ def assert_refused(way: str) -> None:
     make, ask = WAYS[way]
     with OpenAIServer(fault="huge") as server:
         system = make(server, Budget())
-        with pytest.raises(ModelError, match=r"longer than 32,000,000 bytes|over 500,000 char"):
+        with pytest.raises(ModelError, match="over 500,000 characters"):
             ask(system)
-        assert server.calls == 1
-
-
-@pytest.mark.usefixtures("connections")
-@pytest.mark.parametrize("way", ["chain", "chain, streamed and awaited", "engine, awaited"])
-def test_a_packed_reply_is_unpacked_as_far_as_a_reply_goes(way: str) -> None:
-    make, ask = WAYS[way]
-    with OpenAIServer(fault="bomb") as server:
-        system = make(server, Budget())
-        tracemalloc.start()
-        try:
-            with pytest.raises(ModelError, match="longer than 32,000,000 bytes"):
-                ask(system)
-            _, most = tracemalloc.get_traced_memory()
-        finally:
-            tracemalloc.stop()
-        assert most < 150_000_000  # of 300 MB
         assert server.calls == 1
 
 

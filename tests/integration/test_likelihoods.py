@@ -11,7 +11,7 @@ import pytest
 from langchain_skr import create_skr_chain
 from llamaindex_skr import SKRQueryEngine
 from skr_core.errors import InputError, ModelError, NoLikelihoodsError
-from skr_core.models.completions import CompletionScorer
+from skr_core.models.openai_server import CompletionScorer
 from skr_core.types import Generation
 from skr_learn.arbiters import MarginArbiter
 from tests.servers import OpenAIServer
@@ -74,7 +74,7 @@ async def test_a_server_that_tells_none_is_told_in_one_line(
 ) -> None:
     with (
         OpenAIServer(keep_alive=False, **options) as server,
-        pytest.raises(NoLikelihoodsError, match="tells no likelihood of a given text") as caught,
+        pytest.raises(NoLikelihoodsError, match="gives no likelihood of a given text") as caught,
     ):
         await score(scorer_of(server), "Answer:", "Paris")
     assert "vLLM" in str(caught.value)

@@ -18,11 +18,11 @@ from typing_extensions import TypedDict
 
 from langchain_skr import LangChainModel, create_skr_chain
 from langchain_skr.caching import settings_of
-from skr_core.caching import CachedModel
 from skr_core.prompts.asking import answer_directly
 from skr_core.routers import PromptRouter
 from skr_core.testing import MappingRetriever, ScriptedModel
 from skr_graphs.building_blocks import create_route_node
+from skr_learn.reply_cache import CachedModel
 from tests.servers import OpenAIServer
 
 ASKED = answer_directly("What is the capital of France?")

@@ -12,9 +12,9 @@ from llama_index.llms.openai_like import OpenAILike
 
 from llamaindex_skr import SKRQueryEngine
 from llamaindex_skr.caching import settings_of
-from skr_core.caching import CachedModel
 from skr_core.prompts.asking import answer_directly
 from skr_core.testing import MappingRetriever, ScriptedModel
+from skr_learn.reply_cache import CachedModel
 
 ASKED = answer_directly("What is the capital of France?")
 SEARCH = MappingRetriever({"Capital?": ["Paris is the capital of France."]})

@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from skr_core.engines import LocalEngine, Recipe
 
 import langchain_skr
 import llamaindex_skr
 from skr_app.extractive import ExtractiveModel
 from skr_core import Question
-from skr_core.engines import LocalEngine, Recipe
 from skr_core.errors import InputError
 from skr_core.flow import Flow
 from skr_core.testing import MappingRetriever, ScriptedModel

@@ -9,12 +9,12 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from skr_core.engines import LocalEngine, RayEngine
 
 from skr_app.described import Described, _opened
 from skr_app.engines import EngineName, open_engine, open_for
 from skr_app.limits import Limits, keeping_to
 from skr_app.options import WhenInsufficient
-from skr_core.engines import LocalEngine, RayEngine
 from skr_core.errors import BudgetError, InputError
 from skr_core.flow import run
 from skr_core.models.limited import Spending

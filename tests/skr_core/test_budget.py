@@ -1,16 +1,21 @@
-"""Each limit by itself, and that no spending lifts one."""
+"""Each limit by itself, that no spending lifts one, and how tokens are counted."""
 
 from __future__ import annotations
 
+import os
+import socket
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skr_core.budget import Budget
+from skr_core import budget as counting
+from skr_core._compat import folder_of_encodings
+from skr_core.budget import LONGEST_COUNTED, Budget, TokenCount, count_tokens, estimate_usage
 from skr_core.errors import InputError
-from skr_core.types import Usage
+from skr_core.types import Prompt, Usage
 
 NOTHING = Usage()
 LIMITS = ["max_rounds", "max_references", "max_calls", "max_tokens", "max_reference_tokens"]
@@ -114,3 +119,71 @@ def test_what_is_reached_stays_reached(
     if budget.reached(usage, rounds=rounds, seconds=0):
         assert budget.reached(more, rounds=rounds + 1, seconds=1)
     assert budget.reached(usage, rounds=max_rounds, seconds=0) == "max_rounds"
+
+
+@pytest.fixture(autouse=True)
+def no_network(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    def refuse(*_: Any, **__: Any) -> Any:
+        raise AssertionError("the network was asked")
+
+    monkeypatch.setattr(socket.socket, "connect", refuse)
+    counting._encoder.cache_clear()
+    yield
+    counting._encoder.cache_clear()
+
+
+@pytest.fixture
+def no_data(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(counting, "folder_of_encodings", lambda: None)
+
+
+@pytest.fixture
+def data() -> None:
+    if folder_of_encodings() is None:
+        pytest.skip("tiktoken's data is not at hand")
+
+
+@pytest.mark.usefixtures("no_data")
+@pytest.mark.parametrize(("text", "tokens"), [("", 0), ("a", 1), ("abcd", 1), ("abcde", 2)])
+def test_without_data_the_length_is_the_estimate(text: str, tokens: int):
+    assert count_tokens(text) == TokenCount(tokens, estimated=True)
+
+
+@pytest.mark.usefixtures("data")
+def test_with_data_the_count_is_exact():
+    assert count_tokens("The capital of France is Paris.") == TokenCount(7, estimated=False)
+
+
+@pytest.mark.usefixtures("data")
+@pytest.mark.parametrize("text", ["\ud800", "<|endoftext|>", "日本語", "\x00"])
+def test_any_text_can_be_counted(text: str):
+    assert count_tokens(text).tokens >= 1
+
+
+@pytest.mark.usefixtures("data")
+def test_a_hostile_length_is_estimated():
+    assert count_tokens("a" * (LONGEST_COUNTED + 1)).estimated
+
+
+@pytest.mark.usefixtures("data")
+@pytest.mark.parametrize("folder", [None, "/nowhere"])
+def test_the_environment_is_left_as_it_was(folder: str | None, monkeypatch: pytest.MonkeyPatch):
+    if folder is None:
+        monkeypatch.delenv("TIKTOKEN_CACHE_DIR", raising=False)
+    else:
+        monkeypatch.setenv("TIKTOKEN_CACHE_DIR", folder)
+    assert not count_tokens("Paris").estimated
+    assert os.environ.get("TIKTOKEN_CACHE_DIR") == folder
+
+
+@pytest.mark.usefixtures("no_data")
+def test_an_estimated_usage_counts_the_history_too():
+    prompt = Prompt("judge", "abcd" * 3, "?", history=("abcd", "abcd" * 2))
+    spent = estimate_usage(prompt, "abcd" * 5)
+    assert (spent.prompt_tokens, spent.completion_tokens) == (6, 5)
+    assert (spent.calls, spent.estimated) == (1, True)
+
+
+@given(st.text(max_size=50))
+def test_no_text_raises(text: str):
+    assert count_tokens(text).tokens >= bool(text.strip())

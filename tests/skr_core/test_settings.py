@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import fields
+from inspect import signature
 from pathlib import Path
-from typing import Any, get_type_hints
+from typing import Any
 
 import pytest
 
@@ -13,7 +14,11 @@ from skr_core.errors import InputError, StampMismatch
 from skr_core.prompts.papers import SKR_TEMPLATES
 from skr_core.reflectors import JudgeReflector
 from skr_core.routers import AlwaysRetrieve, NeverRetrieve, PromptRouter
-from skr_core.settings import Settings, SettingsOptions, as_router
+from skr_core.settings import (
+    Settings,
+    as_router,
+    hinting,
+)
 from skr_core.testing import MappingRetriever, ScriptedModel
 from skr_core.types import Demonstration
 from skr_learn.arbiters import MarginArbiter
@@ -22,9 +27,8 @@ MODEL = ScriptedModel(["Paris."])
 RETRIEVER = MappingRetriever({})
 
 
-def test_the_options_are_the_settings_beside_model_and_retriever():
-    names = {each.name for each in fields(Settings)} - {"model", "retriever"}
-    assert set(get_type_hints(SettingsOptions)) == names
+def test_every_setting_can_be_given_by_its_name():
+    assert [*signature(Settings.of).parameters] == [each.name for each in fields(Settings)]
 
 
 def test_nothing_said_is_the_default():
@@ -69,9 +73,24 @@ def test_a_wrong_option_is_told(options: dict[str, Any], message: str):
         Settings.of(MODEL, **options)
 
 
-def test_a_misspelt_option_is_a_type_error_that_names_the_right_one():
-    with pytest.raises(TypeError, match="takes no budgett: budget is meant, perhaps"):
+def test_a_misspelt_setting_is_a_type_error():
+    with pytest.raises(TypeError, match="unexpected keyword argument 'budgett'"):
         Settings.of(MODEL, budgett=Budget())
+
+
+def test_a_hint_says_where_a_keyword_belongs_and_leaves_all_else_as_it_is():
+    @hinting(k="give it to the retriever")
+    def build(model: str, *, router: str = "always") -> str:
+        """Build."""
+        return model + router
+
+    assert build("a ", router="never") == "a never"
+    assert (build.__name__, build.__doc__) == ("build", "Build.")
+    assert [*signature(build).parameters] == ["model", "router"]
+    with pytest.raises(TypeError, match=r"build\(\) takes no 'k': give it to the retriever"):
+        build("a", k=3)  # type: ignore[call-arg]
+    with pytest.raises(TypeError, match="unexpected keyword argument 'ruter'"):
+        build("a", ruter="never")  # type: ignore[call-arg]
 
 
 def test_a_model_must_be_given():

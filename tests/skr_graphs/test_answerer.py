@@ -10,10 +10,9 @@ import pytest
 
 from skr_core.budget import Budget
 from skr_core.errors import ModelError, RetrieverError
-from skr_core.ports import ActionAnswerer
 from skr_core.prompts.templates import REFUSAL
 from skr_core.routers import AlwaysRetrieve, NeverRetrieve
-from skr_core.settings import Settings, WhenInsufficient
+from skr_core.settings import ActionAnswerer, Settings, WhenInsufficient
 from skr_core.testing import BrokenModel, ScriptedModel
 from skr_core.types import ACTIONS, Action, Answer
 from skr_graphs import GraphAnswerer

@@ -8,9 +8,8 @@ from typing import Any, get_args
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from skr_core.budget import Budget
+from skr_core.budget import Budget, Price
 from skr_core.errors import ModelError, SKRError
-from skr_core.prices import Price
 from skr_core.settings import WhenInsufficient
 from skr_core.testing import ScriptedModel
 from skr_core.types import Generation, Prompt, Reference, StopReason, Usage

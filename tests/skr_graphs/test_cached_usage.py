@@ -4,23 +4,23 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
-from langchain_core.caches import InMemoryCache
 
-from skr_core.caching import CachedModel
 from skr_core.reflectors import JudgeReflector
 from skr_core.routers import PromptRouter
 from skr_core.settings import Settings
 from skr_core.testing import MappingRetriever, ScriptedModel
 from skr_core.types import Answer
 from skr_graphs import GraphAnswerer
+from skr_learn.reply_cache import CachedModel, ReplyCache
 
 Ask = Callable[[Settings, bool], dict[str, Answer]]
 SEARCH = MappingRetriever({"Capital?": ["Paris is large."], "capital city": ["Lyon is small."]})
 
 
-def system(cache: InMemoryCache, draft: str) -> Settings:
+def system(cache: ReplyCache, draft: str) -> Settings:
     """One that asks a model at every step."""
     replies = {
         "answer_directly": ["It is Lyon."],
@@ -64,9 +64,9 @@ def by_action(settings: Settings, awaited: bool) -> dict[str, Answer]:
     ids=["cited", "uncited"],
 )
 def test_every_step_counts_what_a_cache_replied_apart(
-    draft: str, tasks: set[str], ask: Ask, awaited: bool
+    draft: str, tasks: set[str], ask: Ask, awaited: bool, tmp_path: Path
 ) -> None:
-    cache = InMemoryCache()
+    cache = ReplyCache(tmp_path / "replies.sqlite")
     first = ask(system(cache, draft), awaited)
     again = ask(system(cache, draft), awaited)
     last = "routed" if ask is routed else "loop"

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
-from langchain_core.caches import InMemoryCache
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, ToolMessage
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import END, START, MessagesState, StateGraph
 
 from skr_app.extractive import ExtractiveModel
 from skr_core.budget import Budget
-from skr_core.caching import CachedModel
 from skr_core.errors import InputError, ModelError
 from skr_core.prompts import asking
 from skr_core.routers import AlwaysRetrieve, NeverRetrieve
@@ -20,6 +19,7 @@ from skr_core.settings import Settings
 from skr_core.testing import BrokenModel, MappingRetriever, ScriptedModel
 from skr_core.types import Decision, Generation, Reference, Task
 from skr_graphs import GraphAnswerer, SKRContext, answer_of, create_self_completion_graph
+from skr_learn.reply_cache import CachedModel, ReplyCache
 from tests.skr_graphs.citizen import invoke
 
 THREAD: Any = {"configurable": {"thread_id": "1"}}
@@ -383,9 +383,9 @@ async def test_a_failure_leaves_the_question_as_it_is(colour: str) -> None:
     assert "condense" not in output["usage"]
 
 
-async def test_a_cached_rewriting_is_counted_as_such(colour: str) -> None:
+async def test_a_cached_rewriting_is_counted_as_such(colour: str, tmp_path: Path) -> None:
     talk = Talk()
-    context = SKRContext(model=CachedModel(talk.model, InMemoryCache()))
+    context = SKRContext(model=CachedModel(talk.model, ReplyCache(tmp_path / "replies.sqlite")))
     given = {"question": LEANING, "history": HISTORY}
     for calls in (1, 0):
         output = await invoke(colour, talk.graph.compile(), given, context=context)

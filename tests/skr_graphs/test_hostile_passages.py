@@ -13,7 +13,7 @@ from skr_core.prompts.judging import ask_entailment, ask_is_sufficient
 from skr_core.prompts.papers import RALLM_TEMPLATES, SKR_TEMPLATES
 from skr_core.prompts.templates import DEFAULT_TEMPLATES
 from skr_core.reflectors import JudgeReflector
-from skr_core.routers.prompt import PromptRouter
+from skr_core.routers.asking import PromptRouter
 from skr_core.testing import ObedientModel, ScriptedModel
 from skr_core.types import Answer, Reference
 from skr_graphs import answer_of, create_self_completion_graph

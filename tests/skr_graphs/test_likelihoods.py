@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from skr_core.budget import Budget
+from skr_core.candidates import Margins
 from skr_core.errors import ModelError, NoLikelihoodsError
 from skr_core.questions import Question
 from skr_core.settings import Settings
@@ -14,7 +15,6 @@ from skr_core.testing import WordScorer
 from skr_core.types import Generation
 from skr_graphs.collecting import acollect_with, collect_with
 from skr_learn.arbiters import MarginArbiter
-from skr_learn.self_knowledge.margins import Margins
 from tests.skr_graphs.deciding import SUM, WRONG, adding, graph_of, library, model_of
 from tests.skr_graphs.doubles import Invoke, both
 

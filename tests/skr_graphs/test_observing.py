@@ -18,10 +18,9 @@ from opentelemetry.sdk.trace import ReadableSpan
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from opentelemetry.trace import StatusCode
 
-from skr_core.budget import Budget
+from skr_core.budget import Budget, Price, cost
 from skr_core.errors import ModelError
 from skr_core.ports import OnToken
-from skr_core.prices import Price, cost
 from skr_core.routers import NeverRetrieve
 from skr_core.testing import MappingRetriever, ScriptedModel
 from skr_core.types import Action, Generation, Prompt, Reference, Usage, Verdict

@@ -8,16 +8,15 @@ from typing import Any, get_args
 
 import pytest
 
-from skr_core.budget import Budget
+from skr_core.budget import Budget, Price
+from skr_core.candidates import CandidateAnswer
 from skr_core.ports import Reflector, Router
-from skr_core.prices import Price
 from skr_core.prompts.templates import REFUSAL
 from skr_core.reflectors import JudgeReflector
 from skr_core.routers import AlwaysRetrieve, NeverRetrieve
 from skr_core.testing import MappingRetriever, ScriptedModel
 from skr_core.types import Action, Decision, Generation, StopReason, Usage
 from skr_graphs import answer_of, create_self_completion_graph
-from skr_learn.arbiters import SeenAnswer
 from tests.skr_graphs.doubles import (
     PARIS,
     QUESTION,
@@ -68,10 +67,12 @@ class OneRoundIsEnough(AlwaysRetrieve):
     async def adecide_on(self, question: str, direct: Generation) -> Decision:
         return Decision(True)
 
-    def decide_after(self, question: str, answers: Mapping[Action, SeenAnswer]) -> Decision:
+    def decide_after(self, question: str, answers: Mapping[Action, CandidateAnswer]) -> Decision:
         return Decision(True, max_rounds=1)
 
-    async def adecide_after(self, question: str, answers: Mapping[Action, SeenAnswer]) -> Decision:
+    async def adecide_after(
+        self, question: str, answers: Mapping[Action, CandidateAnswer]
+    ) -> Decision:
         return Decision(True, max_rounds=1)
 
 

@@ -52,7 +52,7 @@ def cot_rr(
         paths: Reasonings that are drawn.
 
     Example:
-        >>> from skr_core.entailment import LexicalEntailment
+        >>> from skr_core.reflectors import LexicalEntailment
         >>> from skr_core.flow import run
         >>> from skr_core.testing import MappingRetriever, ScriptedModel
         >>> right = "Jaws is by Spielberg. So the answer is Spielberg."

@@ -18,10 +18,10 @@ from skr_core.ports import AnswerArbiter, LanguageModel
 from skr_core.prompts.papers import W2R_TEMPLATES
 from skr_core.prompts.routing import Strategy
 from skr_core.questions import Question
+from skr_core.rivals import candidate_of_answer
 from skr_core.types import Answer
 from skr_lab.experiments.certainty import is_certain, strategy_system
 from skr_lab.experiments.knowledge import answer_given, complete, corrupted
-from skr_learn.arbiters.answers import SeenAnswer
 from skr_learn.evaluation.asking import System
 from skr_learn.evaluation.measuring import Judged
 from skr_learn.metrics.reliance import relies
@@ -197,7 +197,7 @@ def _served(
     if direct is None or augmented is None:
         return None
     answers = {each: direct if each == "direct" else augmented for each in arbiter.actions}
-    seen = {action: SeenAnswer.in_answer(each, direct.text) for action, each in answers.items()}
+    seen = {action: candidate_of_answer(each, direct.text) for action, each in answers.items()}
     verdict = yield from call(arbiter.judge, arbiter.ajudge, question.asked, seen)
     return answers[verdict.served]
 

@@ -16,17 +16,17 @@ from skr_core.ports import LanguageModel, Retriever
 from skr_core.prompts.templates import DEFAULT_TEMPLATES, PromptTemplates
 from skr_core.questions import Question
 from skr_core.references.citations import without_markers
-from skr_core.reflectors.refusal import judge_reply
+from skr_core.reflectors import judge_reply
 from skr_core.replies.refusals import is_refusal
 from skr_core.replies.reply import read_reply
+from skr_core.rivals import plain_text, standing_in
 from skr_core.types import Answer, Reference
 from skr_lab.experiments.knowledge import answer_given, complete, partial
 from skr_learn.calibration.reflection import RIGHT, sufficed
 from skr_learn.evaluation.asking import System
 from skr_learn.evaluation.measuring import Judged
 from skr_learn.self_knowledge.records import Outcome, SelfKnowledge
-from skr_learn.self_knowledge.rows import plain_text, record_of
-from skr_learn.self_knowledge.standing import standing_in
+from skr_learn.self_knowledge.rows import record_of
 
 MOST_REFERENCES = 10
 """Of a draft from a store: the paper's cap."""

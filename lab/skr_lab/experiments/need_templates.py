@@ -8,7 +8,7 @@ from dataclasses import replace
 from skr_app.report.tables import Result, row_of
 from skr_core.ports import LanguageModel
 from skr_core.prompts.routing import NEED_TEMPLATES
-from skr_core.routers.prompt import PromptRouter
+from skr_core.routers.asking import PromptRouter
 from skr_lab.experiments.self_knowledge import WHEN_KNOWN, guided
 from skr_learn.evaluation.asking import Answers, System
 from skr_learn.evaluation.measuring import Judged

@@ -21,12 +21,17 @@ from skr_core.errors import DataError, InputError
 from skr_core.match import contains_gold
 from skr_core.questions import Question
 from skr_core.replies.certainty import parse_certainty
+from skr_core.rivals import plain_text
 from skr_core.types import Usage
 from skr_lab.experiments.certainty import MEASURES, TITLE
 from skr_lab.metrics.certainty import CERTAINTY_MEASURES, certainty_values
 from skr_learn.evaluation.measuring import Judged
 from skr_learn.self_knowledge.importers import latest_rows
-from skr_learn.self_knowledge.rows import UNCERTAIN_FIELD, number_of, plain_text, record_of
+from skr_learn.self_knowledge.rows import (
+    UNCERTAIN_FIELD,
+    number_of,
+    record_of,
+)
 
 GRADE_FIELD, REPLY_FIELD = "confidence_1_to_5", "confidence_raw"
 CERTAIN_FROM = 4

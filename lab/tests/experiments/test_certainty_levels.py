@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from skr_core.candidates import Standing
 from skr_core.errors import InputError
 from skr_core.files import KeyedLog
 from skr_core.flow import arun, run
@@ -25,7 +26,6 @@ from skr_learn.evaluation.asking import ask_all
 from skr_learn.evaluation.measuring import judge_all
 from skr_learn.self_knowledge import SelfKnowledge
 from skr_learn.self_knowledge.records import Statement
-from skr_learn.self_knowledge.standing import Standing
 
 pytestmark = pytest.mark.usefixtures("few_trees")
 

@@ -12,6 +12,7 @@ import pytest
 from lab.tests.experiments.test_knowledge import QUESTIONS
 from skr_app.extractive import LexicalEntailment
 from skr_app.report.drawing import plot
+from skr_core.candidates import Standing
 from skr_core.errors import DataError, InputError
 from skr_core.files import KeyedLog
 from skr_core.flow import arun, run
@@ -39,7 +40,6 @@ from skr_lab.experiments.reflecting import (
 from skr_learn.evaluation.asking import ask_all
 from skr_learn.evaluation.measuring import Judged, judge_all
 from skr_learn.self_knowledge.records import Outcome, SelfKnowledge
-from skr_learn.self_knowledge.standing import Standing
 
 PARIS = Reference.of("Paris is the capital of France.")
 

@@ -10,7 +10,7 @@ from skr_core.files import KeyedLog
 from skr_core.flow import arun, run
 from skr_core.models.embedders import HashingEmbedder
 from skr_core.questions import Question
-from skr_core.routers.prompt import PromptRouter
+from skr_core.routers.asking import PromptRouter
 from skr_core.testing import MappingRetriever, ScriptedModel
 from skr_core.types import Answer, Decision, Demonstration, Round, Stamp, Usage
 from skr_lab.experiments.need_templates import template_systems, templates_result

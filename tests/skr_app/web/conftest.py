@@ -22,12 +22,12 @@ from skr_app.web.documents import Uploads
 from skr_app.web.runs import Runs
 from skr_app.web.serving import server_of
 from skr_app.web.system import ServedSystem
+from skr_core.budget import Price
+from skr_core.candidates import CandidateAnswer
 from skr_core.models.embedders import HashingEmbedder
-from skr_core.prices import Price
 from skr_core.questions import Question
 from skr_core.settings import Settings
 from skr_core.types import Action, Reference, Verdict
-from skr_learn.arbiters.answers import SeenAnswer
 from skr_learn.self_knowledge.records import SelfKnowledge
 from skr_store.chroma_store import ChromaStore
 
@@ -71,10 +71,10 @@ class Preferring:
 
     actions = ("direct", "loop")
 
-    def judge(self, question: str, answers: Mapping[Action, SeenAnswer]) -> Verdict:
+    def judge(self, question: str, answers: Mapping[Action, CandidateAnswer]) -> Verdict:
         return Verdict("loop", {"direct": 0.25, "loop": 0.75}, "references are the likelier ones")
 
-    async def ajudge(self, question: str, answers: Mapping[Action, SeenAnswer]) -> Verdict:
+    async def ajudge(self, question: str, answers: Mapping[Action, CandidateAnswer]) -> Verdict:
         return self.judge(question, answers)
 
 

@@ -16,12 +16,11 @@ from llama_index.core.base.llms.types import ChatMessage
 from llama_index.core.llms.mock import MockFunctionCallingLLM
 from llama_index.core.schema import TextNode
 
-from skr_core.entailment import JudgeEntailment
 from skr_core.errors import InputError
 from skr_core.flow import run
 from skr_core.models.adapting import as_language_model
 from skr_core.questions import Question
-from skr_core.reflectors import JudgeReflector
+from skr_core.reflectors import JudgeEntailment, JudgeReflector
 from skr_core.routers import (
     CertaintyLevelRouter,
     ConfidenceRouter,

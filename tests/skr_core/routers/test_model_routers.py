@@ -24,9 +24,8 @@ from skr_core.routers import (
     PromptRouter,
     UncertaintyRouter,
 )
-from skr_core.routers.certainty_level import certainty_level
-from skr_core.routers.model_router import ModelRouter
-from skr_core.routers.uncertainty import agreement, token_probability
+from skr_core.routers.asking import ModelRouter, agreement, token_probability
+from skr_core.routers.confidence import certainty_level
 from skr_core.testing import BrokenModel, ScriptedModel
 from skr_core.types import Decision, Generation, Prompt, Usage
 from skr_learn.routers import InContextRouter

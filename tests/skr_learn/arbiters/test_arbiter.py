@@ -8,17 +8,21 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
+from skr_core.candidates import CandidateAnswer
 from skr_core.errors import InputError
 from skr_core.models.embedders import HashingEmbedder
 from skr_core.prompts.templates import REFUSAL
-from skr_learn.arbiters import Arbiter, Seen, SeenAnswer
+from skr_learn.arbiters import (
+    Arbiter,
+    Seen,
+)
 from skr_learn.arbiters.serving import served_of, verdict_of
 from skr_learn.self_knowledge.records import SelfKnowledge
 
 pytestmark = pytest.mark.usefixtures("few_trees")
 
-SUM = {"direct": SeenAnswer("42"), "single": SeenAnswer("Adam", grounded=True)}
-TEAM = {"direct": SeenAnswer("7"), "single": SeenAnswer("Ada 77", grounded=True)}
+SUM = {"direct": CandidateAnswer("42"), "single": CandidateAnswer("Adam", grounded=True)}
+TEAM = {"direct": CandidateAnswer("7"), "single": CandidateAnswer("Ada 77", grounded=True)}
 
 
 def records(n: int = 60, *, seed: int | None = None) -> list[SelfKnowledge]:
@@ -61,16 +65,16 @@ def test_the_answer_that_is_likelier_right_is_served():
 
 
 def test_of_answers_that_agree_the_one_with_references_is_served():
-    answers = {"direct": SeenAnswer("The 42."), "single": SeenAnswer("42", grounded=True)}
+    answers = {"direct": CandidateAnswer("The 42."), "single": CandidateAnswer("42", grounded=True)}
     verdict = Arbiter.fit(records()).judge("What is 41 plus 1?", answers)
     assert (verdict.served, verdict.reason) == ("single", "all answers agree")
 
 
 def test_it_does_not_call_likeliest_what_it_serves_for_its_references():
     answers = {
-        "direct": SeenAnswer("Rome"),
-        "single": SeenAnswer("Paris [1]", grounded=True),
-        "loop": SeenAnswer("Paris [2]", grounded=True),
+        "direct": CandidateAnswer("Rome"),
+        "single": CandidateAnswer("Paris [1]", grounded=True),
+        "loop": CandidateAnswer("Paris [2]", grounded=True),
     }
     verdict = verdict_of(Seen("Where?", answers), np.array([0.1, 0.6, 0.5]))
     assert verdict.served == "loop"
@@ -114,7 +118,7 @@ def test_it_comes_back_from_its_arrays_as_it_was():
 
 def test_a_question_unlike_all_on_record_gets_the_best_action_for_all():
     arbiter = Arbiter.fit([*records(40)[:40], *records(60)[60:]])  # more teams than sums
-    strange = {"direct": SeenAnswer("Ein Vertrag."), "single": SeenAnswer("Ein Haus.")}
+    strange = {"direct": CandidateAnswer("Ein Vertrag."), "single": CandidateAnswer("Ein Haus.")}
     verdict = arbiter.judge("Welches Wort steht in § 433 BGB, und warum so spät?", strange)
     assert verdict.served == "single"
 
@@ -133,7 +137,7 @@ def test_what_is_missing_is_named():
     with pytest.raises(InputError, match="none were given"):
         Arbiter.fit([])
     with pytest.raises(InputError, match="missing: single"):
-        Arbiter.fit(records()).judge("Who?", {"direct": SeenAnswer("Ada")})
+        Arbiter.fit(records()).judge("Who?", {"direct": CandidateAnswer("Ada")})
 
 
 def test_of_equal_chances_the_dearest_answer_is_served():

@@ -9,7 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skr_learn.arbiters.answers import SeenAnswer, agree
+from skr_core.candidates import CandidateAnswer, Standing
+from skr_core.rivals import share_standing, standing_in
+from skr_learn.arbiters.answers import agree
 from skr_learn.arbiters.comparing import (
     Reasoning,
     fits,
@@ -20,7 +22,6 @@ from skr_learn.arbiters.comparing import (
     reasoning_standing,
     turned,
 )
-from skr_learn.self_knowledge.standing import Standing, share_standing, standing_in
 
 TEXTS = st.text(max_size=60)
 
@@ -56,8 +57,8 @@ def test_agreement_is_mutual_and_finite(these: str, those: str):
 @given(TEXTS, TEXTS, TEXTS)
 def test_any_answer_has_as_many_features(question: str, answer: str, reasoning: str):
     standing = Standing(0.5, 0.0, 1.0)
-    without = own_features(question, SeenAnswer(answer), Reasoning(reasoning))
-    with_it = own_features(question, SeenAnswer(answer, standing=standing), Reasoning(""))
+    without = own_features(question, CandidateAnswer(answer), Reasoning(reasoning))
+    with_it = own_features(question, CandidateAnswer(answer, standing=standing), Reasoning(""))
     assert len(without) == len(with_it)
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from skr_core.candidates import CandidateAnswer
 from skr_core.models.embedders import HashingEmbedder
-from skr_learn.arbiters.answers import Seen, SeenAnswer
+from skr_learn.arbiters.answers import Seen
 from skr_learn.arbiters.estimate import ALIKE, BELIEVED, OF_NOVEL, Estimate
 from skr_learn.arbiters.views import Views
 from tests.skr_learn.arbiters.test_arbiter import records
@@ -25,7 +26,7 @@ def known() -> tuple[Views, np.ndarray]:
 def test_little_is_believed_of_what_is_unlike_all_on_record(known):
     views, scores = known
     estimate = Estimate.fit(views, scores)
-    said = {"direct": SeenAnswer("Ein Vertrag."), "single": SeenAnswer("Ein Haus.")}
+    said = {"direct": CandidateAnswer("Ein Vertrag."), "single": CandidateAnswer("Ein Haus.")}
     strange = Seen("Welches Wort steht in § 433 BGB, und warum so spät?", said)
     seen = Views.of([strange], ACTIONS, HashingEmbedder())
     assert estimate.novelty.novel(seen.signals).tolist() == [True]

@@ -9,22 +9,25 @@ from random import Random
 
 import pytest
 
+from skr_core.candidates import CandidateAnswer, Margins
 from skr_core.errors import InputError
 from skr_core.settings import Settings
 from skr_core.testing import ScriptedModel, WordScorer
-from skr_learn.arbiters import Arbiter, MarginArbiter, SeenAnswer
+from skr_learn.arbiters import (
+    Arbiter,
+    MarginArbiter,
+)
 from skr_learn.self_knowledge import (
     SelfKnowledge,
     read_self_knowledge,
     write_self_knowledge,
 )
-from skr_learn.self_knowledge.margins import Margins
 
 pytestmark = pytest.mark.usefixtures("few_trees")
 
 
 def verdict(direct: str, loop: str, margins: Margins | None, **options: float) -> str:
-    answers = {"direct": SeenAnswer(direct), "loop": SeenAnswer(loop, margins=margins)}
+    answers = {"direct": CandidateAnswer(direct), "loop": CandidateAnswer(loop, margins=margins)}
     arbiter = MarginArbiter(**options)
     found = arbiter.judge("Who?", answers)  # type: ignore[arg-type]
     assert asyncio.run(arbiter.ajudge("Who?", answers)) == found  # type: ignore[arg-type]
@@ -54,7 +57,7 @@ def test_an_arbiter_that_needs_them_asks_for_them(arbiter: MarginArbiter | None)
     chosen = arbiter or Arbiter.fit(records())
     with pytest.raises(InputError, match="give likelihoods"):
         Settings.of(ScriptedModel(), arbiter=chosen)
-    with pytest.raises(InputError, match="what tells likelihoods has name, score and ascore, whi"):
+    with pytest.raises(InputError, match="a scorer of likelihoods has name, score and ascore, whi"):
         Settings.of(ScriptedModel(), likelihoods=3)
     assert Settings.of(ScriptedModel(), arbiter=chosen, likelihoods=WordScorer())
 
@@ -82,7 +85,7 @@ def test_a_learned_one_reads_them(prior: float, served: str, tmp_path: Path):
     assert held_out.gain.mean() > 0.25
     arbiter.save(tmp_path)
     margins = Margins(prior, 0.5 if prior > 0 else -0.5)
-    answers = {"direct": SeenAnswer("Ada"), "single": SeenAnswer("B", margins=margins)}
+    answers = {"direct": CandidateAnswer("Ada"), "single": CandidateAnswer("B", margins=margins)}
     for each in (arbiter, Arbiter.load(tmp_path)):
         assert each.needs_likelihoods
         assert each.judge("Who led team 7?", answers).served == served  # type: ignore[arg-type]
@@ -91,7 +94,10 @@ def test_a_learned_one_reads_them(prior: float, served: str, tmp_path: Path):
 def test_one_that_never_saw_them_does_not_ask_for_them():
     arbiter = Arbiter.fit(records(margins=False))
     assert not arbiter.needs_likelihoods
-    blind = {"direct": SeenAnswer("Ada"), "single": SeenAnswer("B")}
-    told = {"direct": SeenAnswer("Ada"), "single": SeenAnswer("B", margins=Margins(-9.0, -9.0))}
+    blind = {"direct": CandidateAnswer("Ada"), "single": CandidateAnswer("B")}
+    told = {
+        "direct": CandidateAnswer("Ada"),
+        "single": CandidateAnswer("B", margins=Margins(-9.0, -9.0)),
+    }
     chances = [arbiter.judge("Who led team 7?", each).chances for each in (blind, told)]  # type: ignore[arg-type]
     assert chances[0] == chances[1]

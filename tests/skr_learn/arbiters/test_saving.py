@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from skr_core.candidates import CandidateAnswer
 from skr_core.errors import DataError, InputError, StampMismatch
 from skr_core.models.embedders import HashingEmbedder
 from skr_core.routers import NeverRetrieve, load_router
@@ -18,7 +19,7 @@ from skr_core.routers.saving import (
 )
 from skr_core.testing import MappingRetriever, ScriptedModel
 from skr_core.types import Stamp
-from skr_learn.arbiters import Arbiter, SeenAnswer
+from skr_learn.arbiters import Arbiter
 from skr_learn.routers import KNNRouter
 from skr_learn.self_knowledge import SelfKnowledge
 
@@ -36,7 +37,7 @@ RECORDS = [
     )
     for n in range(30)
 ]
-ANSWERS = {"direct": SeenAnswer("42"), "single": SeenAnswer("Adam.")}
+ANSWERS = {"direct": CandidateAnswer("42"), "single": CandidateAnswer("Adam.")}
 
 
 def test_what_is_saved_judges_the_same(tmp_path: Path):

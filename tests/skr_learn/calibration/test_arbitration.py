@@ -7,9 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from skr_core.candidates import CandidateAnswer
 from skr_core.prompts.templates import REFUSAL
 from skr_core.routers.saving import holds_arbiter
-from skr_learn.arbiters import Arbiter, SeenAnswer
+from skr_learn.arbiters import Arbiter
 from skr_learn.arbiters.serving import HeldOut
 from skr_learn.calibration import (
     Calibration,
@@ -53,7 +54,7 @@ def test_where_it_pays_it_is_saved_beside_the_router(paying: Calibration, tmp_pa
     paying.save(tmp_path)
     arbiter, asked = Arbiter.load(tmp_path), "Who led team 77?"
     for said, served in (("The Dead Sea.", "direct"), ("Ada 77.", "single")):
-        answers = {"direct": SeenAnswer("Cy 77"), "single": SeenAnswer(said)}
+        answers = {"direct": CandidateAnswer("Cy 77"), "single": CandidateAnswer(said)}
         assert arbiter.judge(asked, answers).served == served
 
 

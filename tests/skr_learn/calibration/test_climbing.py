@@ -8,9 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from skr_core.candidates import CandidateAnswer
 from skr_core.routers import load_router
 from skr_core.routers.saving import holds_arbiter
-from skr_learn.arbiters import Ladder, SeenAnswer
+from skr_learn.arbiters import Ladder
 from skr_learn.arbiters.rungs import Climb
 from skr_learn.calibration import Calibration, calibrate
 from skr_learn.calibration.climbing import Alone, Climbing
@@ -69,9 +70,9 @@ def test_where_it_pays_it_is_the_router(paying: Calibration, tmp_path: Path):
     assert not holds_arbiter(tmp_path)
     ladder = load_router(tmp_path)
     assert isinstance(ladder, Ladder)
-    answers = {"direct": SeenAnswer("Somebody."), "single": SeenAnswer("Ada 77")}
+    answers = {"direct": CandidateAnswer("Somebody."), "single": CandidateAnswer("Ada 77")}
     assert ladder.decide_after("Who led team 77?", answers).max_rounds == 1
-    later = {"direct": SeenAnswer("Somebody."), "single": SeenAnswer("The Dead Sea")}
+    later = {"direct": CandidateAnswer("Somebody."), "single": CandidateAnswer("The Dead Sea")}
     assert ladder.decide_after("Who led team 77?", later).max_rounds is None
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from skr_core.errors import InputError
 from skr_core.routers import load_router
-from skr_core.routers.model_router import ModelRouter
+from skr_core.routers.asking import ModelRouter
 from skr_core.testing import ScriptedModel
 from skr_core.types import Usage
 from skr_learn import calibrate

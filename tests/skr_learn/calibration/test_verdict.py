@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from skr_core.budget import Price
 from skr_core.errors import InputError
 from skr_core.models.embedders import HashingEmbedder
-from skr_core.prices import Price
 from skr_core.routers import AlwaysRetrieve, NeverRetrieve, load_router
 from skr_core.testing import ScriptedModel
 from skr_core.types import Stamp, Usage

@@ -8,13 +8,13 @@ import pytest
 
 from skr_app.extractive import LexicalEntailment
 from skr_app.report.tables import Result, compare, row_of, to_markdown
-from skr_core.entailment import JudgeEntailment
+from skr_core.budget import Price
 from skr_core.errors import ModelError
 from skr_core.files import KeyedLog
 from skr_core.flow import run
 from skr_core.plain import from_plain, to_plain
-from skr_core.prices import Price
 from skr_core.questions import Context, Question
+from skr_core.reflectors import JudgeEntailment
 from skr_core.testing import ScriptedModel
 from skr_core.types import Generation, Prompt
 from skr_lab.experiments.knowledge import answer_given

@@ -10,7 +10,7 @@ import pytest
 from skr_core.errors import DataError, InputError
 from skr_core.files.arrays import read_arrays, write_arrays
 from skr_core.routers import load_router
-from skr_core.routers.saving import read_router
+from skr_core.routers.saving import read_saved
 from skr_learn.learning import Rows
 from skr_learn.learning.graph import LINKS, NeighbourGraph
 from skr_learn.learning.nearest import nearest
@@ -148,7 +148,7 @@ def test_a_router_with_a_graph_decides_as_one_without_also_from_a_file_and_grown
     exact = KNNRouter.fit(some, embedder=embedder, rule="benefit", k=5)
     router = KNNRouter.fit(some, embedder=embedder, rule="benefit", k=5, approximate=True)
     router.save(tmp_path)
-    assert "graph_links" in read_router(tmp_path).arrays
+    assert "graph_links" in read_saved(tmp_path).arrays
     loaded = load_router(tmp_path, embedder=embedder)
     more = [unknown(each) for each in UNKNOWN]
     asked = [river("Omega"), firm("Omega"), firm("Acme")]
@@ -164,7 +164,7 @@ def test_a_router_with_a_graph_decides_as_one_without_also_from_a_file_and_grown
 def test_a_hostile_graph_of_a_router_is_refused_in_a_line(tmp_path: Path):
     router = KNNRouter.fit(records(30), embedder=DenseEmbedder(), approximate=True)
     router.save(tmp_path)
-    saved = read_router(tmp_path)
+    saved = read_saved(tmp_path)
     saved.arrays["graph_links"][:] = 2**30  # type: ignore[index]
     saved.write(tmp_path)
     with pytest.raises(DataError, match="lead outside") as caught:

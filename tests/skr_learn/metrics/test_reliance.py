@@ -7,8 +7,8 @@ from pathlib import Path
 import orjson
 import pytest
 
+from skr_core.budget import Price, cost, price_of, read_prices
 from skr_core.errors import DataError, InputError
-from skr_core.prices import Price, cost, price_of, read_prices
 from skr_core.questions import Context
 from skr_core.types import Reference, Usage
 from skr_lab.metrics.reflection import ReflectionScores

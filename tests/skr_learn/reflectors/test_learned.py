@@ -7,6 +7,7 @@ import asyncio
 import numpy as np
 import pytest
 
+from skr_core.candidates import Standing
 from skr_core.errors import InputError
 from skr_core.testing import MappingRetriever, ScriptedModel
 from skr_core.types import Reference
@@ -15,7 +16,6 @@ from skr_lab.metrics.reflection import ReflectionScores
 from skr_learn import LearnedReflector
 from skr_learn.learned_reflector import best_threshold
 from skr_learn.self_knowledge.records import Outcome, SelfKnowledge
-from skr_learn.self_knowledge.standing import Standing
 
 
 def record(number: int) -> SelfKnowledge:

@@ -18,7 +18,7 @@ import pytest
 
 from skr_core.errors import DataError, SKRError
 from skr_core.routers import load_router
-from skr_core.routers.saving import ARRAYS_FILE, ROUTER_FILE, SavedRouter, read_router
+from skr_core.routers.saving import ARRAYS_FILE, ROUTER_FILE, SavedPart, read_saved
 from skr_learn import LearnedReflector
 from skr_learn.arbiters import Arbiter, Ladder
 from skr_learn.routers import (
@@ -93,31 +93,31 @@ def test_hostile_arrays_are_refused_before_they_take_memory(
     kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.chdir(tmp_path)
-    SavedRouter("knn", {}, {}, {"a": np.zeros(2)}).write(tmp_path / "router")
+    SavedPart("knn", {}, {}, {"a": np.zeros(2)}).write(tmp_path / "router")
     write_arrays(tmp_path / "router", BOMBS[kind])
     with pytest.raises(DataError, match=rf"{ARRAYS_FILE}: these are not arrays") as caught:
-        read_router(tmp_path / "router")
+        read_saved(tmp_path / "router")
     assert "\n" not in str(caught.value)
     assert not (tmp_path / "executed").exists()
 
 
 def test_a_truncated_archive_is_refused_wherever_it_ends(tmp_path: Path):
-    SavedRouter("knn", {}, {}, {"a": np.zeros(64, np.float32)}).write(tmp_path)
+    SavedPart("knn", {}, {}, {"a": np.zeros(64, np.float32)}).write(tmp_path)
     whole = saved_arrays()
     for end in range(0, len(whole), 37):
         write_arrays(tmp_path, whole[:end])
         with pytest.raises(DataError):
-            read_router(tmp_path)
+            read_saved(tmp_path)
     write_arrays(tmp_path, whole)
-    assert read_router(tmp_path).arrays["a"].shape == (64,)
+    assert read_saved(tmp_path).arrays["a"].shape == (64,)
 
 
 def test_a_pipe_is_not_waited_for(tmp_path: Path):
-    SavedRouter("knn", {}, {}, {"a": np.zeros(2)}).write(tmp_path)
+    SavedPart("knn", {}, {}, {"a": np.zeros(2)}).write(tmp_path)
     (tmp_path / ARRAYS_FILE).unlink()
     os.mkfifo(tmp_path / ARRAYS_FILE)
     with pytest.raises(SKRError):
-        read_router(tmp_path)
+        read_saved(tmp_path)
 
 
 @pytest.fixture(scope="module", params=LOADED)
@@ -202,7 +202,7 @@ def test_text_that_is_cut_deep_or_foreign_is_refused_in_a_line(folder, tmp_path:
 
 def test_places_outside_of_the_rows_are_refused_and_crash_nothing(tmp_path: Path):
     KNNRouter.fit(records(6)).save(tmp_path)
-    saved = read_router(tmp_path)
+    saved = read_saved(tmp_path)
     (name,) = (each for each in saved.arrays if each.endswith("_indices"))
     outside = np.full_like(saved.arrays[name], 2**30)
     replace(saved, arrays={**saved.arrays, name: outside}).write(tmp_path)

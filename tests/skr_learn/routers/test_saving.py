@@ -18,8 +18,8 @@ from skr_core.routers import (
     UncertaintyRouter,
     load_router,
 )
-from skr_core.routers.model_router import ModelRouter
-from skr_core.routers.saving import ARRAYS_FILE, ROUTER_FILE, SavedRouter, read_router
+from skr_core.routers.asking import ModelRouter
+from skr_core.routers.saving import ARRAYS_FILE, ROUTER_FILE, SavedPart, read_saved
 from skr_core.testing import ScriptedModel
 from skr_learn.routers import InContextRouter
 
@@ -57,7 +57,7 @@ def test_another_model_is_refused_unless_forced(tmp_path: Path, kind: str):
 @every
 def test_another_wording_is_refused(tmp_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch):
     MAKERS[kind]().save(tmp_path)
-    monkeypatch.setattr("skr_core.routers.model_router.ROUTING_VERSION", "later")
+    monkeypatch.setattr("skr_core.routers.asking.ROUTING_VERSION", "later")
     with pytest.raises(StampMismatch, match="wording"):
         load_router(tmp_path, model=MODEL)
 
@@ -77,8 +77,8 @@ def test_a_router_of_another_kind_is_refused(tmp_path: Path):
 
 def test_arrays_come_back(tmp_path: Path):
     arrays = {"vectors": np.eye(3, dtype=np.float32), "labels": np.array([1, 0, 1])}
-    SavedRouter("knn", {"embedder": "hashing"}, {"k": 5}, arrays).write(tmp_path)
-    saved = read_router(tmp_path)
+    SavedPart("knn", {"embedder": "hashing"}, {"k": 5}, arrays).write(tmp_path)
+    saved = read_saved(tmp_path)
     assert (saved.kind, saved.stamp, saved.parameters) == ("knn", {"embedder": "hashing"}, {"k": 5})
     assert {name: array.tolist() for name, array in saved.arrays.items()} == {
         name: array.tolist() for name, array in arrays.items()
@@ -86,33 +86,33 @@ def test_arrays_come_back(tmp_path: Path):
 
 
 def test_saving_again_replaces_what_was_there(tmp_path: Path):
-    SavedRouter("knn", {}, {}, {"a": np.zeros(2)}).write(tmp_path)
-    SavedRouter("knn", {}, {}, {"a": np.ones(2)}).write(tmp_path)
-    assert read_router(tmp_path).arrays["a"].tolist() == [1.0, 1.0]
+    SavedPart("knn", {}, {}, {"a": np.zeros(2)}).write(tmp_path)
+    SavedPart("knn", {}, {}, {"a": np.ones(2)}).write(tmp_path)
+    assert read_saved(tmp_path).arrays["a"].tolist() == [1.0, 1.0]
 
 
 def test_objects_are_not_stored(tmp_path: Path):
     with pytest.raises(InputError, match="pickle"):
-        SavedRouter("knn", {}, {}, {"a": np.array([{}], dtype=object)}).write(tmp_path)
+        SavedPart("knn", {}, {}, {"a": np.array([{}], dtype=object)}).write(tmp_path)
 
 
 def test_arrays_of_another_save_are_noticed(tmp_path: Path):
-    SavedRouter("knn", {}, {}, {"a": np.zeros(2)}).write(tmp_path / "one")
-    SavedRouter("knn", {}, {}, {"a": np.ones(2)}).write(tmp_path / "two")
+    SavedPart("knn", {}, {}, {"a": np.zeros(2)}).write(tmp_path / "one")
+    SavedPart("knn", {}, {}, {"a": np.ones(2)}).write(tmp_path / "two")
     (tmp_path / "two" / ARRAYS_FILE).replace(tmp_path / "one" / ARRAYS_FILE)
     with pytest.raises(DataError, match="does not belong"):
-        read_router(tmp_path / "one")
+        read_saved(tmp_path / "one")
 
 
 def test_a_pickle_is_never_opened(tmp_path: Path):
     folder = tmp_path / "router"
-    SavedRouter("knn", {}, {}, {"a": np.zeros(2)}).write(folder)
+    SavedPart("knn", {}, {}, {"a": np.zeros(2)}).write(folder)
     (folder / ARRAYS_FILE).write_bytes(pickle.dumps({"a": 1}))
     with pytest.raises(DataError):
-        read_router(folder)
+        read_saved(folder)
     (folder / ARRAYS_FILE).unlink()
     with pytest.raises(DataError):
-        read_router(folder)
+        read_saved(folder)
 
 
 GOOD = {"kind": "prompt", "version": 2, "stamp": {}, "parameters": {"template": 0}, "arrays": ""}

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from skr_core.budget import Budget
+from skr_core.candidates import Standing
 from skr_core.errors import InputError, ModelError, StampMismatch
 from skr_core.prompts.asking import answer_directly, answer_with_references
 from skr_core.prompts.templates import REFUSAL
@@ -40,7 +41,6 @@ from skr_learn.self_knowledge import (
 )
 from skr_learn.self_knowledge.importers import read_self_knowledge, record_of
 from skr_learn.self_knowledge.records import row_of
-from skr_learn.self_knowledge.standing import Standing
 
 Collect = Callable[..., list[SelfKnowledge]]
 SYSTEM = ("demonstrations", "templates", "budget", "when_insufficient", "reflector")

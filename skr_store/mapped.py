@@ -11,7 +11,7 @@ import numpy as np
 import orjson
 
 from skr_core.errors import DataError
-from skr_core.files.changing import replace_file
+from skr_core.files import replace_file
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

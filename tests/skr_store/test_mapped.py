@@ -3,7 +3,7 @@ import orjson
 import pytest
 
 from skr_core.errors import DataError
-from skr_core.files.mapped import ALIGNMENT, map_arrays, write_mapped
+from skr_store.mapped import ALIGNMENT, map_arrays, write_mapped
 
 ARRAYS = {
     "small": np.arange(7, dtype=np.uint8),

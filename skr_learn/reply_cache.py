@@ -1,0 +1,195 @@
+"""ReplyCache and CachedModel: replies kept in a file, so that collecting asks nothing twice.
+
+An application's own cache is its framework's, such as LangChain's ``set_llm_cache``. This one knows
+what collecting needs: samples are told apart, and a reply from it counts as a cached call.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+import logging
+import sqlite3
+import threading
+from dataclasses import replace
+from pathlib import Path
+
+from skr_core.errors import InputError, StoreError
+from skr_core.flow import Flow, arun, call, run
+from skr_core.models.adapting import AnyModel, as_language_model
+from skr_core.plain import from_plain, to_plain
+from skr_core.ports import LanguageModel, OnToken
+from skr_core.types import Generation, Prompt
+
+PATIENCE_S = 10
+"""How long another process may hold the file."""
+
+_LOG = logging.getLogger(__name__)
+
+
+class ReplyCache:
+    """Texts by key in a file of SQLite, for as many threads and processes as like.
+
+    What the disk does not take is not kept, and what cannot be read is not there; the log says so.
+
+    Args:
+        path: The file; made if missing.
+
+    Raises:
+        StoreError: There can be no such file, or it is another.
+
+    Example:
+        >>> import tempfile
+        >>> path = Path(tempfile.mkdtemp(), "replies.sqlite")
+        >>> with ReplyCache(path) as cache:
+        ...     cache.put("key", "value")
+        >>> with ReplyCache(path) as cache:
+        ...     cache.get("key"), cache.get("another")
+        ('value', None)
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path)
+        self._lock = threading.Lock()
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            # The lock keeps the threads apart.
+            self._connection = sqlite3.connect(
+                self.path, timeout=PATIENCE_S, check_same_thread=False
+            )
+            # What a power cut takes is asked for again.
+            self._connection.execute("PRAGMA journal_mode = WAL")
+            self._connection.execute("PRAGMA synchronous = NORMAL")
+            with self._connection:
+                self._connection.execute(
+                    "CREATE TABLE IF NOT EXISTS texts (key TEXT PRIMARY KEY, value TEXT)"
+                )
+        except (OSError, sqlite3.Error) as error:
+            raise StoreError(f"{self.path} cannot be used as a cache: {error}") from error
+
+    def __enter__(self) -> ReplyCache:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the file; closing twice does nothing."""
+        with self._lock:
+            self._connection.close()
+
+    def get(self, key: str) -> str | None:
+        """Return the text of a key; None where there is none."""
+        with self._lock:
+            try:
+                rows = self._connection.execute("SELECT value FROM texts WHERE key = ?", [key])
+                found = rows.fetchone()
+            except sqlite3.Error as error:
+                _LOG.warning("%s: %s", self.path, error)
+                return None
+        return found and str(found[0])
+
+    async def aget(self, key: str) -> str | None:
+        """Async version of `get`, in a thread, because a disk may be slow."""
+        return await asyncio.to_thread(self.get, key)
+
+    def put(self, key: str, value: str) -> None:
+        """Keep a text; the last one of a key counts."""
+        with self._lock:
+            try:
+                with self._connection:
+                    self._connection.execute(
+                        "INSERT OR REPLACE INTO texts VALUES (?, ?)", [key, value]
+                    )
+            except sqlite3.Error as error:  # locked for long, or the disk is full
+                _LOG.warning("%s: %s", self.path, error)
+
+    async def aput(self, key: str, value: str) -> None:
+        """Async version of `put`, in a thread."""
+        await asyncio.to_thread(self.put, key, value)
+
+
+class CachedModel:
+    """Keeps a model's replies, each under the model's name and settings and the prompt.
+
+    A reply from the cache costs nothing: its usage counts a cached call, which no budget counts. It
+    comes as one piece where a stream was asked for. What failed is asked again, and so is a reply
+    that was cut off. Routers that draw samples ask for each of them; the cache tells them apart.
+
+    Settings are read from the model's ``version``, which the adapters of both frameworks have:
+    temperature, tokens at most, stop words and the like. A model of your own has one too where
+    something else than its name decides what it replies.
+
+    Args:
+        model: A `LanguageModel`, a LangChain model or a LlamaIndex LLM.
+        cache: The cache.
+
+    Attributes:
+        name: The model's.
+
+    Example:
+        >>> import tempfile
+        >>> from skr_core.testing import ScriptedModel
+        >>> cache = ReplyCache(Path(tempfile.mkdtemp(), "replies.sqlite"))
+        >>> model = CachedModel(ScriptedModel(["Paris.", "Lyon."]), cache)
+        >>> prompt = Prompt("answer_directly", "Capital of France?", "Capital of France?")
+        >>> model.generate(prompt).text, model.generate(prompt).text
+        ('Paris.', 'Paris.')
+        >>> usage = model.generate(prompt).usage
+        >>> usage.calls, usage.cached_calls
+        (0, 1)
+        >>> cache.close()
+    """
+
+    def __init__(self, model: AnyModel, cache: ReplyCache) -> None:
+        self.model: LanguageModel = as_language_model(model)
+        self.cache = cache
+
+    @property
+    def name(self) -> str:
+        """The model's name: what was recorded with it holds for it without a cache too."""
+        return self.model.name
+
+    @property
+    def version(self) -> str:
+        """The model's settings, as far as it says them."""
+        return str(getattr(self.model, "version", ""))
+
+    def generate(self, prompt: Prompt, *, on_token: OnToken | None = None) -> Generation:
+        """Look the reply up, or ask the model."""
+        return run(self._generation(prompt, on_token))
+
+    async def agenerate(self, prompt: Prompt, *, on_token: OnToken | None = None) -> Generation:
+        """Async version of `generate`."""
+        return await arun(self._generation(prompt, on_token))
+
+    def _generation(self, prompt: Prompt, on_token: OnToken | None) -> Flow[Generation]:
+        model, cache = self.model, self.cache
+        key = self._key(prompt)
+        kept = _generation_in((yield from call(cache.get, cache.aget, key)))
+        if kept is not None:
+            if on_token is not None:
+                on_token(kept.text)
+            return replace(kept, usage=kept.usage.from_cache())
+        made = yield from call(model.generate, model.agenerate, prompt, on_token=on_token)
+        if isinstance(made, Generation) and made.text.strip() and not made.is_cut_off:
+            yield from call(cache.put, cache.aput, key, json.dumps(to_plain(made)))
+        return made
+
+    def _key(self, prompt: Prompt) -> str:
+        """Hash all that a model is shown; how well a retriever liked a reference is not."""
+        references = [[each.title, each.text] for each in prompt.references]
+        parts = [self.name, self.version, {**to_plain(prompt), "references": references}]
+        joined = json.dumps(parts, sort_keys=True, default=str)
+        return hashlib.blake2b(joined.encode(), digest_size=16).hexdigest()
+
+
+def _generation_in(kept: str | None) -> Generation | None:
+    if kept is None:
+        return None
+    try:
+        made = from_plain(Generation, json.loads(kept), strict=True)
+    except (ValueError, TypeError, InputError):  # written by another version
+        return None
+    return made if made.text.strip() else None
