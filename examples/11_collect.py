@@ -2,9 +2,11 @@
 
 import os
 
-from langchain_skr import collect
 from langchain_skr.models import load_model
 from skr_app.sample import load_sample
+from skr_core import Settings
+from skr_graphs import GraphAnswerer
+from skr_learn import collect
 from skr_store import ChromaStore
 
 sample = load_sample()  # an invented country: put your questions and your retriever in its place
@@ -13,7 +15,9 @@ model = load_model(os.environ["SKR_MODEL"]) if "SKR_MODEL" in os.environ else sa
 with ChromaStore.ephemeral() as store:
     store.add(list(sample.corpus))
     # The same call with the same file goes on where it was interrupted.
-    records = collect(sample.questions[:20], model, store, {"out": "self-knowledge.jsonl"})
+    records = collect(
+        sample.questions[:20], GraphAnswerer(Settings.of(model, store)), out="self-knowledge.jsonl"
+    )
 
 for action in ("direct", "single", "loop"):
     right = sum(record.outcomes[action].score for record in records)

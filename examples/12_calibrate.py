@@ -2,11 +2,11 @@
 
 import os
 
-from langchain_skr import collect
 from langchain_skr.models import load_model
 from skr_app.sample import load_sample
-from skr_core import load_router
-from skr_learn import calibrate
+from skr_core import Settings, load_router
+from skr_graphs import GraphAnswerer
+from skr_learn import calibrate, collect
 from skr_store import ChromaStore
 
 sample = load_sample()
@@ -14,7 +14,7 @@ model = load_model(os.environ["SKR_MODEL"]) if "SKR_MODEL" in os.environ else sa
 
 with ChromaStore.ephemeral() as store:
     store.add(list(sample.corpus))
-    records = collect(sample.questions[:100], model, store)
+    records = collect(sample.questions[:100], GraphAnswerer(Settings.of(model, store)))
 
     # Give neither routers nor arbiter to have all of them tried; that takes longer.
     found = calibrate(records, model=model, routers=["combined"], arbiter=False)

@@ -3,10 +3,12 @@
 import os
 from pathlib import Path
 
-from langchain_skr import collect, create_skr_chain
+from langchain_skr import create_skr_chain
 from langchain_skr.models import load_model
 from skr_app.sample import load_sample
-from skr_learn import calibrate
+from skr_core import Settings
+from skr_graphs import GraphAnswerer
+from skr_learn import calibrate, collect
 from skr_store import ChromaStore
 
 sample = load_sample()
@@ -14,7 +16,7 @@ model = load_model(os.environ["SKR_MODEL"]) if "SKR_MODEL" in os.environ else sa
 
 with ChromaStore.ephemeral() as store:
     store.add(list(sample.corpus))
-    records = collect(sample.questions[:80], model, store)
+    records = collect(sample.questions[:80], GraphAnswerer(Settings.of(model, store)))
     # The best accuracy where half of the questions are retrieved for.
     found = calibrate(records, model=model, routers=["combined"], arbiter=False, retrieval_rate=0.5)
     found.save("router")

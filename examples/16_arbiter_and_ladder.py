@@ -2,11 +2,11 @@
 
 import os
 
-from langchain_skr import collect
 from langchain_skr.models import load_model
 from skr_app.sample import load_sample
 from skr_core import Settings
 from skr_graphs import GraphAnswerer
+from skr_learn import collect
 from skr_learn.arbiters import Arbiter, Ladder
 from skr_store import ChromaStore
 
@@ -16,7 +16,7 @@ QUESTION = "Who was the first climber of Mount Tarrow?"  # known by heart; the p
 
 with ChromaStore.ephemeral() as store:
     store.add(list(sample.corpus))
-    records = collect(sample.questions[:40], model, store)
+    records = collect(sample.questions[:40], GraphAnswerer(Settings.of(model, store)))
 
     always = GraphAnswerer(Settings.of(model, store)).answer(QUESTION)
     print("always retrieving:", always.text)

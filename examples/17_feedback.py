@@ -2,10 +2,12 @@
 
 import os
 
-from langchain_skr import collect, create_skr_graph
+from langchain_skr import create_skr_graph
 from langchain_skr.models import load_model
 from skr_app.sample import load_sample
-from skr_graphs import answer_of
+from skr_core import Settings
+from skr_graphs import GraphAnswerer, answer_of
+from skr_learn import collect
 from skr_learn.routers import CombinedRouter
 from skr_learn.self_knowledge.feedback import record_of_feedback
 from skr_store import ChromaStore
@@ -16,7 +18,7 @@ QUESTION = "Whose picture does the ten-crown note bear?"
 
 with ChromaStore.ephemeral() as store:
     store.add(list(sample.corpus))
-    records = collect(sample.questions[:40], model, store)
+    records = collect(sample.questions[:40], GraphAnswerer(Settings.of(model, store)))
     router = CombinedRouter.fit(records, drafts=False)
 
     graph = create_skr_graph(model, store, router=router)

@@ -3,10 +3,11 @@
 import os
 from pathlib import Path
 
-from llamaindex_skr import SKRQueryEngine, collect
-from llamaindex_skr.models import load_model
+from llamaindex_skr import SKRQueryEngine, load_model
 from skr_app.sample import load_sample
-from skr_learn import calibrate
+from skr_core import Settings
+from skr_graphs import GraphAnswerer
+from skr_learn import calibrate, collect
 from skr_store import ChromaStore
 
 sample = load_sample()
@@ -14,7 +15,7 @@ llm = load_model(os.environ["SKR_MODEL"]) if "SKR_MODEL" in os.environ else samp
 
 with ChromaStore.ephemeral() as store:  # yours: an index, or a retriever of LlamaIndex's
     store.add(list(sample.corpus))
-    records = collect(sample.questions[:80], llm, store)
+    records = collect(sample.questions[:80], GraphAnswerer(Settings.of(llm, store)))
     # The best accuracy where half of the questions are retrieved for.
     found = calibrate(records, model=llm, routers=["combined"], arbiter=False, retrieval_rate=0.5)
     found.save("router")

@@ -1,7 +1,47 @@
 """The LangChain plug-in: retrieves when needed, and until the references suffice."""
 
-import lazy_loader
+from typing import TYPE_CHECKING, Any
 
-# What stands in the stub beside this file is imported when it is asked for: `SKRMiddleware` alone
-# needs the extra ``langchain``.
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+from langchain_skr.chain import AnswerWithSources, SKRChain, SKRSourcesChain
+from langchain_skr.documents import LangChainRetriever, RetrieverLike, as_retriever, to_document
+from langchain_skr.factories import create_skr_chain, create_skr_graph, create_skr_tool
+from langchain_skr.models import LangChainModel, ModelLike, as_language_model, load_model
+from langchain_skr.retriever import SKRRetriever
+
+if TYPE_CHECKING:
+    from langchain_skr.middleware import SKRMiddleware
+    from langchain_skr.prompt_templates import as_templates
+
+__all__ = [
+    "AnswerWithSources",
+    "LangChainModel",
+    "LangChainRetriever",
+    "ModelLike",
+    "RetrieverLike",
+    "SKRChain",
+    "SKRMiddleware",
+    "SKRRetriever",
+    "SKRSourcesChain",
+    "as_language_model",
+    "as_retriever",
+    "as_templates",
+    "create_skr_chain",
+    "create_skr_graph",
+    "create_skr_tool",
+    "load_model",
+    "to_document",
+]
+
+
+def __getattr__(name: str) -> Any:
+    # Imported when they are asked for: the middleware needs the extra `langchain`, and LangChain's
+    # prompts take long to import.
+    if name == "SKRMiddleware":
+        from langchain_skr.middleware import SKRMiddleware
+
+        return SKRMiddleware
+    if name == "as_templates":
+        from langchain_skr.prompt_templates import as_templates
+
+        return as_templates
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,99 +1,393 @@
-"""create_skr_chain: stands where ``retriever | prompt | model | parser`` stood."""
+"""The chains: runnables over the graph, from a question to its answer, without or with its sources.
+
+Example:
+    >>> graph_input({"input": "Its river?", "chat_history": [("user", "Paris?")]})["history"]
+    [('user', 'Paris?')]
+"""
 
 from __future__ import annotations
 
-from functools import partial
-from typing import Literal, overload
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from contextlib import aclosing
+from difflib import get_close_matches
+from typing import Any, NotRequired, TypeVar
 
-from typing_extensions import Unpack
+from langchain_core.documents import Document
+from langchain_core.messages import BaseMessage, MessageLikeRepresentation
+from langchain_core.runnables import AddableDict, Runnable, RunnableConfig, ensure_config
+from langchain_core.runnables.graph import Graph
+from langchain_core.runnables.utils import ConfigurableFieldSpec
+from langchain_core.tools import BaseTool
+from pydantic import BaseModel
+from typing_extensions import TypedDict
 
-from langchain_skr import advice
-from langchain_skr.adapters import ModelLike, RetrieverLike
-from langchain_skr.graph import CHAIN_OPTIONS, ChainOptions, create_skr_graph
-from langchain_skr.graph_chain import SKRChain
-from langchain_skr.sources_chain import SKRSourcesChain
+from langchain_skr.documents import to_document
+from langchain_skr.tool import tool_of
 from skr_core.errors import InputError
-from skr_core.options import refuse_unknown
+from skr_core.plain import from_plain
+from skr_core.prompts.templates import TOOL_DESCRIPTION, TOOL_NAME
+from skr_core.types import Reference
+from skr_graphs import CompiledGraph, SKRContext, SKRInput, StreamedSources
+from skr_graphs.state import OUTPUT_KEYS
+
+Result = TypeVar("Result")
+
+Asked = str | Mapping[str, Any] | Sequence[MessageLikeRepresentation]
+"""A question; messages whose latest of the user is one; or a mapping of `KEYS`."""
+
+KEYS = ("question", "messages", "history", "input", "chat_history")
+"""The keys that are read of a mapping: those of `skr_graphs.SKRInput`, and those of LangChain's own
+``create_retrieval_chain`` for question and history."""
+
+CONFIGURABLE = {
+    "router": "Decides whether to retrieve; a ladder also how far, and which answer is served.",
+    "reflector": "Judges drafts.",
+    "arbiter": "Decides whether the answer from references is served or the model's own.",
+    "budget": "The limits of a question: a Budget, or its fields as a dict.",
+    "when_insufficient": "What is answered when the references never sufficed.",
+    "on_retriever_error": "What happens when the first searches all fail.",
+    "decompose": "Whether the question is taken apart before the first search.",
+}
+"""What a run's config may replace; models and retrievers have ``configurable_fields`` for it."""
+
+_OTHER_NAMES = {"input": "question", "chat_history": "history"}
+_RETRACTED = ("answer", "context")
+_STREAMED: dict[str, Any] = {
+    "stream_mode": ["custom", "values"],
+    "output_keys": list(OUTPUT_KEYS),
+}
 
 
-@overload
-def create_skr_chain(
-    model: ModelLike,
-    retriever: RetrieverLike,
-    *,
-    return_sources: Literal[False] = False,
-    **options: Unpack[ChainOptions],
-) -> SKRChain: ...
+class AnswerWithSources(TypedDict):
+    """The answer of a chain with ``return_sources=True``, beside all keys that it was given.
+
+    It has the shape of ``create_retrieval_chain``.
+
+    Attributes:
+        question: The question, where the input was a string or had this key.
+        input: The question, where the input had this key.
+        context: The documents that the answer was given; its [n] markers count these from 1. Empty
+            where the model answered from its own knowledge.
+        answer: The text.
+        citations: The markers, resolved: `skr_core.types.Citation` as plain values, whose
+            ``reference_id`` is the document's id, where it has one.
+        stop_reason: Why the loop ended.
+        grounded: Whether the answer rests on its context, see `skr_core.types.Answer`.
+        verdict: With an arbiter, which of the answers it is and why: `skr_core.types.Verdict` as
+            plain values.
+    """
+
+    question: NotRequired[str]
+    input: NotRequired[str]
+    context: list[Document]
+    answer: str
+    citations: list[dict[str, Any]]
+    stop_reason: str
+    grounded: bool
+    verdict: NotRequired[dict[str, Any]]
 
 
-@overload
-def create_skr_chain(
-    model: ModelLike,
-    retriever: RetrieverLike,
-    *,
-    return_sources: Literal[True],
-    **options: Unpack[ChainOptions],
-) -> SKRSourcesChain: ...
+_MADE = AnswerWithSources.__annotations__.keys() - {"question", "input"}
 
 
-@overload
-def create_skr_chain(
-    model: ModelLike,
-    retriever: RetrieverLike,
-    *,
-    return_sources: bool,
-    **options: Unpack[ChainOptions],
-) -> SKRChain | SKRSourcesChain: ...
+class SourcesChunk(AddableDict):
+    """A piece of an answer with sources; pieces add up to the whole.
 
-
-def create_skr_chain(
-    model: ModelLike,
-    retriever: RetrieverLike,
-    *,
-    return_sources: bool = False,
-    **options: Unpack[ChainOptions],
-) -> SKRChain | SKRSourcesChain:
-    """Make a chain that retrieves only when needed and until the references suffice.
-
-    Args:
-        model: As for `create_skr_graph`.
-        retriever: As for `create_skr_graph`.
-        return_sources: Give the answer with its sources, see `AnswerWithSources`, in place of its
-            text.
-        **options: The other options of `create_skr_graph`, ``review_queries`` excepted.
-
-    Returns:
-        A runnable: a string, messages, ``{"question": str, "history": [messages]}`` or
-        ``{"messages": [messages]}`` in, the answer's text out, or with `return_sources` a dict.
-        ``stream`` yields the final answer's tokens alone, or pieces of the dict that add up to it.
-        ``with_config(configurable={"router": ...})`` replaces the
-        router of a run; ``reflector``, ``budget`` and ``when_insufficient`` too.
-
-    Raises:
-        InputError: The model or the retriever is not usable, or ``review_queries`` is asked for.
-        OptionError: There is no option of a name that was given.
+    A piece ``{"retract": True}`` takes back the answer so far, with its context: the sum holds
+    neither, and whoever shows the pieces as they come clears them.
 
     Example:
-        >>> from langchain_core.language_models import FakeListChatModel
-        >>> from langchain_core.documents import Document
-        >>> from langchain_core.runnables import RunnableLambda
-        >>> model = FakeListChatModel(responses=["Paris [1]."])
-        >>> search = RunnableLambda(lambda query: [Document("Paris is the capital of France.")])
-        >>> create_skr_chain(model, search).invoke("What is the capital of France?")
-        'Paris [1].'
-        >>> chain = create_skr_chain(model, search, return_sources=True)
-        >>> answer = chain.invoke("What is the capital of France?")
-        >>> answer["answer"], answer["context"][0].page_content, answer["grounded"]
-        ('Paris [1].', 'Paris is the capital of France.', True)
+        >>> pieces = [{"answer": "Ly"}, {"retract": True}, {"answer": "Par"}, {"answer": "is"}]
+        >>> sum(map(SourcesChunk, pieces), SourcesChunk(context=[]))
+        {'answer': 'Paris'}
     """
-    if "review_queries" in options:
-        raise InputError(
-            "a chain cannot stop for a person: use create_skr_graph for review_queries"
+
+    def __add__(self, other: Mapping[str, Any]) -> SourcesChunk:
+        if "retract" in other:
+            return SourcesChunk({key: self[key] for key in self if key not in _RETRACTED})
+        whole = SourcesChunk({**self, **other})
+        if "answer" in self and "answer" in other:
+            whole["answer"] = self["answer"] + other["answer"]
+        return whole
+
+    def __radd__(self, other: Mapping[str, Any]) -> SourcesChunk:
+        return SourcesChunk(other) + self
+
+
+class GraphChain(Runnable[Asked, Result]):
+    """The common part of both chains: the graph, what a run may replace of it, and its input.
+
+    The graph's run is the chain's own in traces: callbacks, tags, metadata and the run name of a
+    config are the graph's.
+
+    Raises:
+        InputError: The graph is none.
+
+    Attributes:
+        graph: The compiled graph, for those who want more.
+    """
+
+    def __init__(self, graph: CompiledGraph) -> None:
+        if not hasattr(graph, "astream"):
+            raise InputError(
+                f"{type(self).__name__} is made from a compiled graph, not from "
+                f"{type(graph).__name__}: create_skr_chain(model, retriever) makes both"
+            )
+        self.graph = graph
+        self._untyped: Any = graph  # the overloads of its methods do not know output keys
+        self.name = graph.name
+        self._made_of: tuple[Any, ...] | None = None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """The arguments it was made of, for a pickle: a compiled graph cannot be in one."""
+        if self._made_of is None:
+            raise TypeError(
+                "this chain's graph is your own and cannot be pickled: make the chain where it is "
+                "needed, or by create_skr_chain"
+            )
+        return self._made_of
+
+    @property
+    def InputType(self) -> type[Asked]:
+        """A question, with or without its conversation; the schema shows under which keys."""
+        return str | SKRInput | list[MessageLikeRepresentation]  # type: ignore[return-value]  # a union is no class
+
+    @property
+    def config_specs(self) -> list[ConfigurableFieldSpec]:
+        """What ``with_config(configurable=...)`` may replace for a run."""
+        return [
+            ConfigurableFieldSpec(id=name, annotation=Any, name=name, description=about)
+            for name, about in CONFIGURABLE.items()
+        ]
+
+    def as_tool(
+        self, args_schema: type[BaseModel] | None = None, *, name: str | None = None, **about: Any
+    ) -> BaseTool:
+        """Make a tool of the chain, for LangChain's agents: see `create_skr_tool`.
+
+        Args:
+            args_schema: A schema of other arguments than ``question``, as for
+                ``Runnable.as_tool``; it is then that method's tool.
+            name: The name by which the agent calls it.
+            **about: The ``description``, and the other options of ``Runnable.as_tool``.
+        """
+        if args_schema is not None or "arg_types" in about:
+            return super().as_tool(args_schema, name=name, **about)
+        description = about.get("description") or TOOL_DESCRIPTION
+        return tool_of(self.graph, name or TOOL_NAME, description)
+
+    def get_graph(self, config: RunnableConfig | None = None) -> Graph:
+        """The state machine, for drawing."""
+        return self.graph.get_graph(config)
+
+
+class SKRChain(GraphChain[str]):
+    """From a question to its answer's text; made by `create_skr_chain`."""
+
+    @property
+    def OutputType(self) -> type[str]:
+        """The answer's text."""
+        return str
+
+    def invoke(self, input: Asked, config: RunnableConfig | None = None, **kwargs: Any) -> str:
+        """Answer a question, given as `Asked` says."""
+        answer: str = self._untyped.invoke(**_call(input, config, kwargs, output_keys="answer"))
+        return answer
+
+    async def ainvoke(
+        self, input: Asked, config: RunnableConfig | None = None, **kwargs: Any
+    ) -> str:
+        """Async version of `invoke`."""
+        answer: str = await self._untyped.ainvoke(
+            **_call(input, config, kwargs, output_keys="answer")
         )
-    known = CHAIN_OPTIONS | {"return_sources"}
-    refuse_unknown("create_skr_chain", options, known, advice.CHAIN)
-    graph = create_skr_graph(model, retriever, **options)
-    chain = SKRSourcesChain(graph) if return_sources else SKRChain(graph)
-    again = partial(create_skr_chain, return_sources=return_sources, **options)
-    chain._made_of = again, (model, retriever)
-    return chain
+        return answer
+
+    def stream(
+        self, input: Asked, config: RunnableConfig | None = None, **kwargs: Any
+    ) -> Iterator[str]:
+        """Yield the final answer's tokens, and no others; closing it ends the model's reply."""
+        call = _call(input, config, kwargs, stream_mode="custom", output_keys="answer")
+        events: Any = self._untyped.stream(**call)
+        with call["context"].reading(events):
+            for event in events:
+                if event["type"] == "token":
+                    yield event["text"]
+
+    async def astream(
+        self, input: Asked, config: RunnableConfig | None = None, **kwargs: Any
+    ) -> AsyncIterator[str]:
+        """Async version of `stream`."""
+        call = _call(input, config, kwargs, stream_mode="custom", output_keys="answer")
+        async with aclosing(self._untyped.astream(**call)) as events:
+            async for event in events:
+                if event["type"] == "token":
+                    yield event["text"]
+
+
+class SKRSourcesChain(GraphChain[AnswerWithSources]):
+    """From a question to its answer with sources; made with ``return_sources=True``.
+
+    The input's keys are in the output too, as in that of LangChain's ``create_retrieval_chain``.
+    """
+
+    @property
+    def OutputType(self) -> type[AnswerWithSources]:
+        """The answer and its sources."""
+        return AnswerWithSources
+
+    def invoke(
+        self, input: Asked, config: RunnableConfig | None = None, **kwargs: Any
+    ) -> AnswerWithSources:
+        """Answer a question, given as `Asked` says."""
+        return _with_sources(input, self._untyped.invoke(**_call(input, config, kwargs)))
+
+    async def ainvoke(
+        self, input: Asked, config: RunnableConfig | None = None, **kwargs: Any
+    ) -> AnswerWithSources:
+        """Async version of `invoke`."""
+        return _with_sources(input, await self._untyped.ainvoke(**_call(input, config, kwargs)))
+
+    def stream(
+        self, input: Asked, config: RunnableConfig | None = None, **kwargs: Any
+    ) -> Iterator[Any]:
+        """Yield the input, the context, the final answer's tokens, then the rest.
+
+        The pieces are `SourcesChunk`: they add up to the result of `invoke`. Closing it ends the
+        model's reply.
+        """
+        pieces = _Pieces(input)
+        call = _call(input, config, kwargs, **_STREAMED)
+        yield pieces.asked
+        events: Any = self._untyped.stream(**call)
+        with call["context"].reading(events):
+            for mode, event in events:
+                if piece := pieces.take(mode, event):
+                    yield piece
+        yield pieces.rest()
+
+    async def astream(
+        self, input: Asked, config: RunnableConfig | None = None, **kwargs: Any
+    ) -> AsyncIterator[Any]:
+        """Async version of `stream`."""
+        pieces = _Pieces(input)
+        call = _call(input, config, kwargs, **_STREAMED)
+        yield pieces.asked
+        async with aclosing(self._untyped.astream(**call)) as events:
+            async for mode, event in events:
+                if piece := pieces.take(mode, event):
+                    yield piece
+        yield pieces.rest()
+
+
+class _Pieces:
+    """Makes the pieces of an answer with sources of the graph's events."""
+
+    def __init__(self, asked: Asked) -> None:
+        given = _as_mapping(asked).items()
+        # The output's own keys take the place of the input's of the same names.
+        self.asked = SourcesChunk({key: value for key, value in given if key not in _MADE})
+        self._so_far = SourcesChunk()
+        self._sources = StreamedSources()
+        self._output: Any = {}
+
+    def take(self, mode: str, event: Any) -> SourcesChunk | None:
+        """The piece that an event makes, where it makes one."""
+        if mode == "values":
+            self._output = event
+            return None
+        piece: dict[str, Any] | None = None
+        if event["type"] == "token":
+            piece = {"answer": event["text"]}
+        elif event["type"] == "retract":
+            piece = {"retract": True}
+        elif (references := self._sources.take(event)) is not None:
+            piece = {"context": [to_document(reference) for reference in references]}
+        if piece is None:
+            return None
+        self._so_far += SourcesChunk(piece)
+        return SourcesChunk(piece)
+
+    def rest(self) -> SourcesChunk:
+        """What no piece has brought yet, or another value of it."""
+        whole = _with_sources(self.asked, self._output)
+        sent = self.asked + self._so_far
+        new = {key: each for key, each in whole.items() if key not in sent or sent[key] != each}
+        return SourcesChunk(new)
+
+
+def graph_input(asked: Asked) -> dict[str, Any]:
+    """Make the graph's input of a chain's.
+
+    The caller's own keys stay, for a listener to the run may look for them; the graph reads its own
+    alone. So a chain may stand in ``RunnablePassthrough.assign``, as LangChain's own do.
+
+    Raises:
+        InputError: It is none of `Asked`, has no question, or a key that looks like a misspelt one.
+    """
+    given = _as_mapping(asked)
+    for key in given.keys() - set(KEYS):
+        if close := get_close_matches(str(key), KEYS, n=1, cutoff=0.85):
+            raise _refused(f"there is no {key!r}: {close[0]!r} is meant, perhaps")
+    if given and given.keys().isdisjoint({"question", "input", "messages"}):
+        raise _refused(f"there is no question among {', '.join(map(repr, given))}")
+    for other, own in _OTHER_NAMES.items():
+        if other in given:
+            given.setdefault(own, given[other])
+    question = given.get("question", "")
+    if not isinstance(question, str | BaseMessage):
+        raise _refused(f"the question is {type(question).__name__}")
+    return given
+
+
+def _as_mapping(asked: Asked) -> dict[str, Any]:
+    """The question under its key, as the caller wrote it."""
+    if isinstance(asked, str):
+        return {"question": asked}
+    if isinstance(asked, Mapping):
+        return dict(asked)
+    given: object = asked  # callers without a type checker may give anything
+    if isinstance(asked, Sequence) and not isinstance(given, bytes):
+        return {"messages": list(asked)}
+    raise _refused(f"this is {type(asked).__name__}")
+
+
+def _refused(why: str) -> InputError:
+    return InputError(
+        "the chain takes a string, messages, or a mapping with question (or input) or messages, "
+        f"and history (or chat_history) beside it: {why}"
+    )
+
+
+def _call(
+    asked: Asked, config: RunnableConfig | None, bound: Mapping[str, Any], **options: Any
+) -> dict[str, Any]:
+    """The graph's arguments, with what this run replaces of the graph's own.
+
+    Raises:
+        InputError: The question is refused, see `graph_input`.
+        TypeError: Something was bound to the chain, which would reach no model.
+    """
+    if bound:
+        raise TypeError(
+            f"a chain takes no {', '.join(bound)}: bind it to the model, as in "
+            "create_skr_chain(model.bind(stop=[...]), retriever)"
+        )
+    given = ensure_config(config).get("configurable", {})
+    chosen = {name: given[name] for name in CONFIGURABLE if given.get(name) is not None}
+    context = SKRContext(**chosen, stream=True if "stream_mode" in options else None)
+    return {"input": graph_input(asked), "config": config, "context": context, **options}
+
+
+def _with_sources(asked: Asked, output: Any) -> AnswerWithSources:
+    """The graph's output, with the input's keys."""
+    context = [to_document(from_plain(Reference, each)) for each in output["references"]]
+    citations = [
+        {**each, "reference_id": context[each["marker"] - 1].id or each["reference_id"]}
+        for each in output["citations"]
+    ]
+    ended = {key: output[key] for key in ("stop_reason", "grounded", "verdict") if key in output}
+    answered = {"context": context, "answer": output["answer"], "citations": citations}
+    whole: Any = {**_as_mapping(asked), **answered, **ended}
+    answer: AnswerWithSources = whole
+    return answer

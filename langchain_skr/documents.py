@@ -1,4 +1,6 @@
-"""LangChain documents as references, and back: the very documents.
+"""LangChain documents as references, and what finds them behind the port.
+
+What comes back to the user is the very document that was found.
 
 Example:
     >>> found = Document("It is in France.", id="7", metadata={"tags": ["city"]})
@@ -8,22 +10,38 @@ Example:
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from copy import deepcopy
-from typing import Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
-from langchain_core.documents import Document
+from langchain_core.documents import BaseDocumentCompressor, Document
+from langchain_core.language_models import BaseLanguageModel
+from langchain_core.runnables import Runnable, ensure_config
+from langchain_core.vectorstores import VectorStore
+from langgraph.errors import GraphBubbleUp
 
-from skr_core.errors import NoReferencesError
-from skr_core.references.found import foreign_reference
-from skr_core.references.fusion import places
+from skr_core.errors import InputError, NoReferencesError, RetrieverError, translated
+from skr_core.ports import Retriever
+from skr_core.references.found import FoundReferences, errors_of, foreign_reference
+from skr_core.references.fusion import FusedRetriever, places
 from skr_core.types import Reference
+from skr_graphs import unstreamed
+
+if TYPE_CHECKING:
+    from langchain_core.prompts import BasePromptTemplate
+
+OneRetriever = Retriever | VectorStore | Runnable[str, Sequence[Document]]
+"""A retriever of LangChain, a vector store, a runnable to documents, or a `Retriever`."""
+
+RetrieverLike = OneRetriever | Mapping[str, OneRetriever]
+"""One of these, or several by name, whose rankings are fused."""
 
 KIND = "Document"
 
 
 def to_reference(document: Document) -> Reference:
-    """Turn a document into a reference; its title is what the metadata call so, or its source."""
+    """Turn a document into a reference, under the title or else the source of its metadata."""
     given = document.metadata
     return foreign_reference(
         document.page_content,
@@ -35,12 +53,12 @@ def to_reference(document: Document) -> Reference:
 
 
 def to_document(reference: Reference) -> Document:
-    """Turn a reference into a document: the very one that it was made from, where it was.
+    """Turn a reference into a document: the very one that it was made from, if it was.
 
     A reference of another origin gets its id, title and score into the metadata, where it has them
-    and unless the source used those keys itself. Where other documents say the same, word by word,
-    ``also_in`` in the metadata lists the metadata of each, with its id; ``found_by`` lists the
-    retrievers that found it, where they have names.
+    and unless the source used those keys itself. Where other documents have the same text, word by
+    word, ``also_in`` in the metadata lists the metadata of each, with its id; ``found_by`` lists
+    the retrievers that found it, where they have names.
 
     Example:
         >>> to_document(Reference.of("Paris is in France.", "Paris")).metadata["title"]
@@ -59,7 +77,7 @@ def to_document(reference: Reference) -> Document:
 
 
 def checked_documents(found: object) -> list[Document]:
-    """What a runnable returned, if it is documents; any runnable may stand for a retriever.
+    """Return what a runnable returned, if it is documents; any runnable may act as a retriever.
 
     Raises:
         NoReferencesError: It is something else.
@@ -77,6 +95,157 @@ def checked_documents(found: object) -> list[Document]:
     raise NoReferencesError(f"the retriever returned {given}, not documents")
 
 
+class LangChainRetriever:
+    """A LangChain retriever as a `Retriever`.
+
+    The tokens of a model of its own, as in ``MultiQueryRetriever`` or HyDE, are not shown in
+    ``stream_mode="messages"``.
+
+    Args:
+        retriever: A retriever, a vector store, or any runnable from a query to documents. LangChain
+            runs one without an async implementation in a thread.
+        name: Recorded name; by default that of the vector store or of the retriever.
+
+    Example:
+        >>> from langchain_core.runnables import RunnableLambda
+        >>> search = RunnableLambda(lambda query: [Document(f"All about {query}")])
+        >>> LangChainRetriever(search, name="mine").retrieve("Paris")[0].text
+        'All about Paris'
+    """
+
+    def __init__(
+        self, retriever: Runnable[str, Sequence[Document]] | VectorStore, *, name: str | None = None
+    ) -> None:
+        self.retriever: Runnable[str, Any] = (
+            retriever.as_retriever() if isinstance(retriever, VectorStore) else retriever
+        )
+        store = getattr(self.retriever, "vectorstore", None)
+        self.name = name or (type(store).__name__ if store else self.retriever.get_name())
+
+    def retrieve(self, query: str) -> Sequence[Reference]:
+        """Find references, best first; raises `RetrieverError` when the retriever fails."""
+        with translated(RetrieverError, self.name, GraphBubbleUp), unstreamed():
+            return _references(self.retriever.invoke(query))
+
+    async def aretrieve(self, query: str) -> Sequence[Reference]:
+        """Async version of `retrieve`."""
+        with translated(RetrieverError, self.name, GraphBubbleUp), unstreamed():
+            return _references(await self.retriever.ainvoke(query))
+
+
+class CompressedRetriever:
+    """A retriever whose references a compressor of LangChain reorders, filters or shortens.
+
+    As with LangChain's ``ContextualCompressionRetriever`` each search is compressed by itself, with
+    its own query: in the loop the documents of a follow-up query are ranked by that query. Ranks,
+    not scores, then decide what is kept of all rounds.
+
+    Args:
+        retriever: The retriever. Several that are fused are compressed as one.
+        compressor: The compressor.
+
+    Raises:
+        InputError: The compressor is none.
+        RetrieverError: While retrieving: the compressor failed, or returned no documents.
+
+    Example:
+        >>> from langchain_core.runnables import RunnableLambda
+        >>> class Shortest(BaseDocumentCompressor):
+        ...     def compress_documents(self, documents, query, callbacks=None):
+        ...         return sorted(documents, key=lambda each: len(each.page_content))[:1]
+        >>> search = RunnableLambda(lambda query: [Document("It is old."), Document("Paris.")])
+        >>> retriever = CompressedRetriever(LangChainRetriever(search), Shortest())
+        >>> [found.text for found in retriever.retrieve("Capital?")]
+        ['Paris.']
+    """
+
+    def __init__(self, retriever: Retriever, compressor: BaseDocumentCompressor) -> None:
+        given: object = compressor  # callers without a type checker may give anything
+        if not isinstance(given, BaseDocumentCompressor):
+            raise InputError(
+                f"a compressor is wanted, not {type(given).__name__}: give a BaseDocumentCompressor"
+            )
+        self.retriever = retriever
+        self.compressor = compressor
+        self.name = f"{retriever.name} > {type(compressor).__name__}"
+
+    def retrieve(self, query: str) -> Sequence[Reference]:
+        """Find references, best first."""
+        found = self.retriever.retrieve(query)
+        if not found:
+            return found
+        with translated(RetrieverError, self.name, GraphBubbleUp):
+            kept = self.compressor.compress_documents(*_to_compress(found, query))
+            return _compressed(kept, found)
+
+    async def aretrieve(self, query: str) -> Sequence[Reference]:
+        """Async version of `retrieve`."""
+        found = await self.retriever.aretrieve(query)
+        if not found:
+            return found
+        with translated(RetrieverError, self.name, GraphBubbleUp):
+            kept = await self.compressor.acompress_documents(*_to_compress(found, query))
+            return _compressed(kept, found)
+
+
+def as_retriever(
+    retriever: RetrieverLike,
+    *,
+    compressor: BaseDocumentCompressor | None = None,
+    document_prompt: BasePromptTemplate[Any] | None = None,
+) -> Retriever:
+    """Make a `Retriever` of what a caller gave.
+
+    Args:
+        retriever: A LangChain retriever, vector store or runnable from a query to documents, or a
+            `Retriever`, which is passed through. Several by name are fused, see `FusedRetriever`.
+        compressor: A reranker, filter or extractor for the documents of each search, see
+            `CompressedRetriever`.
+        document_prompt: The template by which models are shown a document, see
+            `PromptedRetriever`; by default its title, or source, and its content.
+
+    Raises:
+        InputError: It is none of these.
+
+    Example:
+        >>> from langchain_core.runnables import RunnableLambda
+        >>> as_retriever(RunnableLambda(lambda query: [], name="nothing")).name
+        'nothing'
+    """
+    if document_prompt is not None:
+        # LangChain's prompts take as long to import as all that is ours.
+        from langchain_skr.prompt_templates import PromptedRetriever
+
+        return PromptedRetriever(as_retriever(retriever, compressor=compressor), document_prompt)
+    if compressor is not None:
+        return CompressedRetriever(as_retriever(retriever), compressor)
+    if isinstance(retriever, Mapping):
+        parts = {name: _named(name, each) for name, each in retriever.items()}
+        return FusedRetriever(parts, passing=[GraphBubbleUp])
+    if isinstance(retriever, Runnable | VectorStore):
+        if not isinstance(retriever, BaseLanguageModel):
+            return LangChainRetriever(retriever)
+    elif isinstance(retriever, Retriever):
+        return retriever
+    raise InputError(
+        f"a retriever is wanted, not {type(retriever).__name__}: give a LangChain retriever, a "
+        "vector store or a runnable that returns documents, such as RunnableLambda(function)"
+    )
+
+
+def _named(name: str, retriever: OneRetriever) -> Retriever:
+    found = as_retriever(retriever)
+    return (
+        LangChainRetriever(found.retriever, name=name)
+        if type(found) is LangChainRetriever
+        else found
+    )
+
+
+def _references(found: Any) -> list[Reference]:
+    return [to_reference(each) for each in checked_documents(found) if each.page_content.strip()]
+
+
 def _metadata(reference: Reference) -> dict[str, Any]:
     metadata: dict[str, Any] = {"id": reference.id}
     if reference.title:
@@ -84,3 +253,38 @@ def _metadata(reference: Reference) -> dict[str, Any]:
     if reference.score is not None:
         metadata["score"] = reference.score
     return {**metadata, **reference.metadata}
+
+
+def _to_compress(found: Sequence[Reference], query: str) -> tuple[list[Document], str, Any]:
+    """The documents, their query, and the callbacks of the run that searches."""
+    return list(_documents(found).values()), query, ensure_config().get("callbacks")
+
+
+def _compressed(kept: object, found: Sequence[Reference]) -> FoundReferences:
+    """The documents that were kept, as references with their origin.
+
+    Many compressors copy documents without their ids: equal texts are the same document.
+    """
+    sources = {reference.id: reference for reference in found}
+    given = _documents(found)
+    ids = {document.id: key for key, document in given.items() if document.id}
+    references = []
+    for document in checked_documents(kept):
+        reference = to_reference(document)
+        key = reference.id if reference.id in given else ids.get(document.id or "")
+        if key is not None:
+            same = document.model_copy(update={"id": given[key].id})
+            source = sources[key]
+            reference = replace(
+                to_reference(same), also_in=source.also_in, found_by=source.found_by
+            )
+        references.append(reference)
+    return FoundReferences(references, errors_of(found))
+
+
+def _documents(found: Sequence[Reference]) -> dict[str, Document]:
+    """The documents by their references' ids, without what was added to them on the way."""
+    return {
+        reference.id: to_document(replace(reference, also_in=(), found_by=()))
+        for reference in found
+    }

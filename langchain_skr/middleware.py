@@ -1,23 +1,39 @@
 """SKRMiddleware: an agent of ``langchain.agents.create_agent`` that knows when to retrieve.
 
-Needs the extra ``langchain``.
+It needs the extra ``langchain``. A source has one number through all turns of a conversation:
+
+Example:
+    >>> from langchain_core.messages import AIMessage
+    >>> paris, rome = Reference.of("Paris is in France."), Reference.of("Rome is in Italy.")
+    >>> sources = with_new([paris], [rome, paris])
+    >>> [sources.index(each) + 1 for each in (rome, paris)]
+    [2, 1]
+    >>> message, cited = resolved(AIMessage("In Italy [2]. In Spain [3]."), sources)
+    >>> message.text, cited.citations[0].reference_id == rome.id, cited.removed
+    ('In Italy [2]. In Spain.', True, 1)
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Annotated, Any, NotRequired
 
-from langchain_core.messages import HumanMessage, SystemMessage
+from langchain_core.messages import (
+    AIMessage,
+    AnyMessage,
+    HumanMessage,
+    SystemMessage,
+    ToolMessage,
+)
 from langchain_core.runnables import Runnable
 from langchain_core.tools import BaseTool
 from langchain_core.vectorstores import VectorStore
 from langgraph.runtime import Runtime
 
-from langchain_skr.adapters import ModelLike, RetrieverLike, as_language_model, as_retriever
-from langchain_skr.agent_sources import final_answer, resolved, with_new
-from langchain_skr.models import model_name
+from langchain_skr.documents import RetrieverLike, as_retriever
+from langchain_skr.models import ModelLike, as_language_model, model_name
 from skr_core import conversation as condensing
 from skr_core.budget import Budget
 from skr_core.conversation import exchanges, latest_turns
@@ -27,15 +43,11 @@ from skr_core.models.windows import tokens_for
 from skr_core.plain import from_plain, to_plain
 from skr_core.ports import Retriever, Router
 from skr_core.prompts.templates import WITH_REFERENCES
+from skr_core.references.citations import CitedText, resolve_citations
 from skr_core.references.passages import fast_tokens, fence_references, pack_references, shown_text
 from skr_core.settings import RouterLike, Settings, as_router, decided
 from skr_core.types import NO_USAGE, Decision, Reference
-from skr_graphs.conversation import said_in
-from skr_graphs.fitting import is_too_long
-from skr_graphs.nostream import unstreamed
-from skr_graphs.state import Plain
-from skr_graphs.steps import decide
-from skr_graphs.warnings import warn_once
+from skr_graphs import Plain, decide, is_too_long, said_in, unstreamed, warn_once
 
 with extra("langchain"):
     from langchain.agents.middleware import AgentMiddleware, AgentState
@@ -43,19 +55,22 @@ with extra("langchain"):
 
 
 _RETRIEVERS = (Runnable, VectorStore, Retriever, Mapping)
-"""What is a retriever, and may have been meant as one."""
+"""The classes of retrievers, one of which may have been given in the router's place."""
+
+_NUMBER = re.compile(r"\[\d")
 
 
 class SKRAgentState(AgentState[Any]):
-    """What the middleware adds to an agent's state, and to its output.
+    """The keys that the middleware adds to an agent's state, and to its output.
 
     Attributes:
         skr_question: The latest question as it was routed and searched.
-        skr_decision: A `Decision`, plain; None where there was no question.
-        skr_references: Those handed over for the latest question, plain, best first.
-        skr_sources: All of the conversation's, plain: [n] in any of its answers names the n-th.
-        skr_citations: The latest answer's `Citation`s, plain.
-        skr_removed_markers: How many of its markers named no source and were taken out.
+        skr_decision: The `Decision`, as plain values; None where there was no question.
+        skr_references: The references for the latest question, as plain values, best first.
+        skr_sources: All references of the conversation, as plain values: [n] in any of its answers
+            names the n-th.
+        skr_citations: The latest answer's `Citation` objects, as plain values.
+        skr_removed_markers: The number of its markers that named no source and were taken out.
     """
 
     skr_question: NotRequired[Annotated[str, OmitFromInput]]
@@ -67,10 +82,10 @@ class SKRAgentState(AgentState[Any]):
 
 
 class SKRMiddleware(AgentMiddleware[SKRAgentState, Any, Any]):
-    """Routes the user's latest message once a run, and lets the model retrieve or not.
+    """Middleware that routes the user's latest message once a run, and retrieves for it or not.
 
     When the model knows, the named tools are withheld from it. When it does not, and a retriever
-    is given, what that finds joins the system message, as much of it as the budget and the model's
+    is given, the references found join the system message, as many as the budget and the model's
     context allow. A source keeps its number through the conversation. In the final answer markers
     are resolved; those that name no source are taken out, unless a tool of the run gave numbers of
     its own. For self-completion give an `SKRRetriever` with a model.
@@ -79,16 +94,17 @@ class SKRMiddleware(AgentMiddleware[SKRAgentState, Any, Any]):
     one in the list: behind it, it would write over the references.
 
     Args:
-        router: Decides whether to retrieve; always, by default. A saved router's folder is loaded.
-        retriever: As for `create_skr_graph`; asked once a run, before the model. Its failure ends
-            the run with `RetrieverError`.
-        tools: Retrieval tools, or their names, withheld when the model knows.
-        model: As for `create_skr_graph`; asked by a saved router that asks a model, and by one that
-            looks at the direct answer. It also rewrites a message that leans on the conversation,
-            with one call, before it is routed and searched; without it messages are searched as
-            they are.
-        budget: ``max_references`` and ``max_reference_tokens`` limit what the model is handed,
-            ``max_history_tokens`` the turns by which a message is rewritten.
+        router: The router, or the folder of a saved one; by default every message is retrieved
+            for.
+        retriever: The retriever, as for `create_skr_graph`; asked once a run, before the model.
+            Its failure ends the run with `RetrieverError`.
+        tools: The retrieval tools, or their names, that are withheld when the model knows.
+        model: The model, as for `create_skr_graph`, for a saved router that asks a model, and for
+            one that looks at the direct answer. It also rewrites a message that leans on the
+            conversation, with one call, before it is routed and searched; without it messages are
+            searched as they are.
+        budget: The limits: ``max_references`` and ``max_reference_tokens`` of the references,
+            ``max_history_tokens`` of the turns by which a message is rewritten.
 
     Raises:
         InputError: There is neither router nor retriever, or one of them or the model is not
@@ -147,7 +163,7 @@ class SKRMiddleware(AgentMiddleware[SKRAgentState, Any, Any]):
             return run(self._prepare(state))
 
     async def abefore_agent(self, state: SKRAgentState, runtime: Runtime[Any]) -> dict[str, Any]:
-        """The same, awaited."""
+        """Async version of `before_agent`."""
         with unstreamed():
             return await arun(self._prepare(state))
 
@@ -164,7 +180,7 @@ class SKRMiddleware(AgentMiddleware[SKRAgentState, Any, Any]):
         request: ModelRequest[Any],
         handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]],
     ) -> ModelResponse[Any]:
-        """The same, awaited."""
+        """Async version of `wrap_model_call`."""
         return await arun(self._answer(request, handler))
 
     def after_agent(self, state: SKRAgentState, runtime: Runtime[Any]) -> dict[str, Any] | None:
@@ -173,16 +189,16 @@ class SKRMiddleware(AgentMiddleware[SKRAgentState, Any, Any]):
         if self.retriever is None or answer is None or state.get("skr_decision") is None:
             return None
         message, cited = resolved(answer, _references(state, "skr_sources"))
-        told = {
+        update: dict[str, Any] = {
             "skr_citations": to_plain(list(cited.citations)),
             "skr_removed_markers": cited.removed,
         }
-        return {**told, "messages": [message]} if message.content != answer.content else told
+        return update if message.content == answer.content else {**update, "messages": [message]}
 
     async def aafter_agent(
         self, state: SKRAgentState, runtime: Runtime[Any]
     ) -> dict[str, Any] | None:
-        """The same; it has nothing to wait for."""
+        """Async version of `after_agent`; it has nothing to wait for."""
         return self.after_agent(state, runtime)
 
     def _prepare(self, state: SKRAgentState) -> Flow[Plain]:
@@ -236,15 +252,15 @@ class SKRMiddleware(AgentMiddleware[SKRAgentState, Any, Any]):
         except Exception as failure:
             if not packed.references or not is_too_long(failure):
                 raise
-        handed = sum(fast_tokens(shown_text(each)) for each in packed.references)
-        packed = pack_references(references, max(1, handed // 2))
+        tokens = sum(fast_tokens(shown_text(each)) for each in packed.references)
+        packed = pack_references(references, max(1, tokens // 2))
         asked = _with_references(request, packed.references, numbers)
         return (yield from call(handler, handler, asked))
 
     def _check_tools(self, request: ModelRequest[Any]) -> None:
-        """A name that is no tool's withholds nothing, in silence.
+        """Refuse names that are no tool's: they would withhold nothing, without a word.
 
-        Once each has been seen no more is asked: other middleware may select tools too.
+        Names that were found once are not checked again: other middleware may select tools too.
         """
         if not self._unseen:
             return
@@ -260,6 +276,63 @@ class SKRMiddleware(AgentMiddleware[SKRAgentState, Any, Any]):
         return request.override(
             tools=kept, tool_choice=None if forced or not kept else request.tool_choice
         )
+
+
+def with_new(sources: Sequence[Reference], found: Sequence[Reference]) -> list[Reference]:
+    """The sources so far, then the new ones among those found; the place of each is its number."""
+    known = {each.id: each for each in sources}
+    for each in found:
+        known.setdefault(each.id, each)
+    return list(known.values())
+
+
+def final_answer(messages: Sequence[AnyMessage]) -> AIMessage | None:
+    """The agent's answer, where its markers can name no source but ours.
+
+    None where the run has ended with something else, or a tool of this run gave numbers of its own.
+    """
+    last = messages[-1] if messages else None
+    if not isinstance(last, AIMessage) or last.tool_calls:
+        return None
+    for message in reversed(messages):
+        if isinstance(message, HumanMessage):
+            break
+        if isinstance(message, ToolMessage) and _NUMBER.search(str(message.text)):
+            return None
+    return last
+
+
+def resolved(message: AIMessage, sources: Sequence[Reference]) -> tuple[AIMessage, CitedText]:
+    """The message without markers that name no source, and the citations of the others.
+
+    Args:
+        message: The message; of a content in blocks those of text are read.
+        sources: The sources in the order of their numbers, from 1.
+    """
+    removed = 0
+
+    def clean(text: str) -> str:
+        nonlocal removed
+        cited = resolve_citations(text, sources)
+        removed += cited.removed
+        return cited.text
+
+    content: Any = message.content
+    if isinstance(content, str):
+        content = clean(content)
+    else:
+        content = [_with_text(block, clean) for block in content]
+    message = message.model_copy(update={"content": content})
+    cited = resolve_citations(str(message.text), sources)
+    return message, CitedText(cited.text, cited.citations, removed)
+
+
+def _with_text(block: Any, clean: Any) -> Any:
+    if isinstance(block, str):
+        return clean(block)
+    if isinstance(block, dict) and block.get("type") == "text":
+        return {**block, "text": clean(block["text"])}
+    return block
 
 
 def _references(state: Any, key: str) -> list[Reference]:

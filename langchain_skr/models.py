@@ -1,25 +1,179 @@
-"""Models and their names: from ``openai:gpt-4.1-mini`` to a model, and back."""
+"""LangChain models behind the port, and models made by their id.
+
+Callbacks need no passing on: LangChain finds the run that encloses a call through context
+variables, so traces nest under the graph's nodes, sync and async.
+
+Example:
+    >>> from langchain_core.language_models import FakeListChatModel
+    >>> from skr_core.types import Prompt
+    >>> model = LangChainModel(FakeListChatModel(responses=["Paris"]))
+    >>> model.generate(Prompt("answer_directly", "Capital of France?", "Capital of France?")).text
+    'Paris'
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import AsyncGenerator, Generator, Iterator, Mapping
 from typing import Any
 
-from langchain_core.language_models import BaseChatModel, BaseLanguageModel
-from langchain_core.runnables import Runnable
+from langchain_core.language_models import BaseChatModel, BaseLanguageModel, LanguageModelInput
+from langchain_core.messages import (
+    AIMessage,
+    BaseMessage,
+    BaseMessageChunk,
+    HumanMessage,
+    SystemMessage,
+)
+from langchain_core.retrievers import BaseRetriever
+from langchain_core.runnables import Runnable, RunnableConfig, RunnableWithFallbacks, ensure_config
 from langchain_core.runnables.base import RunnableBindingBase
+from langchain_core.runnables.configurable import DynamicRunnable
+from langchain_core.runnables.retry import RunnableRetry
+from langgraph.errors import GraphBubbleUp
 
-from skr_core.errors import InputError, MissingDependency, extra
+from skr_core.budget import estimate_usage
+from skr_core.cleaning import remember_keys
+from skr_core.errors import InputError, MissingDependency, ModelError, extra, translated
 from skr_core.models.adapting import named_model
+from skr_core.models.chunked import ChunkedModel, Reply
 from skr_core.models.openai_server import server_address, server_key
 from skr_core.ports import LanguageModel
+from skr_core.types import Generation, Prompt, Usage
+
+LangChainLanguageModel = Runnable[LanguageModelInput, Any]
+"""A chat or completion model, also behind ``bind``, ``with_retry`` or ``with_fallbacks``."""
+
+ModelLike = LanguageModel | LangChainLanguageModel | str
+"""A model of LangChain, an id such as ``openai:gpt-4.1-mini``, or a `LanguageModel`."""
 
 TIMEOUT = 60.0
-"""Seconds that a server may be silent; the clients' own ten minutes outlast any reader."""
+"""Seconds that a server may be silent; the clients' own ten minutes are longer than users wait."""
 
 RETRIES = 2
 
 NO_LOGPROBS = "{!r} has no log-probabilities to ask for: leave logprobs out"
+
+_NOT_OF_A_MODEL = ("__", "thread_id", "checkpoint", "langgraph")
+"""The beginnings of names in a run's config that do not choose a model."""
+
+
+class _Reply(Reply):
+    whole: Any = None
+
+    def add(self, chunk: Any) -> None:
+        self.take(_text(chunk))
+        if isinstance(chunk, BaseMessageChunk):
+            # The text is kept already, and adding it up takes time that grows with its square.
+            chunk = chunk.model_copy(update={"content": ""})
+        self.whole = chunk if self.whole is None else self.whole + chunk
+
+    def generation(self, prompt: Prompt) -> Generation:
+        about: Mapping[str, Any] = getattr(self.whole, "response_metadata", {})
+        reason = str(about.get("finish_reason") or about.get("stop_reason") or "")
+        text = self.text(f" (finish reason: {reason})" if reason else "")
+        spent = getattr(self.whole, "usage_metadata", None) or {}
+        usage = Usage(spent.get("input_tokens", 0), spent.get("output_tokens", 0), calls=1)
+        usage = usage if usage.total_tokens else estimate_usage(prompt, text)
+        if spent.get("total_cost") == 0:  # LangChain marks replies of its own cache so
+            usage = usage.from_cache()
+        tokens = (about.get("logprobs") or {}).get("content") or ()
+        logprobs = tuple(float(token["logprob"]) for token in tokens) or None
+        return Generation(text, usage, logprobs, reason)
+
+
+class LangChainModel(ChunkedModel):
+    """A LangChain model as a `LanguageModel`.
+
+    Calls are tagged ``nostream``, so that ``stream_mode="messages"`` does not show them, and
+    ``skr:<task>``, which traces can be filtered by. LangChain runs a model without an async
+    implementation in a thread; nothing here starts one.
+
+    Args:
+        model: The model. Completion models (``BaseLLM``) work too.
+        name: Recorded name; by default provider and model, such as ``openai:gpt-4.1-mini``.
+        streaming: Whether to ask for a stream when a call brings `on_token`. By default yes,
+            except behind ``with_retry``, which does not retry streams. Without a stream `on_token`
+            gets the whole reply at once.
+
+    Example:
+        >>> from langchain_core.language_models import FakeListChatModel
+        >>> LangChainModel(FakeListChatModel(responses=["Paris"])).name
+        'fake-list'
+    """
+
+    reply_class = _Reply
+
+    def __init__(
+        self,
+        model: LangChainLanguageModel,
+        *,
+        name: str | None = None,
+        streaming: bool | None = None,
+    ) -> None:
+        self.model = model
+        self.name = name or model_name(model)
+        if streaming is None:
+            streaming = not any(isinstance(layer, RunnableRetry) for layer in _layers(model))
+        self.streaming = streaming
+        for layer in _layers(model):
+            remember_keys(layer)
+
+    @property
+    def version(self) -> str:
+        """The settings that decide the model's replies, for whoever keeps these."""
+        return _settings(self.model)
+
+    def _chunks(self, prompt: Prompt, stream: bool) -> Generator[Any, None, None]:
+        # LangGraph's interrupts travel as exceptions, and are no failure.
+        with translated(ModelError, self.name, GraphBubbleUp):
+            if stream:
+                yield from self.model.stream(_messages(prompt), _config(prompt), **self._limits)
+            else:
+                yield self.model.invoke(_messages(prompt), _config(prompt), **self._limits)
+
+    async def _achunks(self, prompt: Prompt, stream: bool) -> AsyncGenerator[Any, None]:
+        asked, config = _messages(prompt), _config(prompt)
+        with translated(ModelError, self.name, GraphBubbleUp):
+            if stream:
+                async for chunk in self.model.astream(asked, config, **self._limits):
+                    yield chunk
+            else:
+                yield await self.model.ainvoke(asked, config, **self._limits)
+
+    @property
+    def _limits(self) -> dict[str, Any]:
+        *_, inner = _layers(self.model)
+        return self._asked_for(inner)
+
+
+def as_language_model(model: ModelLike, *, base_url: str | None = None) -> LanguageModel:
+    """Make a `LanguageModel` of what a caller gave.
+
+    Args:
+        model: A LangChain model, a model id such as ``openai:gpt-4.1-mini``, or a `LanguageModel`,
+            which is passed through.
+        base_url: The address of an OpenAI-compatible server; for model ids only.
+
+    Raises:
+        InputError: It is none of these, or the id names no known provider.
+
+    Example:
+        >>> from langchain_core.language_models import FakeListChatModel
+        >>> as_language_model(FakeListChatModel(responses=["Paris"])).name
+        'fake-list'
+    """
+    if isinstance(model, str):
+        return load_model(model, base_url=base_url)
+    # Before the port: chat models have a `generate` of their own, with another meaning.
+    if isinstance(model, Runnable):
+        if not isinstance(model, BaseRetriever):
+            return LangChainModel(model)
+    elif isinstance(model, LanguageModel):
+        return model
+    raise InputError(
+        f"a model is wanted, not {type(model).__name__}: "
+        "give a LangChain chat model or an id such as 'openai:gpt-4.1-mini'"
+    )
 
 
 def load_model(
@@ -30,22 +184,24 @@ def load_model(
     temperature: float | None = None,
     logprobs: bool = False,
 ) -> LanguageModel:
-    """Make a language model from its id, for the loop and for what decides in it.
+    """Make a language model from its id.
 
-    An agent of LangChain's takes a chat model instead, such as that of ``init_chat_model``.
+    It is a model for the loop, for routers and for reflectors. An agent of LangChain takes a chat
+    model instead, such as that of ``init_chat_model``.
 
     Args:
-        spec: ``extractive``, which needs no model at all (``extractive:FILE`` knows what stands in
-            a file), or an id of LangChain's ``init_chat_model``: ``provider:model``. With
+        spec: The id: ``provider:model``, as for LangChain's ``init_chat_model``; or ``extractive``,
+            which needs no weights (``extractive:FILE`` knows the passages of a file). With
             `base_url`, an id without a provider belongs to an OpenAI-compatible server; write
             ``openai:`` before an id that itself holds a colon.
         base_url: The server's address, ending in ``/v1``. The variables of each provider, such as
             ``OPENAI_BASE_URL``, work too.
-        api_key: The provider's key, else from its variable. A server with an address of its own
-            needs none.
-        temperature: Sent with each request; without, none is, and the provider's own holds.
-        logprobs: Ask for the log-probabilities of tokens, by which `UncertaintyRouter` decides; it
-            samples answers without them. For OpenAI and servers that speak its language.
+        api_key: The provider's key; by default that of its variable. A server with an address of
+            its own needs none.
+        temperature: The temperature that is sent with each request; by default none is sent, and
+            the provider's own holds.
+        logprobs: Whether to ask for the log-probabilities of tokens. `UncertaintyRouter` decides by
+            them, and samples answers without. OpenAI has them, and servers that speak its language.
 
     Raises:
         InputError: The id names no known provider, its package is missing, or a key is; or the
@@ -57,8 +213,6 @@ def load_model(
         >>> load_model("openai:gpt-4.1-mini", base_url="http://localhost:8000/v1").name
         'openai:gpt-4.1-mini'
     """
-    from langchain_skr.adapters import LangChainModel  # that module imports this one
-
     if not spec.strip():
         raise InputError("the model has no name: give extractive, or provider:model")
     if (named := named_model(spec)) is not None:
@@ -83,59 +237,37 @@ def load_model(
             raise
         # An id such as qwen3:8b: the part before the colon is no provider.
         model = _chat_model(spec, "openai", server, options)
-    return LangChainModel(_with_logprobs(model, spec) if logprobs else model)
+    if logprobs:
+        # Other providers' clients ignore the option, or fail when they are called.
+        if "logprobs" not in type(model).model_fields:
+            raise InputError(NO_LOGPROBS.format(spec))
+        model = model.model_copy(update={"logprobs": True})
+    return LangChainModel(model)
 
 
 def model_name(model: Runnable[Any, Any]) -> str:
-    """Name a model for records: its provider and its id, as far as it tells them.
+    """Name a model for records: its provider and its id, as far as it has them.
 
     Example:
         >>> from langchain_core.language_models import FakeListChatModel
         >>> model_name(FakeListChatModel(responses=["Paris"]).with_retry())
         'fake-list'
     """
-    *_, inner = layers_of(model)
+    *_, inner = _layers(model)
     if not isinstance(inner, BaseLanguageModel):
         # Without `get_name`, at which a model that is chosen run by run makes itself, or fails.
         return str(vars(inner).get("name") or type(inner).__name__.lstrip("_"))
-    provider = str(getattr(inner, "_llm_type", type(inner).__name__))
+    provider = str(_described(inner).get("_type", type(inner).__name__))
     provider = provider.removeprefix("chat-").removesuffix("-model").removesuffix("-chat")
     identity = getattr(inner, "model_name", None) or getattr(inner, "model", None)
     return f"{provider}:{identity}" if isinstance(identity, str) else provider
 
 
-def streams_safely(model: Runnable[Any, Any]) -> bool:
-    """Whether a stream of this model keeps its retries; ``with_retry`` retries calls alone.
-
-    Example:
-        >>> from langchain_core.language_models import FakeListChatModel
-        >>> streams_safely(FakeListChatModel(responses=["Paris"]).with_retry())
-        False
-    """
-    if isinstance(model, BaseLanguageModel):
-        return True
-    from langchain_core.runnables.retry import RunnableRetry  # where a model is wrapped alone
-
-    return not any(isinstance(layer, RunnableRetry) for layer in layers_of(model))
-
-
-def layers_of(model: object) -> Iterator[object]:
+def _layers(model: object) -> Iterator[object]:
     """The model and what it wraps, from the outside to the inside.
 
     By class, because a configurable model makes itself where it is asked for any other attribute.
-
-    Example:
-        >>> from langchain_core.language_models import FakeListChatModel
-        >>> model = FakeListChatModel(responses=["Paris"]).with_retry()
-        >>> [type(layer).__name__ for layer in layers_of(model)]
-        ['RunnableRetry', 'FakeListChatModel']
     """
-    if isinstance(model, BaseLanguageModel):  # as most are: the wrappers need not be imported
-        yield model
-        return
-    from langchain_core.runnables import RunnableWithFallbacks
-    from langchain_core.runnables.configurable import DynamicRunnable
-
     while model is not None:
         yield model
         if isinstance(model, RunnableBindingBase):
@@ -146,6 +278,33 @@ def layers_of(model: object) -> Iterator[object]:
             model = model.default if isinstance(model, DynamicRunnable) else None
 
 
+def _settings(model: Runnable[Any, Any]) -> str:
+    said: list[object] = []
+    for layer in _layers(model):
+        if isinstance(layer, BaseLanguageModel):
+            said.append(sorted(_described(layer).items()))
+        elif isinstance(layer, RunnableBindingBase):
+            said.append(sorted(layer.kwargs.items()))
+        elif isinstance(layer, RunnableWithFallbacks):
+            said += [_settings(fallback) for fallback in layer.fallbacks]
+        else:  # a run's config chooses the model
+            chosen = ensure_config().get("configurable", {})
+            said.append(
+                sorted(
+                    (name, str(value))
+                    for name, value in chosen.items()
+                    if not name.startswith(_NOT_OF_A_MODEL)
+                )
+            )
+    return "\n".join(map(str, said))
+
+
+def _described(model: BaseLanguageModel[Any]) -> dict[str, Any]:
+    """What chat and completion models say of themselves; their common class does not name it."""
+    said: dict[str, Any] = getattr(model, "asdict", dict)()
+    return {**model.lc_attributes, **said}
+
+
 def _chat_model(
     spec: str, provider: str | None, server: str | None, options: dict[str, Any]
 ) -> BaseChatModel:
@@ -154,15 +313,15 @@ def _chat_model(
         with extra("langchain"):
             from langchain.chat_models import init_chat_model
     except MissingDependency as error:
-        if of_openai:  # which brings it too, and is wanted next
+        if of_openai:  # the extra `openai` brings LangChain too, and is needed next
             raise MissingDependency("langchain", "openai") from error
         raise
     if of_openai:
-        options = options | _openai_options(server, options)
+        options = options | _openai_options(server, options.get("api_key"))
     try:
         model: BaseChatModel = init_chat_model(spec, model_provider=provider, **options)
     except ImportError as error:
-        if "langchain-openai" in str(error):
+        if of_openai:
             raise MissingDependency("langchain-openai", "openai") from error
         raise InputError(f"cannot load {spec!r}: {_first_line(error)}") from error
     except Exception as error:
@@ -178,25 +337,38 @@ def _chat_model(
     return model
 
 
-def _openai_options(server: str | None, options: dict[str, Any]) -> dict[str, Any]:
+def _openai_options(server: str | None, api_key: str | None) -> dict[str, Any]:
     with extra("openai"):
         from skr_core.models import clients
-    # Streams of other servers report no usage unless asked to.
-    more: dict[str, Any] = {
-        "stream_usage": True,
+    options: dict[str, Any] = {
+        "stream_usage": True,  # streams of other servers report no usage unless asked to
         "http_client": clients.sync_client(TIMEOUT),
         "http_async_client": clients.async_client(TIMEOUT),
     }
-    if key := server_key(options.get("api_key"), server):
-        more["api_key"] = key
-    return more
+    if key := server_key(api_key, server):
+        options["api_key"] = key
+    return options
 
 
-def _with_logprobs(model: BaseChatModel, spec: str) -> BaseChatModel:
-    # Clients of other providers take the option in silence, or fail when they are called.
-    if "logprobs" not in type(model).model_fields:
-        raise InputError(NO_LOGPROBS.format(spec))
-    return model.model_copy(update={"logprobs": True})
+def _messages(prompt: Prompt) -> list[BaseMessage]:
+    turns: list[BaseMessage] = [
+        AIMessage(turn) if number % 2 else HumanMessage(turn)
+        for number, turn in enumerate(prompt.history)
+    ]
+    instructions = [SystemMessage(prompt.system)] if prompt.system else []
+    return [*instructions, *turns, HumanMessage(prompt.text)]
+
+
+def _config(prompt: Prompt) -> RunnableConfig:
+    return {"tags": ["nostream", f"skr:{prompt.task}"], "metadata": {"skr_task": prompt.task}}
+
+
+def _text(reply: Any) -> str:
+    if isinstance(reply, str):
+        return reply
+    if isinstance(reply, BaseMessage):
+        return str(reply.text)  # joins the text blocks where the content is a list
+    raise ModelError(f"the model returned {type(reply).__name__}, not a message")
 
 
 def _first_line(error: Exception) -> str:

@@ -1,4 +1,4 @@
-"""as_templates: LangChain's prompt templates as the words of a system.
+"""LangChain's prompt templates: as the words of a system, and as those of a document.
 
 Example:
     >>> from langchain_core.prompts import ChatPromptTemplate
@@ -11,14 +11,23 @@ Example:
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
 from typing import Any
 
 from langchain_core.messages import BaseMessage
-from langchain_core.prompts import BasePromptTemplate, ChatPromptTemplate, MessagesPlaceholder
+from langchain_core.prompts import (
+    BasePromptTemplate,
+    ChatPromptTemplate,
+    MessagesPlaceholder,
+    aformat_document,
+    format_document,
+)
+from langgraph.errors import GraphBubbleUp
 
-from skr_core.errors import InputError
+from langchain_skr.documents import to_document
+from skr_core.errors import InputError, NoReferencesError, translated
+from skr_core.ports import Retriever
 from skr_core.prompts.templates import (
     DEFAULT_TEMPLATES,
     PromptTemplates,
@@ -26,6 +35,8 @@ from skr_core.prompts.templates import (
     as_format,
     template_of,
 )
+from skr_core.references.found import FoundReferences, errors_of
+from skr_core.types import Reference
 
 _OURS = ("demonstrations", "history", "limit", "missing", "partial", "queries", "searched")
 _PLACEHOLDERS = {name: f"{{{name}}}" for name in _OURS} | {
@@ -46,12 +57,12 @@ def as_templates(
 
     LangChain's usual names of the parts, ``{input}``, ``{context}`` and ``{chat_history}``, are
     understood beside ``{question}``, ``{references}`` and ``{history}``. System messages stay so.
-    Answers are asked for behind the earlier turns of the conversation anyway, so a placeholder for
+    The earlier turns of the conversation are sent before the question anyway, so a placeholder for
     messages is left empty.
 
     Args:
-        prompts: By the names of `PromptTemplates`.
-        templates: What stays where `prompts` says nothing.
+        prompts: The templates, by the names of `PromptTemplates`.
+        templates: The words that stay where `prompts` has none.
 
     Raises:
         InputError: There is no template of that name, one lacks a placeholder that it needs, or it
@@ -65,6 +76,64 @@ def as_templates(
         for name, prompt in prompts.items()
     }
     return replace(templates, **given)
+
+
+class PromptedRetriever:
+    """A retriever whose references are shown to models as a template writes them.
+
+    What comes back to the user is the document as it is.
+
+    Args:
+        retriever: The retriever.
+        document_prompt: A template of ``{page_content}`` and the names of metadata, as of
+            LangChain's ``create_stuff_documents_chain``.
+
+    Raises:
+        InputError: The template is none.
+        NoReferencesError: While retrieving: a document lacks metadata that the template names. It
+            ends the question: searching on would not fill the template.
+
+    Example:
+        >>> from langchain_core.documents import Document
+        >>> from langchain_core.prompts import PromptTemplate
+        >>> from langchain_core.runnables import RunnableLambda
+        >>> from langchain_skr import LangChainRetriever
+        >>> found = [Document("It is in France.", metadata={"page": 3})]
+        >>> search = LangChainRetriever(RunnableLambda(lambda query: found))
+        >>> prompt = PromptTemplate.from_template("{page_content} (page {page})")
+        >>> (reference,) = PromptedRetriever(search, prompt).retrieve("Paris")
+        >>> reference.text, reference.shown
+        ('It is in France.', 'It is in France. (page 3)')
+    """
+
+    def __init__(self, retriever: Retriever, document_prompt: object) -> None:
+        if not isinstance(document_prompt, BasePromptTemplate):
+            given = type(document_prompt).__name__
+            raise InputError(f"a document_prompt is wanted, not {given}: give a PromptTemplate")
+        self.retriever = retriever
+        self.document_prompt: BasePromptTemplate[Any] = document_prompt
+        self.name = retriever.name
+
+    def retrieve(self, query: str) -> Sequence[Reference]:
+        """Find references, best first."""
+        found = self.retriever.retrieve(query)
+        with translated(NoReferencesError, self.name, GraphBubbleUp):
+            texts = [format_document(to_document(each), self.document_prompt) for each in found]
+        return _shown(found, texts)
+
+    async def aretrieve(self, query: str) -> Sequence[Reference]:
+        """Async version of `retrieve`."""
+        found = await self.retriever.aretrieve(query)
+        with translated(NoReferencesError, self.name, GraphBubbleUp):
+            texts = [
+                await aformat_document(to_document(each), self.document_prompt) for each in found
+            ]
+        return _shown(found, texts)
+
+
+def _shown(found: Sequence[Reference], texts: Sequence[str]) -> FoundReferences:
+    references = [replace(each, shown=text) for each, text in zip(found, texts, strict=True)]
+    return FoundReferences(references, errors_of(found))
 
 
 def _template(name: str, prompt: BasePromptTemplate[Any]) -> Template:

@@ -1,4 +1,4 @@
-"""SKRRetriever: a LangChain retriever that stays silent when the model knows the answer."""
+"""SKRRetriever: a LangChain retriever that finds nothing when the model knows the answer."""
 
 from __future__ import annotations
 
@@ -17,49 +17,46 @@ from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
 from langchain_core.runnables import Runnable, RunnableConfig
 from langchain_core.vectorstores import VectorStore, VectorStoreRetriever
-from pydantic import PositiveInt, field_validator, model_validator
+from pydantic import ConfigDict, PositiveInt, field_validator, model_validator
 
-from langchain_skr import advice
-from langchain_skr.adapters import ModelLike, RetrieverLike, as_language_model, as_retriever
-from langchain_skr.documents import checked_documents, to_document
-from langchain_skr.graph import create_skr_graph
+from langchain_skr.documents import RetrieverLike, as_retriever, checked_documents, to_document
+from langchain_skr.factories import create_skr_graph
+from langchain_skr.models import ModelLike, as_language_model
 from skr_core.budget import Budget
 from skr_core.errors import InputError, retrieved
 from skr_core.flow import Flow, arun, call, run
-from skr_core.options import refuse_unknown
 from skr_core.plain import to_plain
 from skr_core.ports import LanguageModel
 from skr_core.prompts.asking import checked_question
 from skr_core.routers.constant import FixedDecision
 from skr_core.settings import RouterLike, as_router, decided
 from skr_core.types import Decision
-from skr_graphs import CompiledGraph, SKRContext, answer_of
-from skr_graphs.nostream import unstreamed
+from skr_graphs import CompiledGraph, SKRContext, answer_of, unstreamed
 
 DECISION_EVENT = "skr_decision"
-"""Name of the custom event that tells each call's decision, found or not."""
+"""Name of the custom event with each call's decision, whether to retrieve or not."""
 
 
 class SKRRetriever(BaseRetriever):
-    """Wraps a retriever: ``[]`` when the model knows, what suffices when it does not.
+    """A retriever around another: no document when the model knows, enough when it does not.
 
     Without a `model` the wrapped retriever is asked once and its documents come back untouched.
     With one, retrieval goes on until the references suffice: the model drafts an answer, says
     what is missing, and that is searched too (RaLLM §5). The very documents come back either
-    way; where several say the same, word by word, see `to_document`.
+    way; where several have the same text, word by word, see `to_document`.
 
-    Each call tells its decision as the custom event ``skr_decision``, which ``astream_events`` and
-    callback handlers see.
+    Each call dispatches its decision as the custom event ``skr_decision``, which
+    ``astream_events`` and callback handlers see. An argument that it does not have is refused.
 
     Attributes:
         retriever: A LangChain retriever, vector store or runnable, or a `Retriever`; or several by
             name, whose rankings are fused.
-        router: Decides whether to retrieve; always, by default. The folder of a saved router is
-            loaded for this retriever, and for the model where one is given.
-        k: Documents at most; None leaves it to the retriever, or to the budget in a loop. May also
-            be given to ``invoke``. A vector store is asked for as many.
-        model: Turns self-completion on: a LangChain model, an id for ``init_chat_model``, or a
-            `LanguageModel`.
+        router: The router; by default every query is retrieved for. The folder of a saved router
+            is loaded for this retriever, and for the model where one is given.
+        k: The largest number of documents; None leaves it to the retriever, or to the budget in a
+            loop. May also be given to ``invoke``. A vector store is asked for as many.
+        model: The model for self-completion, which is off without it: a LangChain model, an id for
+            ``init_chat_model``, or a `LanguageModel`.
         budget: The limits of self-completion.
 
     Raises:
@@ -77,20 +74,15 @@ class SKRRetriever(BaseRetriever):
         []
     """
 
+    model_config = ConfigDict(extra="forbid")  # LangChain's own ignore what they do not know
+
     retriever: RetrieverLike
     router: RouterLike | None = None
     k: PositiveInt | None = None
     model: ModelLike | None = None
     budget: Budget | None = None
 
-    @model_validator(mode="before")
-    @classmethod
-    def _known_options(cls, given: Any) -> Any:
-        # LangChain's retrievers swallow what they do not know.
-        refuse_unknown("SKRRetriever", given, cls.model_fields, advice.RETRIEVER)
-        return given
-
-    # "plain": the checks are ours alone. Pydantic's would be of less, and say it in other words.
+    # "plain": the checks are ours alone. Pydantic's would check less, in other words.
     @field_validator("retriever", mode="plain")
     @classmethod
     def _usable_retriever(cls, value: Any) -> Any:
@@ -133,8 +125,8 @@ class SKRRetriever(BaseRetriever):
             raise InputError(f"k must be at least 1, not {k}")
         router = as_router(self.router)
         decision = yield from decided(router, question)
-        tell = (DECISION_EVENT, to_plain(decision))
-        yield from call(dispatch_custom_event, adispatch_custom_event, *tell, config=config)
+        event = (DECISION_EVENT, to_plain(decision))
+        yield from call(dispatch_custom_event, adispatch_custom_event, *event, config=config)
         if not decision.retrieve:
             return []
         search = self._search if self.model is None else self._self_complete

@@ -1,7 +1,8 @@
-"""create_skr_tool: the whole loop as one tool of an agent.
+"""The whole loop as one tool of an agent.
 
-Its text ends with its sources. Their numbers go on from those of the tool messages that the agent's
-state holds, so that a number names one source through a whole conversation, also after a restart.
+The text of its messages ends with their sources. The numbers go on from those of the tool messages
+in the agent's state, so that a number names one source through a whole conversation, also after a
+restart.
 """
 
 from __future__ import annotations
@@ -13,30 +14,24 @@ from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 from langchain_core.tools import BaseTool, StructuredTool, ToolException
 from langgraph.prebuilt.tool_node import ToolRuntime
 from pydantic import BaseModel, Field
-from typing_extensions import Unpack
 
-from langchain_skr import advice
-from langchain_skr.adapters import ModelLike, RetrieverLike
-from langchain_skr.graph import GRAPH_OPTIONS, GraphOptions, create_skr_graph
-from skr_core.options import refuse_unknown
-from skr_core.prompts.templates import TOOL_DESCRIPTION, TOOL_NAME, no_question
+from skr_core.prompts.templates import no_question
 from skr_core.references.citations import (
     free_numbers,
     last_number,
     number_sources,
     text_with_sources,
 )
-from skr_graphs import CompiledGraph, SKROutput, answer_of
-from skr_graphs.state import without_messages
+from skr_graphs import CompiledGraph, SKROutput, answer_of, without_messages
 
 SHOWN_METADATA = ("source", "url", "page")
-"""What of a source's metadata is told beside its title."""
+"""The metadata of a source that stand beside its title."""
 
 NO_QUESTION = no_question("question")
 
 
 class ToolQuestion(BaseModel):
-    """What an agent calls the tool with."""
+    """The arguments that an agent calls the tool with."""
 
     question: str = Field(description="A complete question that stands on its own.")
 
@@ -47,55 +42,17 @@ class ToolArtifact(SKROutput):
     numbers: dict[str, int]
 
 
-def create_skr_tool(
-    model: ModelLike,
-    retriever: RetrieverLike,
-    *,
-    name: str = TOOL_NAME,
-    description: str = TOOL_DESCRIPTION,
-    **options: Unpack[GraphOptions],
-) -> BaseTool:
-    """Make a tool that retrieves until the references suffice, for ``create_agent``.
+def tool_of(graph: CompiledGraph, name: str, description: str) -> BaseTool:
+    """Make the tool of a compiled graph.
 
     Args:
-        model: As for `create_skr_graph`.
-        retriever: As for `create_skr_graph`.
-        name: What the agent calls it.
-        description: From which the agent learns when to call it.
-        **options: The other options of `create_skr_graph`.
+        graph: The graph, as `create_skr_graph` makes it.
+        name: The name by which the agent calls it.
+        description: The text from which the agent learns when to call it.
 
     Returns:
-        A tool whose content is the answer's text with its numbered sources, and whose artifact is
-        the graph's output, `ToolArtifact`: plain values, so that checkpointers hold it.
-        ``answer_of(message.artifact)`` makes an `Answer` of it, whose own markers count from 1.
-        Where references were searched for and the answer rests on none, the content says so. Called
-        without a question it says what is wanted, so that the agent's model can call it again.
-
-    Raises:
-        InputError: The model or the retriever is not usable.
-        OptionError: There is no option of a name that was given.
-
-    Example:
-        >>> from langchain_core.language_models import FakeListChatModel
-        >>> from langchain_core.documents import Document
-        >>> from langchain_core.runnables import RunnableLambda
-        >>> tool = create_skr_tool(
-        ...     FakeListChatModel(responses=["Paris [1]."]),
-        ...     RunnableLambda(lambda query: [Document("Paris is the capital of France.")]),
-        ... )
-        >>> print(tool.invoke({"question": "What is the capital of France?"}))
-        Paris [1].
-        <BLANKLINE>
-        Sources:
-        [1] "Paris is the capital of France."
+        A tool, as `create_skr_tool` describes it.
     """
-    known = GRAPH_OPTIONS | {"name", "description"}
-    refuse_unknown("create_skr_tool", options, known, advice.CHAIN)
-    return tool_of(create_skr_graph(model, retriever, **options), name, description)
-
-
-def tool_of(graph: CompiledGraph, name: str, description: str) -> BaseTool:
-    """Make the tool of a compiled graph, see `create_skr_tool`."""
 
     # ToolNode gives the runtime, and hides it from the model; called by hand there is none.
     def answer(question: str, runtime: ToolRuntime = None) -> tuple[str, ToolArtifact]:  # type: ignore[assignment]
@@ -151,21 +108,21 @@ def _numbered_by_middleware(state: Any) -> dict[str, int]:
 
 
 def _taken(messages: Sequence[BaseMessage], known: dict[str, int]) -> tuple[dict[str, int], int]:
-    """The numbers of the sources told so far, by id, and the highest of all.
+    """The numbers of the conversation's sources, by id, and the highest of all.
 
-    Where a message has lost its artifact, its text still tells which numbers are taken.
+    Where a message has lost its artifact, its text still shows which numbers are taken.
     """
     highest = len(known)
     for message in messages:
         if isinstance(message, ToolMessage):
-            told = message.artifact.get("numbers") if isinstance(message.artifact, dict) else None
-            known = {**(told if isinstance(told, dict) else {}), **known}
+            own = message.artifact.get("numbers") if isinstance(message.artifact, dict) else None
+            known = {**(own if isinstance(own, dict) else {}), **known}
             highest = max(highest, last_number(str(message.text)))
     return known, max(highest, *known.values()) if known else highest
 
 
 def _place(messages: Sequence[BaseMessage], call_id: str | None) -> tuple[int, int]:
-    """Which of the calls that its message asks for a call is, and how many they are."""
+    """The place of a call among those that its message asks for, and the number of these."""
     for message in reversed(messages):
         if isinstance(message, AIMessage):
             ids = [call["id"] for call in message.tool_calls]

@@ -8,16 +8,13 @@ from skr_core.errors import extra
 with extra("llamaindex"):
     import llama_index.core  # noqa: F401 - all of the package stands on it
 
-from llamaindex_skr.adapters import (
-    LlamaIndexModel,
-    LlamaIndexRetriever,
-    as_language_model,
-    as_retriever,
-)
 from llamaindex_skr.chat_engine import SKRChatEngine
-from llamaindex_skr.chat_responses import SKRStreamingChatResponse
-from llamaindex_skr.collecting import acollect, collect
-from llamaindex_skr.events import (
+from llamaindex_skr.llms import LlamaIndexModel, as_language_model, load_model, openai_like
+from llamaindex_skr.nodes import to_node, to_reference
+from llamaindex_skr.query_engine import SKRQueryEngine
+from llamaindex_skr.responses import SKRStreamingChatResponse
+from llamaindex_skr.routing import KNOWN_TEXT, SKRRetriever, SKRSelector
+from llamaindex_skr.runs import (
     SKRAnswerEvent,
     SKRCondenseEvent,
     SKRDraftEvent,
@@ -30,14 +27,11 @@ from llamaindex_skr.events import (
     SKRStartEvent,
     SKRVerdictEvent,
 )
-from llamaindex_skr.models import load_model, openai_like
-from llamaindex_skr.nodes import to_node
-from llamaindex_skr.query_engine import SKRQueryEngine
-from llamaindex_skr.retriever import SKRRetriever
-from llamaindex_skr.selector import SKRSelector
+from llamaindex_skr.sources import LlamaIndexRetriever, as_retriever
 from llamaindex_skr.tool import SKRTool, create_skr_tool
 
 __all__ = [
+    "KNOWN_TEXT",
     "LlamaIndexModel",
     "LlamaIndexRetriever",
     "SKRAnswerEvent",
@@ -57,12 +51,11 @@ __all__ = [
     "SKRStreamingChatResponse",
     "SKRTool",
     "SKRVerdictEvent",
-    "acollect",
     "as_language_model",
     "as_retriever",
-    "collect",
     "create_skr_tool",
     "load_model",
     "openai_like",
     "to_node",
+    "to_reference",
 ]

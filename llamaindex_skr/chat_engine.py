@@ -4,63 +4,58 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from llama_index.core.base.llms.types import ChatMessage, MessageRole
 from llama_index.core.callbacks import CallbackManager, trace_method
 from llama_index.core.chat_engine.types import AgentChatResponse, BaseChatEngine
 from llama_index.core.memory import BaseMemory, ChatMemoryBuffer
+from llama_index.core.postprocessor.types import BaseNodePostprocessor
 from llama_index.core.schema import QueryType
-from llama_index.core.tools import ToolOutput
-from typing_extensions import Unpack
+from llama_index.core.vector_stores.types import MetadataFilters
 
-from llamaindex_skr import advice
-from llamaindex_skr.adapters import ModelLike, RetrieverLike
-from llamaindex_skr.chat_responses import (
+from llamaindex_skr.llms import ModelLike
+from llamaindex_skr.query_engine import engine_parts
+from llamaindex_skr.responses import (
     SKRStreamingChatResponse,
     astream_chat_response,
     stream_chat_response,
+    to_chat_response,
 )
-from llamaindex_skr.graph_run import GraphRun
-from llamaindex_skr.query_engine import SKRQueryEngine
-from llamaindex_skr.remaking import RemadeGraph
-from llamaindex_skr.responses import to_response
+from llamaindex_skr.runs import GraphRun, PicklableGraph
+from llamaindex_skr.sources import RetrieverLike
+from skr_core import Budget, PromptTemplates, settings
 from skr_core.errors import InputError
 from skr_core.flow import Flow, arun, call, run
-from skr_core.options import SettingsOptions, refuse_unknown
-from skr_core.types import Answer
-from skr_graphs.context import SKRContext
+from skr_core.ports import ReferenceStore, TextScorer
+from skr_core.types import Demonstration
+from skr_graphs import SKRContext
 
 if TYPE_CHECKING:
-    from llama_index.core.postprocessor.types import BaseNodePostprocessor
-    from llama_index.core.vector_stores.types import MetadataFilters
-
     from skr_graphs import CompiledGraph
 
-_OPTIONS = {
-    *("retriever", "llm", "chat_history", "memory", "similarity_top_k", "filters"),
-    *("node_postprocessors", "callback_manager", *SettingsOptions.__annotations__),
-}
+_NUMBER = "similarity_top_k is the number of nodes that an index finds"
+_WORDS = "the words of the prompts are templates=PromptTemplates(...)"
 _ROLES = (MessageRole.USER, MessageRole.ASSISTANT)
 
 
-class SKRChatEngine(RemadeGraph, BaseChatEngine):
+class SKRChatEngine(PicklableGraph, BaseChatEngine):
     """Answers in a conversation, retrieving only when needed and until the references suffice.
 
     A message that leans on earlier ones is rewritten without them, with one call, before it is
     routed and searched; the model is shown the latest turns that fit ``Budget.max_history_tokens``.
-    A response's ``source_nodes`` and ``metadata`` are those of `SKRQueryEngine`. What fails leaves
+    A response's ``source_nodes`` and ``metadata`` are those of `SKRQueryEngine`. A failure leaves
     the memory as it was.
 
     Args:
         graph: A compiled self-completion graph, without a checkpointer: the memory is here.
-        memory: Of the conversation; by default one that forgets nothing. Blocking calls of
-            LlamaIndex's ``Memory`` start an event loop of their own.
-        context: Of every run; what it leaves open is the graph's own.
-        callback_manager: LlamaIndex's.
+        memory: The memory of the conversation; by default one that forgets nothing. The sync calls
+            of LlamaIndex's ``Memory`` start an event loop of their own.
+        context: The settings of every run that differ from the graph's own.
+        callback_manager: The callback manager of LlamaIndex.
 
     Raises:
-        InputError: The graph is none, or the memory.
+        InputError: The graph is no compiled graph, or the memory is none of LlamaIndex.
 
     Example:
         >>> from skr_core.testing import MappingRetriever, ScriptedModel
@@ -83,15 +78,22 @@ class SKRChatEngine(RemadeGraph, BaseChatEngine):
         *,
         callback_manager: CallbackManager | None = None,
     ) -> None:
-        self._use(graph)
+        self._use_graph(graph)
         given: object = memory
         if not isinstance(given, BaseMemory | None):
             raise InputError(f"a memory of LlamaIndex is wanted, not {type(given).__name__}")
-        self._memory = _memory([]) if memory is None else memory
+        self._memory = _memory_of([]) if memory is None else memory
         self._context = context or SKRContext()
         self.callback_manager = callback_manager or CallbackManager([])
 
     @classmethod
+    @settings.hinting(
+        k=_NUMBER,
+        top_k=_NUMBER,
+        prompt=_WORDS,
+        system_prompt=_WORDS,
+        text_qa_template=_WORDS,
+    )
     def from_defaults(
         cls,
         retriever: RetrieverLike | None = None,
@@ -103,57 +105,74 @@ class SKRChatEngine(RemadeGraph, BaseChatEngine):
         filters: MetadataFilters | None = None,
         node_postprocessors: Sequence[BaseNodePostprocessor] = (),
         callback_manager: CallbackManager | None = None,
-        **options: Unpack[SettingsOptions],
+        router: settings.RouterLike | None = None,
+        reflector: settings.ReflectorLike | None = None,
+        store: ReferenceStore | None = None,
+        budget: Budget | None = None,
+        when_insufficient: settings.WhenInsufficient | None = None,
+        on_retriever_error: settings.OnRetrieverError | None = None,
+        demonstrations: Sequence[Demonstration] | None = None,
+        templates: PromptTemplates | None = None,
+        decompose: bool | None = None,
+        metadata_keys: Sequence[str] | None = None,
+        arbiter: settings.ArbiterLike | None = None,
+        likelihoods: TextScorer | None = None,
     ) -> SKRChatEngine:
         """Build the engine over LlamaIndex objects.
 
+        All arguments but two are those of `SKRQueryEngine.from_defaults`.
+
         Args:
-            retriever: As for `SKRQueryEngine.from_defaults`.
-            llm: As for `SKRQueryEngine.from_defaults`.
-            chat_history: What was said before.
-            memory: In place of it: a memory that holds what was said.
-            similarity_top_k: As for `SKRQueryEngine.from_defaults`.
-            filters: As for `SKRQueryEngine.from_defaults`.
-            node_postprocessors: As for `SKRQueryEngine.from_defaults`.
-            callback_manager: LlamaIndex's; ``Settings.callback_manager`` where none is given.
-            **options: The other settings, as for `SKRQueryEngine.from_defaults`.
+            chat_history: The messages before the first one.
+            memory: The memory that holds the messages, in place of a history.
 
         Raises:
-            InputError: The model, the retriever or the history is not usable, or a history is given
-                beside a memory.
-            OptionError: There is no option of a name that was given.
+            InputError: The model, the retriever, a setting or the history is not usable, or a
+                history is given beside a memory.
         """
-        refuse_unknown("SKRChatEngine", options, _OPTIONS, advice.CHAT)
         if memory is not None and chat_history:
             raise InputError(
                 "give chat_history or memory, not both: a memory holds its own history"
             )
-        engine = SKRQueryEngine.from_defaults(
+        parts = engine_parts(
             retriever,
-            llm=llm,
+            llm,
             similarity_top_k=similarity_top_k,
             filters=filters,
             node_postprocessors=node_postprocessors,
             streaming=True,
             callback_manager=callback_manager,
-            **options,
+            options={
+                "router": router,
+                "reflector": reflector,
+                "store": store,
+                "budget": budget,
+                "when_insufficient": when_insufficient,
+                "on_retriever_error": on_retriever_error,
+                "demonstrations": demonstrations,
+                "templates": templates,
+                "decompose": decompose,
+                "metadata_keys": metadata_keys,
+                "arbiter": arbiter,
+                "likelihoods": likelihoods,
+            },
         )
-        chat = cls(
-            engine._graph,
-            _memory(chat_history or []) if memory is None else memory,
-            engine._context,
-            callback_manager=engine.callback_manager,
+        engine = cls(
+            parts.factory().compile(name="skr"),
+            _memory_of(chat_history or []) if memory is None else memory,
+            parts.context,
+            callback_manager=parts.callback_manager,
         )
-        chat._factory = engine._factory
-        return chat
+        engine._factory = parts.factory
+        return engine
 
     @property
     def chat_history(self) -> list[ChatMessage]:
-        """All that was said."""
+        """All messages of the conversation."""
         return self._memory.get_all()
 
     def reset(self) -> None:
-        """Forget all that was said."""
+        """Forget all messages."""
         self._memory.reset()
 
     @trace_method("chat")
@@ -164,23 +183,23 @@ class SKRChatEngine(RemadeGraph, BaseChatEngine):
         graph_run = run(self._run(message, chat_history, stream=False))
         answer = graph_run.complete()
         self._memory.put_messages(_exchange(message, answer.text))
-        return _response(message, answer)
+        return to_chat_response(str(message), answer)
 
     @trace_method("chat")
     async def achat(
         self, message: QueryType, chat_history: list[ChatMessage] | None = None
     ) -> AgentChatResponse:
-        """The same, awaited."""
+        """Async version of `chat`."""
         graph_run = await arun(self._run(message, chat_history, stream=False))
         answer = await graph_run.acomplete()
         await self._memory.aput_messages(_exchange(message, answer.text))
-        return _response(message, answer)
+        return to_chat_response(str(message), answer)
 
     @trace_method("chat")
     def stream_chat(
         self, message: QueryType, chat_history: list[ChatMessage] | None = None
     ) -> SKRStreamingChatResponse:
-        """Answer a message with the final answer's tokens; the memory has it when they are read."""
+        """Answer a message token by token; the memory has the answer once all are read."""
         graph_run = run(self._run(message, chat_history, stream=True))
         memory = self._memory
         return stream_chat_response(
@@ -191,7 +210,7 @@ class SKRChatEngine(RemadeGraph, BaseChatEngine):
     async def astream_chat(
         self, message: QueryType, chat_history: list[ChatMessage] | None = None
     ) -> SKRStreamingChatResponse:
-        """The same, awaited."""
+        """Async version of `stream_chat`."""
         graph_run = await arun(self._run(message, chat_history, stream=True))
         memory = self._memory
         return await astream_chat_response(
@@ -201,7 +220,7 @@ class SKRChatEngine(RemadeGraph, BaseChatEngine):
     def _run(
         self, message: QueryType, chat_history: list[ChatMessage] | None, *, stream: bool
     ) -> Flow[GraphRun]:
-        memory, asked = self._memory, str(message)  # of a bundle, its words
+        memory, asked = self._memory, str(message)  # the text of a bundle
         if chat_history is not None:
             _check(chat_history)
             yield from call(memory.set, memory.aset, chat_history)
@@ -214,9 +233,9 @@ class SKRChatEngine(RemadeGraph, BaseChatEngine):
         return GraphRun(self._graph, asked, self._context, history=history, stream=stream)
 
 
-def _memory(history: Sequence[ChatMessage]) -> ChatMemoryBuffer:
+def _memory_of(history: Sequence[ChatMessage]) -> ChatMemoryBuffer:
     _check(history)
-    # The budget says how much of it is shown.
+    # The budget decides how much of it the model is shown.
     return ChatMemoryBuffer.from_defaults(chat_history=list(history), token_limit=sys.maxsize)
 
 
@@ -232,16 +251,3 @@ def _exchange(message: QueryType, answer: str) -> list[ChatMessage]:
         ChatMessage(str(message), role=MessageRole.USER),
         ChatMessage(answer, role=MessageRole.ASSISTANT),
     ]
-
-
-def _response(message: QueryType, answer: Answer) -> AgentChatResponse:
-    response = to_response(answer)
-    source: Any = ToolOutput(
-        content=answer.text,
-        tool_name="query_engine",
-        raw_input={"query": str(message)},
-        raw_output=response,
-    )
-    return AgentChatResponse(
-        answer.text, [source], response.source_nodes, metadata=response.metadata
-    )

@@ -19,23 +19,26 @@ from skr_core.references.found import foreign_reference
 from skr_core.references.fusion import places
 from skr_core.types import Reference
 
-MEDIA = ("image_resource", "audio_resource", "video_resource")
+_MEDIA = ("image_resource", "audio_resource", "video_resource")
 
 TITLES = ("title", "file_name", "source")
-"""What of the metadata is a title, the first that there is."""
+"""The keys of the metadata that may hold a title; the first one that is there does."""
 
 
 def to_reference(found: NodeWithScore) -> Reference:
     """Turn a node into a reference.
 
-    A prompt shows what the node shows to models, by its templates and without the keys it excludes
-    (``MetadataMode.LLM``); such a key gives no title either.
+    A prompt shows the node as it shows itself to models, by its templates and without the keys that
+    it excludes (``MetadataMode.LLM``); an excluded key gives no title either.
+
+    Args:
+        found: The node, with its score.
     """
     node = found.node
     text = node.get_content(MetadataMode.NONE)
     original = _dumped(node)
     if original.get("text") == text:
-        del original["text"]  # which a reference has already
+        del original["text"]  # the reference has it already
     return foreign_reference(
         text,
         title=_title(node),
@@ -47,12 +50,15 @@ def to_reference(found: NodeWithScore) -> Reference:
 
 
 def to_node(reference: Reference) -> NodeWithScore:
-    """Turn a reference into a node: the very one that it was made from, where it was.
+    """Turn a reference into a node: the very node that it was made from, if it was made from one.
 
-    The metadata of one of another origin hold its title, where it has one and unless the source
-    used that key itself. Where other nodes say the same, word by word, ``also_in`` in the metadata
-    lists the metadata of each, with its id; ``found_by`` lists the retrievers that found it, where
-    they have names. Both are shown neither to models nor to embedders.
+    The metadata of any other node hold the reference's title, where it has one and its source did
+    not use that key itself. Where other nodes have the same text, word by word, ``also_in`` in the
+    metadata lists the metadata of each, with its id; ``found_by`` lists the retrievers that found
+    the node, where they have names. Both are shown neither to models nor to embedders.
+
+    Args:
+        reference: The reference.
 
     Example:
         >>> to_node(Reference.of("Paris is in France.", "Paris")).node.metadata
@@ -65,9 +71,9 @@ def to_node(reference: Reference) -> NodeWithScore:
         title = {"title": reference.title} if reference.title else {}
         metadata = {**title, **reference.metadata}
         node = TextNode(id_=reference.id, text=reference.text, metadata=metadata)
-    told = {"also_in": places(reference), "found_by": list(reference.found_by)}
-    for key in [key for key, value in told.items() if value]:
-        node.metadata = {**node.metadata, key: told[key]}
+    added = {"also_in": places(reference), "found_by": list(reference.found_by)}
+    for key in [key for key, value in added.items() if value]:
+        node.metadata = {**node.metadata, key: added[key]}
         node.excluded_llm_metadata_keys = [*node.excluded_llm_metadata_keys, key]
         node.excluded_embed_metadata_keys = [*node.excluded_embed_metadata_keys, key]
     return NodeWithScore(node=node, score=reference.score)
@@ -78,7 +84,7 @@ def _dumped(node: BaseNode) -> dict[str, Any]:
         dumped = node.model_dump()
     except ValueError:  # an IndexNode of an object that LlamaIndex cannot serialise
         dumped = node.model_copy(update={"obj": None}).model_dump()
-    for name in MEDIA:  # LlamaIndex leaves out what is held in memory
+    for name in _MEDIA:  # LlamaIndex leaves out data in memory
         if (data := getattr(getattr(node, name, None), "data", None)) is not None:
             dumped[name]["data"] = data
     return dumped
@@ -91,19 +97,20 @@ def _title(node: BaseNode) -> object:
 
 
 def _made_of(dumped: dict[str, Any]) -> BaseNode:
-    """A node of its class, also of the user's own.
+    """A node of its own class, which may be one of the user's.
 
-    It is a `TextNode` where its class is not imported, or holds what is no plain value.
+    It is a `TextNode` where that class is not imported, or has fields that are no plain values.
     """
     name = dumped["class_name"]
-    cls = next((each for each in _below(TextNode, Node) if each.class_name() == name), TextNode)
+    classes = _with_subclasses(TextNode, Node)
+    cls = next((each for each in classes if each.class_name() == name), TextNode)
     try:
         return cls.from_dict(dumped)
     except ValueError:
         return TextNode.from_dict(dumped)
 
 
-def _below(*classes: type[BaseNode]) -> Iterator[type[BaseNode]]:
+def _with_subclasses(*classes: type[BaseNode]) -> Iterator[type[BaseNode]]:
     for each in classes:
         yield each
-        yield from _below(*each.__subclasses__())
+        yield from _with_subclasses(*each.__subclasses__())

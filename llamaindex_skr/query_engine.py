@@ -2,59 +2,48 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from llama_index.core import Settings
+from llama_index.core import Settings as LlamaIndexSettings
 from llama_index.core.base.base_query_engine import BaseQueryEngine
 from llama_index.core.base.response.schema import RESPONSE_TYPE
 from llama_index.core.callbacks import CallbackManager, CBEventType, EventPayload
+from llama_index.core.postprocessor.types import BaseNodePostprocessor
+from llama_index.core.prompts import BasePromptTemplate, ChatPromptTemplate, PromptTemplate
 from llama_index.core.prompts.mixin import PromptDictType, PromptMixinType
 from llama_index.core.schema import QueryBundle
-from typing_extensions import Unpack
+from llama_index.core.vector_stores.types import MetadataFilters
 
-from llamaindex_skr import advice
-from llamaindex_skr.adapters import ModelLike, RetrieverLike, as_language_model, as_retriever
-from llamaindex_skr.bundles import bundled
-from llamaindex_skr.graph_run import GraphRun
-from llamaindex_skr.prompt_templates import as_prompts, replaced
-from llamaindex_skr.remaking import RemadeGraph
+from llamaindex_skr._compat import is_read_as_text
+from llamaindex_skr.llms import ModelLike, as_language_model
 from llamaindex_skr.responses import astream_response, stream_response, to_response
-from skr_core.errors import InputError, OptionError
-from skr_core.options import SettingsOptions, refuse_unknown
-from skr_core.prompts.templates import DEFAULT_TEMPLATES
-from skr_core.settings import as_arbiter, as_reflector, as_router, with_arbiter
-from skr_graphs.context import SKRContext
+from llamaindex_skr.runs import GraphRun, PicklableGraph
+from llamaindex_skr.sources import RetrieverLike, as_retriever, bundled
+from skr_core import Budget, PromptTemplates, settings
+from skr_core.errors import InputError
+from skr_core.ports import ReferenceStore, TextScorer
+from skr_core.prompts.templates import DEFAULT_TEMPLATES, Template, as_format, template_of
+from skr_core.types import Demonstration
+from skr_graphs import SKRContext
 
 if TYPE_CHECKING:
-    from llama_index.core.postprocessor.types import BaseNodePostprocessor
-    from llama_index.core.vector_stores.types import MetadataFilters
+    from skr_graphs import CompiledGraph, SelfCompletionGraph
 
-    from skr_graphs import CompiledGraph
-
-
-_OPTIONS = {
-    *("retriever", "llm", "similarity_top_k", "filters", "node_postprocessors", "streaming"),
-    *("callback_manager", *SettingsOptions.__annotations__),
-}
-
-READERS_OF_TEXT = (
-    "llama_index.core.tools.",
-    "llama_index.core.query_engine.sub_question_query_engine",
-)
-"""Modules of LlamaIndex that ask an engine and read the response as a string at once."""
+_NUMBER = "similarity_top_k is the number of nodes that an index finds"
+_WORDS = "the words of the prompts are templates=PromptTemplates(...), or update_prompts(...)"
+_CONVERSES = "SKRChatEngine.from_defaults(...) converses"
 
 
-class SKRQueryEngine(RemadeGraph, BaseQueryEngine):
+class SKRQueryEngine(PicklableGraph, BaseQueryEngine):
     """Answers a query, retrieving only when needed and until the references suffice.
 
-    A response's ``source_nodes`` are the references the answer was given, in the order of its [n]
-    markers; its ``metadata`` hold ``decision``, ``rounds``, ``stop_reason``, ``grounded``,
+    A response's ``source_nodes`` are the references that the answer was given, in the order of its
+    [n] markers; its ``metadata`` hold ``decision``, ``rounds``, ``stop_reason``, ``grounded``,
     ``citations`` and ``usage``, and with an ``arbiter`` its ``verdict``. An answer that is not
-    ``grounded`` rests on no reference. A question the model knows gets a direct answer and no
+    ``grounded`` rests on no reference. A question that the model knows gets a direct answer and no
     source.
 
     ``get_prompts`` and ``update_prompts`` read and replace the words of the prompts, of this
@@ -62,12 +51,12 @@ class SKRQueryEngine(RemadeGraph, BaseQueryEngine):
 
     Args:
         graph: A compiled self-completion graph.
-        context: Of every run; what it leaves open is the graph's own.
+        context: The settings of every run that differ from the graph's own.
         streaming: Whether responses stream the final answer's tokens.
-        callback_manager: LlamaIndex's.
+        callback_manager: The callback manager of LlamaIndex.
 
     Raises:
-        InputError: The graph is none.
+        InputError: The graph is no compiled graph.
 
     Example:
         >>> from skr_core.testing import MappingRetriever, ScriptedModel
@@ -89,11 +78,20 @@ class SKRQueryEngine(RemadeGraph, BaseQueryEngine):
         callback_manager: CallbackManager | None = None,
     ) -> None:
         super().__init__(callback_manager)
-        self._use(graph)
+        self._use_graph(graph)
         self._context = context or SKRContext()
         self._streaming = streaming
 
     @classmethod
+    @settings.hinting(
+        k=_NUMBER,
+        top_k=_NUMBER,
+        prompt=_WORDS,
+        system_prompt=_WORDS,
+        text_qa_template=_WORDS,
+        memory=_CONVERSES,
+        chat_history=_CONVERSES,
+    )
     def from_defaults(
         cls,
         retriever: RetrieverLike | None = None,
@@ -104,7 +102,18 @@ class SKRQueryEngine(RemadeGraph, BaseQueryEngine):
         node_postprocessors: Sequence[BaseNodePostprocessor] = (),
         streaming: bool = False,
         callback_manager: CallbackManager | None = None,
-        **options: Unpack[SettingsOptions],
+        router: settings.RouterLike | None = None,
+        reflector: settings.ReflectorLike | None = None,
+        store: ReferenceStore | None = None,
+        budget: Budget | None = None,
+        when_insufficient: settings.WhenInsufficient | None = None,
+        on_retriever_error: settings.OnRetrieverError | None = None,
+        demonstrations: Sequence[Demonstration] | None = None,
+        templates: PromptTemplates | None = None,
+        decompose: bool | None = None,
+        metadata_keys: Sequence[str] | None = None,
+        arbiter: settings.ArbiterLike | None = None,
+        likelihoods: TextScorer | None = None,
     ) -> SKRQueryEngine:
         """Build the engine over LlamaIndex objects.
 
@@ -112,65 +121,69 @@ class SKRQueryEngine(RemadeGraph, BaseQueryEngine):
             retriever: A LlamaIndex retriever or index, or a `Retriever`; or several by name, which
                 are asked side by side and fused by reciprocal rank (``found_by`` in a node's
                 metadata lists those that found it). A router that never retrieves needs none.
-            llm: A LlamaIndex LLM, an id such as ``openai:gpt-4.1-mini``, or a `LanguageModel`;
-                ``Settings.llm`` where none is given.
-            similarity_top_k: How many nodes an index finds for each query.
-            filters: What the metadata of an index's nodes must be.
-            node_postprocessors: Rerankers and filters, in their order. As in LlamaIndex's
+            llm: A LlamaIndex LLM, an id such as ``openai:gpt-4.1-mini``, or a `LanguageModel`; by
+                default ``Settings.llm`` of LlamaIndex.
+            similarity_top_k: The number of nodes that an index finds for each query.
+            filters: The conditions that the metadata of an index's nodes must meet.
+            node_postprocessors: The rerankers and filters, in their order. As in LlamaIndex's
                 ``RetrieverQueryEngine`` they are given each search's nodes with its own query.
             streaming: Whether responses stream the final answer's tokens.
-            callback_manager: LlamaIndex's; ``Settings.callback_manager`` where none is given.
-            **options: The other settings, see `skr_core.settings.Settings`: ``router`` (also the
-                folder of a saved one), ``reflector`` (likewise), ``store``, ``budget``,
-                ``when_insufficient``, ``on_retriever_error``, ``demonstrations`` and
-                ``templates``.
+            callback_manager: The callback manager; by default ``Settings.callback_manager`` of
+                LlamaIndex.
+            router: The router, or the folder of a saved one; retrieves always by default.
+            reflector: The reflector, or the folder of a learned one; by default the verdict is read
+                from the model's reply.
+            store: The store that remembers the references found, and is searched beside the
+                retriever.
+            budget: The limits of a question.
+            when_insufficient: The answer where the references never sufficed, see
+                `skr_core.settings.WhenInsufficient`.
+            on_retriever_error: The reaction where every first search fails, see
+                `skr_core.settings.OnRetrieverError`.
+            demonstrations: The worked examples for the answer prompts.
+            templates: The words of the prompts.
+            decompose: Whether the model is asked for the parts of a question before the first
+                search, with one call more.
+            metadata_keys: The keys of a reference's metadata that the model sees beside its title.
+            arbiter: The arbiter between the model's own answer and the one from references, or the
+                folder of a saved one, see `skr_core.settings.Settings`.
+            likelihoods: The scorer of how likely the model finds given answers, for an arbiter that
+                decides by that.
 
         Raises:
-            InputError: The model or the retriever is none of the above.
-            OptionError: The retriever takes no `similarity_top_k` or no `filters`, or there is no
-                option of a name that was given.
+            InputError: The model or the retriever is none of the above, the retriever takes no
+                `similarity_top_k` or no `filters`, or a setting is not what its name says.
         """
-        refuse_unknown("SKRQueryEngine", options, _OPTIONS, advice.ENGINE)
-        if retriever is None and not {"store", "router"} & options.keys():
-            raise InputError(
-                "there is nothing to retrieve from: give a retriever or an index, "
-                "or a router that never retrieves"
-            )
-        if retriever is None and (similarity_top_k or filters or node_postprocessors):
-            raise OptionError(
-                "SKRQueryEngine takes similarity_top_k, filters and node_postprocessors with a "
-                "retriever or an index alone: give one"
-            )
-        model = as_language_model(Settings.llm if llm is None else llm, streaming=streaming)
-        from skr_graphs import create_self_completion_graph  # LangGraph is loaded when it is used
-
-        source = None
-        manager = callback_manager or Settings.callback_manager
-        if retriever is not None:
-            source = as_retriever(
-                retriever,
-                model=model,
-                similarity_top_k=similarity_top_k,
-                filters=filters,
-                node_postprocessors=node_postprocessors,
-            )
-            for postprocessor in node_postprocessors:
-                postprocessor.callback_manager = manager
-        # Folders are read once, not with each run's settings.
-        if (arbiter := with_arbiter(options).get("arbiter")) is not None:
-            options["arbiter"] = as_arbiter(arbiter, model, source)
-        if options.get("router") is not None:
-            options["router"] = as_router(options["router"], model, source)
-        if options.get("reflector") is not None:
-            options["reflector"] = as_reflector(options["reflector"], model, source)
-        factory = partial(create_self_completion_graph, model=model, retriever=source, **options)
-        engine = cls(
-            factory().compile(name="skr"),
-            SKRContext(retriever=source, templates=options.get("templates"), stream=streaming),
+        parts = engine_parts(
+            retriever,
+            llm,
+            similarity_top_k=similarity_top_k,
+            filters=filters,
+            node_postprocessors=node_postprocessors,
             streaming=streaming,
-            callback_manager=manager,
+            callback_manager=callback_manager,
+            options={
+                "router": router,
+                "reflector": reflector,
+                "store": store,
+                "budget": budget,
+                "when_insufficient": when_insufficient,
+                "on_retriever_error": on_retriever_error,
+                "demonstrations": demonstrations,
+                "templates": templates,
+                "decompose": decompose,
+                "metadata_keys": metadata_keys,
+                "arbiter": arbiter,
+                "likelihoods": likelihoods,
+            },
         )
-        engine._factory = factory
+        engine = cls(
+            parts.factory().compile(name="skr"),
+            parts.context,
+            streaming=streaming,
+            callback_manager=parts.callback_manager,
+        )
+        engine._factory = parts.factory
         return engine
 
     from_args = from_defaults
@@ -188,7 +201,7 @@ class SKRQueryEngine(RemadeGraph, BaseQueryEngine):
         run = self._run(query_bundle)
         payload: dict[str, Any] = {EventPayload.QUERY_STR: query_bundle.query_str}
         with self.callback_manager.event(CBEventType.QUERY, payload=payload) as event:
-            if self._streaming and not _is_read_as_text():
+            if self._streaming and not is_read_as_text():
                 response: RESPONSE_TYPE = await astream_response(run)
             else:
                 response = to_response(await run.acomplete())
@@ -204,25 +217,116 @@ class SKRQueryEngine(RemadeGraph, BaseQueryEngine):
         return GraphRun(self._graph, query_bundle.query_str, context)
 
     def _get_prompts(self) -> PromptDictType:
-        return as_prompts(self._context.templates or DEFAULT_TEMPLATES)
+        templates = self._context.templates or DEFAULT_TEMPLATES
+        return {each.name: _as_prompt(getattr(templates, each.name)) for each in fields(templates)}
 
     def _update_prompts(self, prompts: PromptDictType) -> None:
-        before = self._context.templates or DEFAULT_TEMPLATES
-        self._context = replace(self._context, templates=replaced(before, prompts))
+        templates = self._context.templates or DEFAULT_TEMPLATES
+        names = [each.name for each in fields(templates)]
+        if unknown := sorted(set(prompts) - set(names)):
+            raise InputError(
+                f"no prompt is called {', '.join(unknown)}: there are {', '.join(names)}"
+            )
+        given = {name: _as_template(prompt) for name, prompt in prompts.items()}
+        self._context = replace(self._context, templates=replace(templates, **given))
 
     def _get_prompt_modules(self) -> PromptMixinType:
         return {}
 
 
-def _is_read_as_text() -> bool:
-    """Whether one of LlamaIndex's tools waits for the answer, or its engine of sub-questions.
+@dataclass(frozen=True)
+class EngineParts:
+    """The parts that query engines and chat engines are made of.
 
-    They turn a response into a string at once, where nothing can be awaited any more, so they need
-    it whole. Nothing but the calls that are under way says that they ask.
+    Attributes:
+        factory: A function that makes the graph.
+        context: The settings of every run that may differ from the graph's own.
+        callback_manager: The callback manager of LlamaIndex.
     """
-    frame = sys._getframe().f_back
-    while frame is not None:
-        if str(frame.f_globals.get("__name__")).startswith(READERS_OF_TEXT):
-            return True
-        frame = frame.f_back
-    return False
+
+    factory: Callable[[], SelfCompletionGraph]
+    context: SKRContext
+    callback_manager: CallbackManager
+
+
+def engine_parts(
+    retriever: RetrieverLike | None,
+    llm: ModelLike | None,
+    *,
+    similarity_top_k: int | None,
+    filters: MetadataFilters | None,
+    node_postprocessors: Sequence[BaseNodePostprocessor],
+    streaming: bool,
+    callback_manager: CallbackManager | None,
+    options: Mapping[str, Any],
+) -> EngineParts:
+    """Make the parts of an engine, with the arguments of `SKRQueryEngine.from_defaults`.
+
+    Args:
+        options: The settings, by the names of `skr_core.settings.Settings`.
+    """
+    if retriever is None and options["store"] is None and options["router"] is None:
+        raise InputError(
+            "there is nothing to retrieve from: give a retriever or an index, "
+            "or a router that never retrieves"
+        )
+    if retriever is None and (similarity_top_k or filters or node_postprocessors):
+        raise InputError(
+            "similarity_top_k, filters and node_postprocessors belong to a retriever or an index: "
+            "give one"
+        )
+    from skr_graphs import create_self_completion_graph  # LangGraph is loaded when it is used
+
+    model = as_language_model(LlamaIndexSettings.llm if llm is None else llm, streaming=streaming)
+    manager = callback_manager or LlamaIndexSettings.callback_manager
+    source = None
+    if retriever is not None:
+        source = as_retriever(
+            retriever,
+            model=model,
+            similarity_top_k=similarity_top_k,
+            filters=filters,
+            node_postprocessors=node_postprocessors,
+        )
+        for postprocessor in node_postprocessors:
+            postprocessor.callback_manager = manager
+    # Folders are read here, once, and not with each run's settings.
+    made = settings.Settings.of(model, source, **options)
+    return EngineParts(
+        partial(create_self_completion_graph, **vars(made)),
+        SKRContext(retriever=source, templates=options["templates"], stream=streaming),
+        manager,
+    )
+
+
+# LlamaIndex fills {name} and leaves every other brace alone; str.format, which renders the
+# project's templates, wants those doubled. LlamaIndex's own names for the parts of a prompt are
+# understood too.
+
+_PLACEHOLDERS: dict[str, Any] = {
+    name: f"{{{name}}}" for name in ("demonstrations", "queries", "limit")
+} | {
+    "question": "{question}",
+    "query_str": "{question}",
+    "references": "{references}",
+    "context_str": "{references}",
+    "history": "{history}",
+    "chat_history": "{history}",
+}
+
+
+def _as_prompt(template: Template) -> BasePromptTemplate:
+    if isinstance(template, str):
+        return PromptTemplate(_single_braces(template))
+    said = [("system", template.system), ("user", template.user)]
+    return ChatPromptTemplate.from_messages([(role, _single_braces(text)) for role, text in said])
+
+
+def _single_braces(text: str) -> str:
+    return text.replace("{{", "{").replace("}}", "}")
+
+
+def _as_template(prompt: BasePromptTemplate) -> Template:
+    # Filled with placeholders, so that partial values and mappings of names are as in LlamaIndex.
+    messages = prompt.format_messages(**_PLACEHOLDERS)
+    return template_of([(each.role.value, as_format(each.content or "")) for each in messages])

@@ -1,34 +1,41 @@
-"""Answers as LlamaIndex responses: whole, or streamed.
+"""Answers as LlamaIndex responses: whole, or streamed, of query engines and of chat engines.
 
 A streamed response is made when the answer's first token is there, so everything before it, and
 whatever fails in it, happens inside ``query``, as with LlamaIndex's own engines. Its
 ``source_nodes`` are those that the streamed draft was given; its ``metadata`` and ``response_txt``
 are filled when the stream ends. The text and the nodes are then the final answer's, also where a
-draft that was taken back was streamed before it.
+draft that was retracted was streamed before it.
+
+LlamaIndex reads the stream of a chat in a thread or a task of its own, into a queue. Here it is
+read by its consumer, so nothing runs on behind a response that is dropped, and the memory is
+written when the stream ends.
 """
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Generator, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Sequence
 from contextlib import aclosing, closing
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 from weakref import ref
 
+from llama_index.core.base.llms.types import ChatMessage, ChatResponse
 from llama_index.core.base.response.schema import (
     AsyncStreamingResponse,
     Response,
     StreamingResponse,
 )
+from llama_index.core.chat_engine.types import AgentChatResponse, StreamingAgentChatResponse
 from llama_index.core.schema import NodeWithScore
+from llama_index.core.tools import ToolOutput
 
-from llamaindex_skr.graph_run import GraphRun
 from llamaindex_skr.nodes import to_node, to_reference
+from llamaindex_skr.runs import GraphRun
 from skr_core.plain import from_plain, to_plain
 from skr_core.types import Answer, Citation, Decision, Reference, Verdict
 
 UNREAD = "(a stream that was not read: await response.get_response())"
-"""What an awaited stream says as a string before it is read: an empty one would say nothing."""
+"""The text of an async stream before it is read: an empty one would say nothing."""
 
 METADATA = (
     "decision",
@@ -39,8 +46,8 @@ METADATA = (
     "usage",
     "removed_markers",
 )
-"""What of an `Answer` goes into a response's ``metadata``, as plain values; and its ``verdict``,
-where an arbiter gave one.
+"""The fields of an `Answer` in a response's ``metadata``, as plain values; its ``verdict`` joins
+them where an arbiter gave one.
 
 A citation's ``reference_id`` is the id of the source node that it names.
 """
@@ -62,35 +69,91 @@ class SKRStreamingResponse(StreamingResponse):
     def print_response_stream(self) -> None:
         """Print the stream as it comes; the answer, when it was read already."""
         if self.response_txt is not None:
-            print(self.response_txt)  # noqa: T201 - what it is asked for
+            print(self.response_txt)  # noqa: T201 - printing is its purpose
         for token in self.response_gen:
             print(token, end="", flush=True)  # noqa: T201
 
 
 class SKRAsyncStreamingResponse(AsyncStreamingResponse):
-    """An awaited stream that ends with its reader, and is safe to turn into a string."""
+    """An async streamed answer that ends with its reader, and is safe to turn into a string."""
 
     async def async_response_gen(self) -> AsyncGenerator[str, None]:
-        """The final answer's tokens; closing it ends the model's reply."""
+        """The final answer's tokens, or its text once it was read.
+
+        Closing the generator ends the model's reply.
+        """
+        if self.response_txt is not None:
+            yield self.response_txt
+            return
         tokens: Any = self.response_gen
-        async with aclosing(tokens), aclosing(super()._yield_response()) as pieces:
-            async for piece in pieces:
-                yield piece
+        said = ""
+        async with aclosing(tokens):
+            async for token in tokens:
+                said += token
+                self.response_txt = said
+                yield token
+
+    async def get_response(self) -> Response:
+        """The whole response; reads the stream to its end."""
+        async for _ in self.response_gen:
+            pass
+        return Response(self.response_txt, self.source_nodes, self.metadata)
 
     def __str__(self) -> str:
-        """What was read so far; it is awaiting that reads on.
+        """The text that was read so far; a string cannot be awaited.
 
-        LlamaIndex reads on in another thread, whose loop waits for the tasks of this one, which
-        waits for that thread.
+        LlamaIndex would read on in another thread, whose event loop waits for the tasks of this
+        one, which waits for that thread.
         """
         return self.response_txt or UNREAD
 
 
+@dataclass
+class SKRStreamingChatResponse(StreamingAgentChatResponse):
+    """A streamed answer in a conversation; ``source_nodes`` and ``metadata`` as of a query's.
+
+    Attributes:
+        streamed: The same answer as the response of a query engine.
+    """
+
+    streamed: SKRStreamingResponse | SKRAsyncStreamingResponse | None = field(
+        default=None, repr=False
+    )
+    _tokens: Generator[str, None, None] | None = field(default=None, init=False, repr=False)
+    _atokens: AsyncGenerator[str, None] | None = field(default=None, init=False, repr=False)
+
+    @property
+    def metadata(self) -> dict[str, Any]:
+        """The metadata, as of `SKRQueryEngine`; complete when the stream was read."""
+        return (self.streamed.metadata if self.streamed else None) or {}
+
+    @property
+    def response_gen(self) -> Generator[str, None, None]:
+        """The final answer's tokens; closing it ends the model's reply, leaving it does not."""
+        if self._tokens is None:
+            self._tokens = _tokens(self.chat_stream, ref(self))
+        return self._tokens
+
+    def async_response_gen(self) -> AsyncGenerator[str, None]:
+        """Async version of `response_gen`."""
+        if self._atokens is None:
+            self._atokens = _atokens(self.achat_stream, ref(self))
+        return self._atokens
+
+    def __str__(self) -> str:
+        """The answer, once it was read."""
+        return (self.streamed.response_txt if self.streamed else None) or self.response
+
+
 def to_response(answer: Answer) -> Response:
-    """An answer as a response.
+    """An answer as a response of a query engine.
+
+    Args:
+        answer: The answer.
 
     Returns:
-        ``source_nodes`` are what the answer was given, in the order of its [n] markers.
+        The response; its ``source_nodes`` are the references that the answer was given, in the
+        order of its [n] markers.
 
     Example:
         >>> from skr_core.types import Decision
@@ -101,8 +164,32 @@ def to_response(answer: Answer) -> Response:
     return Response(answer.text, _nodes(answer.references), _metadata(answer))
 
 
+def to_chat_response(message: str, answer: Answer) -> AgentChatResponse:
+    """An answer as a response of a chat engine.
+
+    Args:
+        message: The user's message.
+        answer: The answer to it.
+    """
+    response = to_response(answer)
+    source: Any = ToolOutput(
+        content=answer.text,
+        tool_name="query_engine",
+        raw_input={"query": message},
+        raw_output=response,
+    )
+    return AgentChatResponse(
+        answer.text, [source], response.source_nodes, metadata=response.metadata
+    )
+
+
 def to_answer(question: str, response: Response) -> Answer:
-    """A response of ours as an answer again, without its rounds and usage."""
+    """A response of ours as an answer again, without its rounds and usage.
+
+    Args:
+        question: The question, as it was asked.
+        response: The response, of `to_response` or read from a stream.
+    """
     about: Any = response.metadata
     references = tuple(to_reference(each) for each in response.source_nodes)
     return Answer(
@@ -123,6 +210,11 @@ def to_answer(question: str, response: Response) -> Answer:
     )
 
 
+# The generators below know their response weakly: in a cycle of references, a stream that is
+# dropped half read would be closed by the garbage collector, from its inside and its outside at
+# once.
+
+
 def stream_response(run: GraphRun) -> SKRStreamingResponse:
     """Run up to the answer's first token; the rest as the response is consumed."""
     tokens = run.tokens()
@@ -133,7 +225,7 @@ def stream_response(run: GraphRun) -> SKRStreamingResponse:
 
 
 async def astream_response(run: GraphRun) -> SKRAsyncStreamingResponse:
-    """The same, awaited."""
+    """Async version of `stream_response`."""
     tokens = run.atokens()
     first = await anext(tokens, "")
     response = SKRAsyncStreamingResponse(tokens, _nodes(run.references), {})
@@ -141,8 +233,35 @@ async def astream_response(run: GraphRun) -> SKRAsyncStreamingResponse:
     return response
 
 
-# They know the response weakly: in a cycle of references, a stream that is dropped half read would
-# be closed by the garbage collector, from its inside and its outside at once.
+def stream_chat_response(
+    run: GraphRun, remember: Callable[[str], None]
+) -> SKRStreamingChatResponse:
+    """Run up to the answer's first token; the rest as the response is consumed.
+
+    Args:
+        run: The run of the graph.
+        remember: A function that is called with the whole answer at its end.
+    """
+    streamed = stream_response(run)
+    return SKRStreamingChatResponse(
+        chat_stream=_chats(streamed, remember),
+        source_nodes=streamed.source_nodes,
+        is_writing_to_memory=False,
+        streamed=streamed,
+    )
+
+
+async def astream_chat_response(
+    run: GraphRun, remember: Callable[[str], Awaitable[None]]
+) -> SKRStreamingChatResponse:
+    """Async version of `stream_chat_response`."""
+    streamed = await astream_response(run)
+    return SKRStreamingChatResponse(
+        achat_stream=_achats(streamed, remember),
+        source_nodes=streamed.source_nodes,
+        is_writing_to_memory=False,
+        streamed=streamed,
+    )
 
 
 def _rest(
@@ -170,10 +289,57 @@ async def _arest(
 def _fill(response: StreamingResponse | AsyncStreamingResponse | None, answer: Answer) -> None:
     if response is None:  # only its tokens were kept
         return
-    # Into what is there: an engine around this one may hold the list, or have added metadata.
+    # In place: an engine around this one may hold the list, or have added metadata.
     response.source_nodes[:] = _nodes(answer.references)
     response.metadata = {**(response.metadata or {}), **_metadata(answer)}
     response.response_txt = answer.text
+
+
+def _chats(
+    streamed: SKRStreamingResponse, remember: Callable[[str], None]
+) -> Generator[ChatResponse, None, None]:
+    said = ""
+    tokens: Any = streamed.response_gen
+    with closing(tokens):
+        for token in tokens:
+            said += token
+            yield ChatResponse(message=ChatMessage(said, role="assistant"), delta=token)
+    remember(streamed.response_txt or said)
+
+
+async def _achats(
+    streamed: SKRAsyncStreamingResponse, remember: Callable[[str], Awaitable[None]]
+) -> AsyncGenerator[ChatResponse, None]:
+    said = ""
+    tokens: Any = streamed.response_gen
+    async with aclosing(tokens):
+        async for token in tokens:
+            said += token
+            yield ChatResponse(message=ChatMessage(said, role="assistant"), delta=token)
+    await remember(streamed.response_txt or said)
+
+
+def _tokens(chats: Any, response: ref[SKRStreamingChatResponse]) -> Generator[str, None, None]:
+    if chats is not None:
+        with closing(chats):
+            for chat in chats:
+                yield chat.delta or ""
+    _finish(response())
+
+
+async def _atokens(
+    chats: Any, response: ref[SKRStreamingChatResponse]
+) -> AsyncGenerator[str, None]:
+    if chats is not None:
+        async with aclosing(chats):
+            async for chat in chats:
+                yield chat.delta or ""
+    _finish(response())
+
+
+def _finish(response: SKRStreamingChatResponse | None) -> None:
+    if response is not None:
+        response.response, response.is_done = str(response), True
 
 
 def _nodes(references: Sequence[Reference]) -> list[NodeWithScore]:

@@ -1,8 +1,8 @@
-"""create_skr_tool: an engine as a tool whose text tells its sources, for LlamaIndex's agents.
+"""create_skr_tool: an engine as a tool whose text lists its sources, for LlamaIndex's agents.
 
-A ``QueryEngineTool`` gives an agent the answer's text alone. This one's ends with the sources, says
-where the answer rests on none, and numbers them on through a conversation: the numbers given so far
-are kept in the store of the workflow's context, which is serialized with it.
+A ``QueryEngineTool`` gives an agent the answer's text alone. The text of this tool ends with the
+sources, or says that the answer rests on none. Sources are numbered on through a conversation: the
+numbers given so far are kept in the store of the workflow's context, which is serialized with it.
 """
 
 from __future__ import annotations
@@ -20,20 +20,25 @@ from skr_core.prompts.templates import TOOL_DESCRIPTION, TOOL_NAME, no_question
 from skr_core.references.citations import free_numbers, number_sources, text_with_sources
 
 NO_QUESTION = no_question("input")
+"""The content of a call without a question."""
+
 NUMBERS = "skr_source_numbers"
-"""Under which a context's store keeps the numbers given so far, by reference id."""
+"""The key of a context's store under which it keeps the numbers given so far, by reference id."""
 
 
 class SKRTool(FunctionTool):
-    """Made by `create_skr_tool`. An agent hands it its context; called by hand it needs none."""
+    """The tool that `create_skr_tool` makes.
+
+    An agent hands it its context; called by hand it needs none.
+    """
 
     def __init__(self, engine: SKRQueryEngine, metadata: ToolMetadata) -> None:
         super().__init__(fn=engine.query, async_fn=engine.aquery, metadata=metadata)
-        # By these LlamaIndex's agents know that a tool wants their context, and as what.
+        # These tell LlamaIndex's agents that the tool wants their context, and its parameter.
         self.requires_context, self.ctx_param_name = True, "ctx"
 
     def call(self, input: str = "", ctx: Context | None = None, **other: object) -> ToolOutput:
-        """Ask with blocking calls. A context's store can only be awaited: numbers begin at 1."""
+        """Ask the engine; numbers begin at 1, because a context's store can only be awaited."""
         if not _is_question(input):
             return self._no_question(input, other)
         response = self.fn(input)
@@ -44,7 +49,7 @@ class SKRTool(FunctionTool):
     async def acall(
         self, input: str = "", ctx: Context | None = None, **other: object
     ) -> ToolOutput:
-        """Ask with awaited calls."""
+        """Async version of `call`; numbers go on from those in the context."""
         if not _is_question(input):
             return self._no_question(input, other)
         response = await self.async_fn(input)
@@ -52,14 +57,14 @@ class SKRTool(FunctionTool):
             response = await response.get_response()
         if ctx is None:
             return self._output(input, response, {})
-        async with ctx.store.edit_state() as state:  # alone, while other calls may be under way
+        async with ctx.store.edit_state() as state:  # other calls may be under way
             numbers = dict(state.get(NUMBERS, {}))
             output = self._output(input, response, numbers)
             state[NUMBERS] = numbers
         return output
 
     def _output(self, asked: str, response: Any, numbers: dict[str, int]) -> ToolOutput:
-        """What the agent is told; new numbers join those given so far."""
+        """The tool's output for an agent; new numbers join those given so far."""
         answer = to_answer(asked, response)
         free = free_numbers(after=max(numbers.values(), default=0))
         numbers |= number_sources(answer, numbers, free)
@@ -71,7 +76,7 @@ class SKRTool(FunctionTool):
         )
 
     def _no_question(self, given: object, other: dict[str, object]) -> ToolOutput:
-        """An error that the agent's model can mend."""
+        """An error that the agent's model can correct."""
         return ToolOutput(
             content=NO_QUESTION,
             tool_name=self.metadata.get_name(),
@@ -95,17 +100,17 @@ def create_skr_tool(
     """Make a tool of an engine, for ``FunctionAgent``, ``ReActAgent`` and ``AgentWorkflow``.
 
     Args:
-        engine: Answers; it may stream.
-        name: What the agent calls it.
-        description: From which the agent learns when to call it.
-        return_direct: Whether what the tool says is the agent's answer.
+        engine: The engine that answers; it may stream.
+        name: The tool's name.
+        description: The text by which the agent decides when to call the tool.
+        return_direct: Whether the tool's text is the agent's answer.
 
     Returns:
         A tool whose content is the answer's text with its numbered sources, and whose
         ``raw_output`` is the engine's response, whose own markers count its ``source_nodes`` from
         1. Where references were searched for and the answer rests on none, the content says so.
-        Called without a question it says what is wanted, so that the agent's model can call it
-        again.
+        A call without a question returns an error that says what is wanted, so that the agent's
+        model can call the tool again.
 
     Raises:
         InputError: The engine is no `SKRQueryEngine`.

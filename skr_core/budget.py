@@ -100,7 +100,7 @@ class Budget:
         max_reference_tokens: Tokens of the references that are handed to the model at a time, with
             their titles and fences. They are packed by rank: the first that does not fit is cut at
             a sentence, and those below it are left out. Where several rounds have found some,
-            this holds for each round; see `skr_core.references.passages.pack_references`. None: what
+            this holds for each round; see `skr_core.references.pack_references`. None: what
             the model's context window is known to hold, or no limit where it is not known.
         max_history_tokens: Tokens of the conversation's turns that the model is shown: the latest
             that fit. They count towards `max_tokens` as all that is sent does.

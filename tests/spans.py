@@ -1,9 +1,11 @@
-"""What OpenTelemetry was told, kept in memory."""
+"""The spans that OpenTelemetry recorded, kept in memory."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 from opentelemetry import trace
 from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
@@ -26,14 +28,13 @@ def recorded() -> Iterator[InMemorySpanExporter]:
         exporter.shutdown()
 
 
-def named(exporter: InMemorySpanExporter) -> dict[str, list[ReadableSpan]]:
-    """The spans by their names, in the order in which they ended."""
-    found: dict[str, list[ReadableSpan]] = {}
-    for span in exporter.get_finished_spans():
-        found.setdefault(span.name, []).append(span)
+def only(exporter: InMemorySpanExporter) -> ReadableSpan:
+    """The one span that was recorded."""
+    (span,) = exporter.get_finished_spans()
+    return span
+
+
+def outcome_in(span: ReadableSpan) -> dict[str, Any]:
+    """What a span says of the question that was answered within it."""
+    found: dict[str, Any] = json.loads(str((span.attributes or {})["metadata"]))
     return found
-
-
-def parent_of(span: ReadableSpan) -> int | None:
-    """The id of the span it lies in."""
-    return span.parent.span_id if span.parent else None

@@ -63,7 +63,9 @@ added = store.add(list(sample.corpus))
 # %%
 from textwrap import fill
 
-from langchain_skr import collect
+from skr_core import Settings
+from skr_graphs import GraphAnswerer
+from skr_learn import collect
 
 
 def show(text, before=""):
@@ -71,7 +73,7 @@ def show(text, before=""):
     print(fill(text, 96, initial_indent=before, subsequent_indent=" " * len(before)))
 
 
-records = collect(questions, model, store, {"out": "records.jsonl"})
+records = collect(questions, GraphAnswerer(Settings.of(model, store)), out="records.jsonl")
 
 record = records[2]
 print(record.question, "Right is:", record.gold[0], "\n")

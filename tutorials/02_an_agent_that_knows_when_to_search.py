@@ -83,10 +83,12 @@ model = load_model(agent_model) if isinstance(agent_model, str) else reader  # f
 # at all. In short:
 
 # %%
-from langchain_skr import collect
+from skr_core import Settings
+from skr_graphs import GraphAnswerer
+from skr_learn import collect
 from skr_learn.routers import CombinedRouter
 
-records = collect(sample.questions, model, store)
+records = collect(sample.questions, GraphAnswerer(Settings.of(model, store)))
 router = CombinedRouter.fit(records, drafts=False)  # looks at the question alone: costs no call
 
 for question in ("How high is Mount Tarrow?", "Who is the mayor of Penmarrow?"):

@@ -298,6 +298,6 @@ show(again.text)
 #
 # - `review_queries=True` stops the graph before each search, so that a person can look at the
 #   queries.
-# - Every question is a span of OpenTelemetry, `skr.question`, with its steps inside, without any
-#   text of the user's. See [reliability](../reliability.md).
+# - The outcome of every question is on the OpenTelemetry span that is open where it is asked,
+#   without any text of the user's. See [reliability](../reliability.md).
 # - `skr ask "..." --stream` shows the same events in a terminal, and `skr serve` on a page.

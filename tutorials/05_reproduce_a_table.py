@@ -40,8 +40,11 @@ print("published replies of ChatGPT" if RECORDED.exists() else "a sample of an i
 # asking for a certainty. The paper gives one document, so the store returns one.
 
 # %%
-from langchain_skr import collect, load_model
+from langchain_skr import load_model
+from skr_core import Settings
 from skr_core.routers import ConfidenceRouter
+from skr_graphs import GraphAnswerer
+from skr_learn import collect
 
 sample = load_sample()
 model = load_model(os.environ["SKR_MODEL"]) if "SKR_MODEL" in os.environ else sample.model()
@@ -52,7 +55,7 @@ added = store.add(list(sample.corpus))
 
 WAYS = ("vanilla", "punish")
 ask = {f"confidence:{way}": ConfidenceRouter(model, strategy=way) for way in WAYS}
-records = collect(questions, model, store, {"metric": "contains", "ask": ask})
+records = collect(questions, GraphAnswerer(Settings.of(model, store)), metric="contains", ask=ask)
 
 # %% [markdown]
 # One question, as it was asked: the prompt in the paper's words (Figure 3), and what was read off

@@ -1,6 +1,77 @@
 """The LangGraph state machine that retrieves until the references suffice."""
 
-import lazy_loader
+from importlib import import_module
+from typing import TYPE_CHECKING
 
-# What stands in the stub beside this file is imported, and LangGraph with it, when it is asked for.
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+if TYPE_CHECKING:
+    from skr_graphs.answerer import GraphAnswerer
+    from skr_graphs.asking import is_too_long
+    from skr_graphs.building_blocks import (
+        StateKeys,
+        create_follow_up_node,
+        create_reflect_node,
+        create_route_node,
+    )
+    from skr_graphs.context import SKRContext
+    from skr_graphs.conversation import said_in
+    from skr_graphs.events import Plain, StreamedSources
+    from skr_graphs.graph import CompiledGraph, SelfCompletionGraph, create_self_completion_graph
+    from skr_graphs.node import unstreamed
+    from skr_graphs.observing import warn_once
+    from skr_graphs.state import SKRInput, SKROutput, SKRState, answer_of, without_messages
+    from skr_graphs.steps import decide
+
+_MODULES = {
+    "CompiledGraph": "skr_graphs.graph",
+    "GraphAnswerer": "skr_graphs.answerer",
+    "Plain": "skr_graphs.events",
+    "SKRContext": "skr_graphs.context",
+    "SKRInput": "skr_graphs.state",
+    "SKROutput": "skr_graphs.state",
+    "SKRState": "skr_graphs.state",
+    "SelfCompletionGraph": "skr_graphs.graph",
+    "StateKeys": "skr_graphs.building_blocks",
+    "StreamedSources": "skr_graphs.events",
+    "answer_of": "skr_graphs.state",
+    "create_follow_up_node": "skr_graphs.building_blocks",
+    "create_reflect_node": "skr_graphs.building_blocks",
+    "create_route_node": "skr_graphs.building_blocks",
+    "create_self_completion_graph": "skr_graphs.graph",
+    "decide": "skr_graphs.steps",
+    "is_too_long": "skr_graphs.asking",
+    "said_in": "skr_graphs.conversation",
+    "unstreamed": "skr_graphs.node",
+    "warn_once": "skr_graphs.observing",
+    "without_messages": "skr_graphs.state",
+}
+
+__all__ = [
+    "CompiledGraph",
+    "GraphAnswerer",
+    "Plain",
+    "SKRContext",
+    "SKRInput",
+    "SKROutput",
+    "SKRState",
+    "SelfCompletionGraph",
+    "StateKeys",
+    "StreamedSources",
+    "answer_of",
+    "create_follow_up_node",
+    "create_reflect_node",
+    "create_route_node",
+    "create_self_completion_graph",
+    "decide",
+    "is_too_long",
+    "said_in",
+    "unstreamed",
+    "warn_once",
+    "without_messages",
+]
+
+
+def __getattr__(name: str) -> object:
+    """Import what is asked for: the engines of LlamaIndex name a context without LangGraph."""
+    if name in _MODULES:
+        return getattr(import_module(_MODULES[name]), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

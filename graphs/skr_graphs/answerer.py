@@ -1,4 +1,4 @@
-"""GraphAnswerer: the graph as something that answers questions, by its router or by an action."""
+"""GraphAnswerer: answers questions with the compiled graph, by its router or by a given action."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ from skr_core.plain import from_plain
 from skr_core.routers.constant import AlwaysRetrieve, FixedDecision
 from skr_core.settings import Settings
 from skr_core.types import NO_USAGE, Action, Answer, Decision, Round
-from skr_graphs.compiled import CompiledGraph
 from skr_graphs.context import SKRContext
+from skr_graphs.events import Plain
 from skr_graphs.finish import conclude
-from skr_graphs.self_completion import create_self_completion_graph
-from skr_graphs.state import OUTPUT_KEYS, Plain, answer_of
+from skr_graphs.graph import CompiledGraph, create_self_completion_graph
+from skr_graphs.state import OUTPUT_KEYS, answer_of
 
 DECISIONS: Mapping[Action, Decision] = {
     "direct": Decision(False, reason="no question is retrieved for"),
     "single": Decision(True, max_rounds=1, reason="every question is retrieved for once"),
     "loop": Decision(True, reason="every question is retrieved for"),
 }
-"""What a system decides that takes one action always."""
+"""The decision of a system that always takes this action."""
 
 
 class GraphAnswerer:
     """Answers with the compiled graph of a system's settings: what is measured is what is served.
 
     Args:
-        settings: Of the system.
+        settings: The settings of the system.
 
     Example:
         >>> from skr_core.testing import MappingRetriever, ScriptedModel
@@ -44,32 +44,30 @@ class GraphAnswerer:
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
         self._graph: CompiledGraph = create_self_completion_graph(**vars(settings)).compile()
-        # An action that is asked for is answered by itself.
-        alone = self._graph
+        # A given action is answered without an arbiter, which the router may be too.
+        self._unweighed = self._graph
         if settings.arbiter is not None:
-            # A router may be the arbiter too; each action brings its own.
-            only = settings.but(arbiter=None, router=AlwaysRetrieve())
-            alone = create_self_completion_graph(**vars(only)).compile()
-        self._alone = alone
+            without = settings.but(arbiter=None, router=AlwaysRetrieve())
+            self._unweighed = create_self_completion_graph(**vars(without)).compile()
         self._contexts = {
             action: SKRContext(router=FixedDecision(decision))
             for action, decision in DECISIONS.items()
         }
 
     def answer(self, question: str, action: Action | None = None) -> Answer:
-        """Answer with blocking calls, by the router or by the action given."""
+        """Answer by the router, or by the given action."""
         return run(self._answer(question, action))
 
     async def aanswer(self, question: str, action: Action | None = None) -> Answer:
-        """Answer with awaited calls."""
+        """Async version of `answer`."""
         return await arun(self._answer(question, action))
 
     def answer_each(self, question: str) -> Mapping[Action, Answer]:
-        """Answer by every action, with blocking calls.
+        """Answer by every action.
 
-        ``single`` is the first round of ``loop``, so it costs nothing more, but for one case: where
-        that round's draft is a refusal and `when_insufficient` is ``own_knowledge``, a system of
-        one round would ask the model once more, and so is done here.
+        ``single`` is the first round of ``loop``, so it costs nothing more, with one exception:
+        where that round's draft is a refusal and `when_insufficient` is ``own_knowledge``, a system
+        of one round would ask the model once more, and so does this.
 
         Raises:
             ModelError: The model failed.
@@ -78,7 +76,7 @@ class GraphAnswerer:
         return run(self._answer_each(question))
 
     async def aanswer_each(self, question: str) -> Mapping[Action, Answer]:
-        """Answer by every action, with awaited calls."""
+        """Async version of `answer_each`."""
         return await arun(self._answer_each(question))
 
     def _answer(self, question: str, action: Action | None) -> Flow[Answer]:
@@ -93,8 +91,8 @@ class GraphAnswerer:
         return {"direct": direct, "single": single, "loop": loop}
 
     def _run(self, question: str, action: Action | None, keys: Sequence[str]) -> Flow[Any]:
-        # Their overloads know no output keys.
-        graph: Any = self._graph if action is None else self._alone
+        # The overloads of LangGraph know no output keys.
+        graph: Any = self._graph if action is None else self._unweighed
         context = None if action is None else self._contexts[action]
         return (
             yield from call(
@@ -107,10 +105,10 @@ class GraphAnswerer:
         )
 
     def _first_round(self, output: Any, loop: Answer) -> Flow[Answer]:
-        """What a system of one round would have answered."""
+        """The answer that a system of one round would have given."""
         rounds: Sequence[Plain] = output["rounds"][:1]
         if len(loop.rounds) <= 1:
-            # One round more was wanted, and nothing was left to search for it.
+            # Another round was wanted, but nothing was left to search for.
             went_on = "self_complete" in loop.usage or loop.stop_reason == "no_new_queries"
             return replace(
                 loop,

@@ -1,33 +1,88 @@
-"""Where there is an arbiter: the loop's answer, its first round's, or the model's own?
+"""Weighing answers against each other: the model's own, the first round's and the loop's.
 
-The model's own is asked for here, with one short call, unless the router has it already. The first
-round's costs nothing: what a system of one round would have answered is read off the rounds.
+An arbiter weighs them at the end of the loop. A router that is a ladder weighs them after the first
+round already, to decide whether another is worth its cost. The model's own answer takes one short
+call, unless the router has it; the first round's takes none: what a system of one round would have
+answered is read off the rounds.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from skr_core.errors import ModelError, NoLikelihoodsError
 from skr_core.flow import Flow, call
-from skr_core.plain import to_plain
+from skr_core.plain import from_plain, to_plain
 from skr_core.ports import AnswerArbiter, ClimbingRouter
 from skr_core.references.citations import resolve_citations
 from skr_core.replies.opening import strip_thoughts
 from skr_core.settings import uses_likelihoods
 from skr_core.types import NO_USAGE, Action, Answer, Decision, Usage, Verdict
 from skr_graphs import events
-from skr_graphs.climbing import seen_of
-from skr_graphs.finish import answer_in, conclude, say
-from skr_graphs.limits import call_limit
-from skr_graphs.node import StepContext
-from skr_graphs.state import Plain, SKRState, answer_of, usage_of, usage_with
-from skr_graphs.steps import ask_directly, rounds_with
+from skr_graphs.asking import ask_directly
+from skr_graphs.events import Plain
+from skr_graphs.finish import answer_in, conclude, is_served, rounds_with, say
+from skr_graphs.node import StepContext, call_limit
+from skr_graphs.state import SKRState, answer_of, usage_of, usage_with
 
 if TYPE_CHECKING:
-    from skr_core.candidates import Margins
+    from skr_core.candidates import CandidateAnswer, Margins
+
+
+def decide_again(
+    state: SKRState, step: StepContext, rounds: Sequence[Plain], stop_reason: str
+) -> Flow[Decision | None]:
+    """Ask a ladder whether to go on after the first round; None for other routers and rounds.
+
+    It is also asked where the loop ends with this round in any case: where the ladder would have
+    ended it too, only the direct answer and this round's are weighed for being served.
+
+    Args:
+        state: The state of the question.
+        step: The settings and functions of the step.
+        rounds: All rounds, the last with its reflection.
+        stop_reason: The reason why the loop ends with this round; empty where it does not.
+    """
+    router = step.settings.router
+    if len(rounds) > 1 or not isinstance(router, ClimbingRouter):
+        return None
+    before = from_plain(Decision, state["decision"])
+    if before.max_rounds is not None or not {"single", "loop"} <= {*router.actions}:
+        return None
+    first = yield from conclude(
+        state["question"],
+        rounds,
+        state["pool"],
+        step.settings,
+        sufficient=is_served(stop_reason, step.settings),
+        may_call=False,
+    )
+    made = answer_of(state)
+    direct = resolve_citations(strip_thoughts(before.draft), ()).text
+    given = described(
+        {
+            "direct": replace(
+                made, text=direct, decision=Decision(False), logprob=state.get("draft_logprob")
+            ),
+            "single": answer_in(first, made),
+        }
+    )
+    found: Decision = yield from call(
+        router.decide_after, router.adecide_after, state["asked"]["standalone"], given
+    )
+    decision = replace(found, usage=before.usage, draft=before.draft)
+    step.write(events.route(to_plain(decision)))
+    return decision
+
+
+def described(answers: Mapping[Action, Answer]) -> dict[Action, CandidateAnswer]:
+    """Describe answers, the direct one among them, as arbiters compare them."""
+    from skr_core.candidates import CandidateAnswer  # loaded only where there is an arbiter
+
+    direct = answers["direct"].text
+    return {action: CandidateAnswer.in_answer(answer, direct) for action, answer in answers.items()}
 
 
 def arbitrate(state: SKRState, step: StepContext) -> Flow[Plain]:
@@ -36,7 +91,7 @@ def arbitrate(state: SKRState, step: StepContext) -> Flow[Plain]:
     Where the model fails, the loop's answer stands.
 
     Raises:
-        NoLikelihoodsError: The arbiter decides by likelihoods, and the server tells none.
+        NoLikelihoodsError: The arbiter decides by likelihoods, and the server gives none.
     """
     loop, arbiter = answer_of(state), step.settings.arbiter
     served: Answer = loop
@@ -74,7 +129,7 @@ def arbitrate(state: SKRState, step: StepContext) -> Flow[Plain]:
 
 
 def _direct(state: SKRState, step: StepContext) -> Flow[tuple[Answer, Usage]]:
-    """The answer without references, and what asking for it here cost."""
+    """The answer without references, and the cost of asking for it here."""
     text, logprob = strip_thoughts(state["decision"]["draft"]), state.get("draft_logprob")
     spent = NO_USAGE
     if not text:
@@ -101,8 +156,8 @@ def _answers(
 ) -> Flow[Mapping[Action, Answer]]:
     """The answers that the arbiter weighs, by the actions that it knows.
 
-    One that knows no loop is shown the loop's answer as that of a single round. A ladder that ended
-    after the first round is shown no answer of the loop.
+    An arbiter without a loop is shown the loop's answer as that of a single round. A ladder that
+    ended after the first round is shown no answer of the loop.
     """
     single = loop
     if {"single", "loop"} <= {*arbiter.actions} and len(state["rounds"]) > 1:
@@ -125,7 +180,7 @@ def _answers(
 def _margins(
     answers: Mapping[Action, Answer], state: SKRState, step: StepContext
 ) -> Flow[tuple[Mapping[Action, Margins | None], Usage]]:
-    """How likely the model finds the answers, where the arbiter asks and the budget allows."""
+    """Measure how likely the model finds the answers, where it is needed and affordable."""
     settings = step.settings
     if settings.likelihoods is None or not uses_likelihoods(settings.arbiter):
         return {}, NO_USAGE
@@ -151,7 +206,7 @@ def _verdict(
     answers: Mapping[Action, Answer],
     margins: Mapping[Action, Margins | None],
 ) -> Flow[Verdict]:
-    seen = seen_of(answers)
-    seen = {action: replace(each, margins=margins.get(action)) for action, each in seen.items()}
-    verdict: Verdict = yield from call(arbiter.judge, arbiter.ajudge, question, seen)
+    given = described(answers)
+    given = {action: replace(each, margins=margins.get(action)) for action, each in given.items()}
+    verdict: Verdict = yield from call(arbiter.judge, arbiter.ajudge, question, given)
     return replace(verdict, answers={action: each.text for action, each in answers.items()})

@@ -1,7 +1,7 @@
 """Nodes for a graph of one's own: decide whether to retrieve, judge an answer, name new queries.
 
-Each is a runnable from a state to an update, in both colours. The state is the caller's: a typed
-dict, a dataclass or a pydantic model. `StateKeys` says under which of its keys things stand.
+Each is a runnable from a state to an update, sync and async. The state is the caller's: a typed
+dict, a dataclass or a pydantic model. `StateKeys` names the keys that are read and written.
 
 Example:
     >>> from langgraph.graph import START, StateGraph
@@ -19,7 +19,7 @@ Example:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -42,23 +42,24 @@ from skr_core.reflectors import RefusalReflector
 from skr_core.settings import ReflectorLike, RouterLike, Settings, as_reflector, as_router, decided
 from skr_core.types import Demonstration, Reference
 from skr_graphs import steps
+from skr_graphs.events import Plain
 from skr_graphs.node import FlowNode
-from skr_graphs.observing import observed
-from skr_graphs.state import Plain
 
 
 @dataclass(frozen=True)
 class StateKeys:
-    """Under which keys of the state the nodes read and write.
+    """The keys of the state that the nodes read and write.
 
     Attributes:
-        question: Read by all: a text, or messages, whose latest human one is the question.
-        decision: Written by the route node: a `Decision`, plain.
-        references: Read: LangChain documents, texts, or `Reference` objects, plain or not.
-        answer: Read: a text, or messages, whose latest of the model is the answer.
-        reflection: Written by the reflect node, read by the follow-up node: a `Reflection`, plain.
-        queries: Written by the follow-up node: what to search next.
-        asked: Read and written by it: every query so far, the question first.
+        question: The question, read by all: a text, or messages whose latest human one is it.
+        decision: The `Decision` as plain values, written by the route node.
+        references: The references, read: LangChain documents, texts, or `Reference` objects, also
+            as plain values.
+        answer: The answer, read: a text, or messages whose latest one of the model is it.
+        reflection: The `Reflection` as plain values, written by the reflect node and read by the
+            follow-up node.
+        queries: The next queries, written by the follow-up node.
+        asked: Every query so far, the question first; read and written by the follow-up node.
     """
 
     question: str = "question"
@@ -81,20 +82,20 @@ def create_route_node(
     """Make the node that decides whether a question needs retrieval.
 
     Args:
-        router: Decides; or the folder of a saved one. None retrieves always.
-        model: The one that answers: a `LanguageModel`, or a model of LangChain. A router that looks
-            at the direct answer asks it for that, and leaves it in the decision's ``draft``; others
-            need none.
+        router: The router, or the folder of a saved one. None retrieves always.
+        model: The model that answers: a `LanguageModel`, or a model of LangChain. A router that
+            looks at the direct answer asks it for that, and leaves it in the decision's ``draft``;
+            others need none.
         demonstrations: Worked examples for the direct answer.
-        templates: The words that ask for it.
-        keys: Of the state.
+        templates: The words that ask for the direct answer.
+        keys: The keys of the state.
 
     Returns:
         A node: the question in, ``{"decision": {"retrieve": bool, ...}}`` out, which is a
-        `Decision` as plain values, so that every checkpointer holds it.
+        `Decision` as plain values, so that every checkpointer can store it.
 
     Raises:
-        InputError: The router or the model is none; while running: there is no question, or the
+        InputError: The router or the model is not one; while running: there is no question, or the
             router needs a model and has none.
         StampMismatch: The folder's router was made for another model.
 
@@ -120,7 +121,7 @@ def create_route_node(
             decision = yield from steps.decide(question, system)
         return {keys.decision: to_plain(decision)}
 
-    return _node("route", route)
+    return FlowNode("route", route)
 
 
 def create_reflect_node(
@@ -129,18 +130,18 @@ def create_reflect_node(
     """Make the node that judges whether the references suffice for an answer.
 
     Args:
-        reflector: Judges; by default, without a call, an answer suffices that cites a reference
-            as [n] and does not refuse. `skr_core.reflectors.JudgeReflector` asks a model. A folder
-            that a `LearnedReflector` was saved in is loaded.
-        keys: Of the state.
+        reflector: The judge, or the folder of a learned one. By default, without a call, an answer
+            suffices that cites a reference as [n] and does not refuse;
+            `skr_core.reflectors.JudgeReflector` asks a model.
+        keys: The keys of the state.
 
     Returns:
         A node: question, references and answer in, ``{"reflection": {"sufficient": bool, ...}}``
         out, which is a `Reflection` as plain values.
 
     Raises:
-        InputError: The reflector is none; while running: there is no question, or something is no
-            reference.
+        InputError: The reflector is not one; while running: there is no question, or something is
+            no reference.
         ModelError: While running: the judge failed.
 
     Example:
@@ -148,7 +149,6 @@ def create_reflect_node(
         >>> create_reflect_node().invoke(state)["reflection"]["sufficient"]
         True
     """
-
     chosen = as_reflector(reflector)
 
     def reflect(state: Any) -> Flow[Plain]:
@@ -161,7 +161,7 @@ def create_reflect_node(
         )
         return {keys.reflection: to_plain(reflection)}
 
-    return _node("reflect", reflect)
+    return FlowNode("reflect", reflect)
 
 
 def create_follow_up_node(
@@ -173,17 +173,17 @@ def create_follow_up_node(
     """Make the node that asks a model what to search next.
 
     Args:
-        model: Names the queries: a `LanguageModel`, or a model of LangChain.
+        model: The model that names the queries: a `LanguageModel`, or a model of LangChain.
         templates: The words that ask for them, `PromptTemplates.self_complete`.
-        keys: Of the state.
+        keys: The keys of the state.
 
     Returns:
-        A node: question, references, answer, reflection and what was asked in, ``{"queries":
+        A node: question, references, answer, reflection and earlier queries in, ``{"queries":
         [...], "asked": [...]}`` out. No query means that nothing new was named: end there. Count
-        rounds in an edge of yours, for a model may name new queries for ever.
+        rounds in an edge of yours, since a model may name new queries for ever.
 
     Raises:
-        InputError: The model is none; while running: there is no question, or something is no
+        InputError: The model is not one; while running: there is no question, or something is no
             reference.
         ModelError: While running: the model failed.
 
@@ -194,7 +194,6 @@ def create_follow_up_node(
         {'queries': ['birthplace of Ada Quill'], 'asked': ['Where was the designer born?', \
 'birthplace of Ada Quill']}
     """
-
     asking = as_language_model(model)
 
     def follow_up(state: Any) -> Flow[Plain]:
@@ -212,15 +211,11 @@ def create_follow_up_node(
         )
         return {keys.queries: list(queries), keys.asked: [*asked, *queries]}
 
-    return _node("follow_up", follow_up)
-
-
-def _node(name: str, flow: Callable[[Any], Flow[Plain]]) -> FlowNode[Plain]:
-    return FlowNode(name, lambda state: observed(flow(state), name))
+    return FlowNode("follow_up", follow_up)
 
 
 def _value(state: Any, key: str) -> Any:
-    """What stands under a key; None where nothing does."""
+    """The value of a key; None where there is none."""
     return state.get(key) if isinstance(state, Mapping) else getattr(state, key, None)
 
 
@@ -232,7 +227,7 @@ def _question(state: Any, keys: StateKeys) -> str:
 
 
 def _text(value: Any, speaker: type[BaseMessage]) -> str:
-    """A text as it is; of messages, the latest of this speaker."""
+    """A text as it is, or the latest message of this speaker."""
     if isinstance(value, str):
         return value
     said = [each.text for each in value or () if isinstance(each, speaker)]

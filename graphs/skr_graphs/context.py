@@ -1,4 +1,4 @@
-"""What one run replaces of its graph's settings."""
+"""The context of one run, which replaces some of its graph's settings."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, fields
 from functools import partial
 from pathlib import Path
 from threading import Event
-from typing import Annotated, Any, ClassVar, Self
+from typing import Annotated, Any, ClassVar
 from weakref import WeakKeyDictionary
 
 from pydantic import ConfigDict
@@ -32,19 +32,19 @@ from skr_core.types import Demonstration
 
 @dataclass(frozen=True, eq=False)
 class SKRContext:
-    """Of one run: each field is a setting of `skr_core.settings.Settings`, None is the graph's own.
+    """The settings of one run, see `skr_core.settings.Settings`; None leaves the graph's own.
 
-    A server's schema shows what can be said in JSON, such as the budget and what is answered when
-    the references do not suffice. A graph around this one passes its context on where that is a
-    subclass of this class.
+    A server's schema shows the fields that JSON can express, such as `budget` and
+    `when_insufficient`. A graph around this one passes its context on where that is a subclass of
+    this class.
 
     Attributes:
-        stream: Ask the model for tokens as it makes them. By default only where LangGraph streams
-            messages: a model that is not asked to stream is quicker and tells its usage.
-        stream_undecided: With an arbiter, stream the answer from references before it is decided;
-            a ``retract`` event takes it back where another is served. By default tokens wait.
-        closed: Set when a blocking stream is closed before its end: the model's reply is then not
-            read on. An awaited one is cancelled.
+        stream: Whether to ask the model for tokens as it makes them. By default only where
+            LangGraph streams messages: a model that does not stream is quicker and gives its usage.
+        stream_undecided: Whether to stream, with an arbiter, the answer from references before it
+            is decided; a ``retract`` event takes it back where another is served.
+        closed: The event that is set when a sync stream is closed before its end, so that the
+            model's reply is read no further. An async one is cancelled.
     """
 
     __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(arbitrary_types_allowed=True)
@@ -67,23 +67,16 @@ class SKRContext:
     stream_undecided: bool = False
     closed: Annotated[Event, SkipJsonSchema()] = field(default_factory=Event, init=False)
 
-    def __new__(cls, *_: Any, **given: Any) -> Self:
-        """Refuse unknown names as this project does: LangGraph makes contexts of dicts."""
-        known = [each.name for each in fields(cls)]
-        if unknown := [name for name in given if name not in known]:
-            raise InputError(f"a context has no {', '.join(unknown)}: it has {', '.join(known)}")
-        return super().__new__(cls)
-
     def __reduce__(self) -> tuple[Any, ...]:
-        """For a pickle, which cannot hold what says that a stream was closed."""
+        """Leave out of a pickle the event that says that a stream was closed."""
         given = {each.name: getattr(self, each.name) for each in fields(self) if each.init}
         return partial(type(self), **given), ()
 
     @contextmanager
     def reading(self, stream: Generator[Any, None, None]) -> Iterator[None]:
-        """Close the stream of a run with this context at the end, and before that its model's.
+        """Close the stream of a run with this context at the end, after its model's.
 
-        A context that streams side by side share has to be made anew for each.
+        Streams that run side by side need a context each.
         """
         self.closed.clear()
         try:
@@ -94,7 +87,7 @@ class SKRContext:
 
     @property
     def given(self) -> dict[str, Any]:
-        """The settings that the run replaces."""
+        """The settings that this run replaces."""
         return {
             each.name: value
             for each in fields(Settings)  # a subclass may hold more
@@ -108,7 +101,7 @@ class SettingsOfRuns:
     They are made once a run, not once a step.
 
     Args:
-        defaults: What the graph was made with, by the names of `Settings`.
+        defaults: The settings that the graph was made with, by the names of `Settings`.
     """
 
     def __init__(self, defaults: Mapping[str, Any]) -> None:
@@ -126,7 +119,7 @@ class SettingsOfRuns:
         Raises:
             InputError: There is no model, or something is not what its name says.
         """
-        # A sub-graph is handed its parent's context, which need not be one of ours.
+        # A sub-graph is given its parent's context, which need not be one of ours.
         if not isinstance(context, SKRContext):
             return self._own()
         if (settings := self._of_runs.get(context)) is None:
@@ -138,7 +131,7 @@ class SettingsOfRuns:
         return self._defaults or Settings.of(**{"model": None, **self._given})
 
     def _replaced(self, context: SKRContext) -> Settings:
-        # A client of a server may say anything here; it shall read no file of it.
+        # A server's client may send anything here, and must not read the server's files.
         if isinstance(context.router, str | Path):
             raise InputError("a router's folder is given to the factory; a text has no decide")
         if isinstance(context.arbiter, str | Path):
@@ -153,7 +146,7 @@ class SettingsOfRuns:
                 name: getattr(self._defaults, name) for name in ("router", "arbiter", "reflector")
             }
             if isinstance(given.get("router"), AnswerArbiter):
-                kept: Any = loaded.pop("arbiter")  # one ladder takes the other's place
+                kept: Any = loaded.pop("arbiter")  # one ladder replaces the other
                 if kept is not loaded["router"]:
                     loaded["arbiter"] = kept
         return Settings.of(**{"model": None, **self._given, **loaded, **given})

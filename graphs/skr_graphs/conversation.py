@@ -1,8 +1,8 @@
-"""The first step: what is asked, what was said before it, and the question without all that.
+"""The first step: the question, its conversation, and the question rewritten without it.
 
 A thread keeps its turns under ``messages``, as LangGraph's chats do: a question is written there
-when it is asked, an answer when it stands. A run is given its question as text or as the latest
-message of the user; ``history`` takes the place of what the thread keeps, for one question.
+when it is asked, an answer when it is final. A run is given its question as text or as the latest
+user message; ``history`` replaces the thread's conversation for one question.
 """
 
 from __future__ import annotations
@@ -26,9 +26,10 @@ from skr_core.plain import to_plain
 from skr_core.prompts.asking import checked_question
 from skr_core.types import NO_USAGE, Decision
 from skr_graphs import events
+from skr_graphs.events import Plain
 from skr_graphs.node import StepContext
-from skr_graphs.state import Asked, FirstState, Plain, SKRState
-from skr_graphs.warnings import warn_once
+from skr_graphs.observing import warn_once
+from skr_graphs.state import AskedQuestion, FirstState, SKRState
 
 NOTHING_ASKED = (
     "the question is empty: give it as question, or as the user's latest of messages; "
@@ -38,26 +39,26 @@ NOTHING_ASKED = (
 
 @dataclass(frozen=True)
 class Opening:
-    """What a run begins with.
+    """The input of a run.
 
     Attributes:
-        question: What is asked.
-        id: Of the message that it stands in.
-        before: What was said before it.
-        is_told: Whether the conversation holds that message already.
+        question: The question.
+        id: The id of the message that holds it.
+        before: The conversation before it.
+        is_in_thread: Whether the thread holds that message already.
     """
 
     question: str
     id: str
     before: Sequence[BaseMessage]
-    is_told: bool
+    is_in_thread: bool
 
 
 def condense(state: FirstState, step: StepContext) -> Flow[Plain]:
-    """Begin the state anew, and ask for the question without its conversation where it leans on it.
+    """Begin the state anew, and rewrite a question that leans on its conversation.
 
     Raises:
-        InputError: Nothing is asked, or the history is none.
+        InputError: There is no question, or the history is not a list of messages.
     """
     started_at = time.time()
     opening = open_conversation(state)
@@ -85,8 +86,8 @@ def condense(state: FirstState, step: StepContext) -> Flow[Plain]:
         "removed_markers": 0,
         "logprob": None,
         "grounded": False,
-        "messages": [] if opening.is_told else [_told(opening)],
-        "asked": Asked(
+        "messages": [] if opening.is_in_thread else [_as_message(opening)],
+        "asked": AskedQuestion(
             question=question,
             id=opening.id,
             standalone=checked_question(condensed.question),
@@ -101,13 +102,13 @@ def condense(state: FirstState, step: StepContext) -> Flow[Plain]:
 
 
 def open_conversation(state: FirstState) -> Opening:
-    """Read what a run was given, beside what its thread keeps.
+    """Find the question of a run beside what its thread keeps.
 
-    The thread keeps the question of its last run too, so a text is new where it differs, and so is
-    a message of the user's that no run was asked by.
+    The thread keeps the question of its last run too. So a text is a new question where it differs
+    from that, and so is a user message that no run has answered.
 
     Raises:
-        InputError: Nothing is asked, or the history is none.
+        InputError: There is no question, or the history is not a list of messages.
     """
     messages = state.get("messages") or []
     latest = state.get("asked") or {"question": "", "id": ""}
@@ -118,30 +119,30 @@ def open_conversation(state: FirstState) -> Opening:
     by_message = place >= 0 and text == latest["question"] and messages[place].id != latest["id"]
     if by_message:
         text = _text(messages[place])
-    # The same once more after a failure, or what a graph around this one made of its message.
+    # The same question again after a failure, or as a graph around this one took it from a message.
     is_again = text == latest["question"] or not latest["id"]
-    is_told = by_message or (is_again and 0 <= place == len(messages) - 1)
+    is_in_thread = by_message or (is_again and 0 <= place == len(messages) - 1)
     try:
         question = checked_question(text)
     except InputError as error:
         raise InputError(NOTHING_ASKED) from error
-    identity = messages[place].id if is_told else None
+    identity = messages[place].id if is_in_thread else None
     history = state.get("history")
-    said = messages[:place] if is_told else messages
+    said = messages[:place] if is_in_thread else messages
     return Opening(
         question,
         identity or f"skr-{uuid4()}",
         said if history is None else _messages(history),
-        is_told,
+        is_in_thread,
     )
 
 
 def answered(text: str, identity: str) -> AnyMessage:
-    """The answer as the message that the conversation keeps, and that was streamed."""
+    """Make the message that the conversation keeps, which has been streamed under the same id."""
     return AIMessage(text, id=identity)
 
 
-def _told(opening: Opening) -> Any:
+def _as_message(opening: Opening) -> Any:
     # Not yet as a message: LangGraph would stream it among those of the answer.
     return {"role": "user", "content": opening.question, "id": opening.id}
 
@@ -156,7 +157,7 @@ def _messages(history: Any) -> list[BaseMessage]:
 
 
 def said_in(messages: Sequence[BaseMessage]) -> Iterator[Said]:
-    """What user and assistant said to each other; calls of tools and their results are neither."""
+    """The turns of user and assistant, without calls of tools and their results."""
     for message in messages:
         if isinstance(message, HumanMessage):
             yield "user", _text(message)

@@ -1,17 +1,21 @@
-"""What the graph tells while it runs: typed events, in ``stream_mode="custom"``.
+"""The events of a run, typed, in ``stream_mode="custom"``.
 
 Each is a plain dict with its kind under ``type``, so that servers can pass it on as JSON. Each is
-made by one function here, so that what is declared is what the steps write.
+made by one function here, so that the declared events are those that the steps write.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Literal
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
 
 from typing_extensions import TypedDict
 
-from skr_graphs.state import Plain
+from skr_core.plain import from_plain
+from skr_core.types import Reference
+
+Plain = dict[str, Any]
+"""A dataclass as `skr_core.plain.to_plain` makes it."""
 
 StartedTask = Literal[
     "condense",
@@ -24,7 +28,7 @@ StartedTask = Literal[
     "answer_anyway",
     "arbitrate",
 ]
-"""What may call a model."""
+"""The tasks that may call a model."""
 
 
 class CondenseEvent(TypedDict):
@@ -96,7 +100,7 @@ class ReflectionEvent(TypedDict):
 
 
 class SourcesEvent(TypedDict):
-    """The answer's tokens follow: the references, by id, that their [n] markers count from 1."""
+    """The answer's tokens follow; their [n] markers count these references, by id, from 1."""
 
     type: Literal["sources"]
     references: list[str]
@@ -110,7 +114,7 @@ class TokenEvent(TypedDict):
 
 
 class RetractEvent(TypedDict):
-    """The tokens so far are not of the answer: whoever shows them clears them."""
+    """The tokens so far are no part of the answer: whoever shows them clears them."""
 
     type: Literal["retract"]
 
@@ -216,3 +220,33 @@ def answer(text: str, citations: Sequence[Plain], stop_reason: str) -> AnswerEve
         "citations": list(citations),
         "stop_reason": stop_reason,
     }
+
+
+class StreamedSources:
+    """Reads from a run's events which references the streamed tokens may cite.
+
+    Servers that show sources beside an answer as it comes need it.
+
+    Example:
+        >>> found = {"id": "7", "text": "Paris is the capital.", "title": "Paris"}
+        >>> sources = StreamedSources()
+        >>> sources.take({"type": "references", "round": 1, "added": [found], "total": 1})
+        >>> [each.title for each in sources.take({"type": "sources", "references": ["7"]})]
+        ['Paris']
+    """
+
+    def __init__(self) -> None:
+        self._found: dict[str, Any] = {}
+
+    def take(self, event: Mapping[str, Any]) -> Sequence[Reference] | None:
+        """Take the next event.
+
+        Returns:
+            The references that the following tokens may cite, in the order of their [n] markers,
+            where the event names them; else None.
+        """
+        if event["type"] == "references":
+            self._found |= {plain["id"]: plain for plain in event["added"]}
+        if event["type"] != "sources":
+            return None
+        return [from_plain(Reference, self._found[key]) for key in event["references"]]

@@ -1,4 +1,4 @@
-"""The end of the loop: which draft is its answer, and what the markers mean."""
+"""The end of the loop: the choice of the answer among the drafts, and its citations."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from langgraph.types import Command
 
 from skr_core import answering
 from skr_core.conversation import exchanges
-from skr_core.errors import ModelError
+from skr_core.errors import DeadlineError, ModelError
 from skr_core.flow import Flow
 from skr_core.plain import from_plain, to_plain
 from skr_core.references.citations import CitedText, resolve_citations
@@ -20,23 +20,23 @@ from skr_core.replies.refusals import is_refusal, refuse
 from skr_core.settings import Settings
 from skr_core.types import NO_USAGE, Answer, Reference, Usage
 from skr_graphs import events
+from skr_graphs.asking import ask_with_fitting
 from skr_graphs.conversation import answered
-from skr_graphs.fitting import ask_with_fitting
-from skr_graphs.limits import call_limit
-from skr_graphs.node import StepContext
-from skr_graphs.state import Plain, SKRState, Update, usage_of, usage_with
+from skr_graphs.events import Plain
+from skr_graphs.node import StepContext, call_limit
+from skr_graphs.state import SKRState, Update, usage_of, usage_with
 from skr_graphs.streaming import TokenStream
 
 
 @dataclass(frozen=True)
 class Conclusion:
-    """What is answered.
+    """The answer that was chosen.
 
     Attributes:
-        text: As the model wrote it.
-        references: What it was given, which its markers count.
+        text: The text, as the model wrote it.
+        references: The references in its prompt, which its markers count.
         from_memory: Whether the model was asked to fall back on what it knows.
-        usage: What that call cost, where it was made.
+        usage: The cost of that call, where it was made.
     """
 
     text: str
@@ -69,33 +69,33 @@ def conclude(
 ) -> Flow[Conclusion]:
     """Choose the answer among the drafts, as the settings say.
 
-    A sufficient draft is the answer. Where the loop ended otherwise, `when_insufficient` decides
-    what is: the latest draft that cites a reference, a draft that cites none, one more call for the
-    best the model can say, or a refusal that names what is missing.
+    A sufficient draft is the answer. Otherwise `when_insufficient` chooses among the latest draft
+    that cites a reference, a draft that cites none, one more call for the best the model can say,
+    and a refusal that names what is missing.
 
     Args:
-        question: The user's.
+        question: The user's question.
         rounds: All rounds, or those that a system with a smaller budget would have made.
         pool: Every reference found, by id.
-        settings: The system's.
+        settings: The settings of the system.
         sufficient: Whether the last draft is to be served.
         may_call: Whether the budget has a call left.
-        spent: By the question so far.
-        write: Tells that a call begins.
-        history: What was said before the question.
+        spent: The cost of the question so far.
+        write: The function that emits the event of a call that begins.
+        history: The turns before the question.
 
     Raises:
-        ModelError: It failed at that call, and no draft could be the answer.
+        ModelError: The model failed at that call, and no draft could be the answer.
     """
 
     def references_of(round_: Plain) -> list[Reference]:
-        """What a draft was given; its markers count these, not what later rounds brought."""
+        """The references in a draft's prompt, which its markers count."""
         return [from_plain(Reference, pool[key]) for key in round_["given"]]
 
     def drafted(round_: Plain) -> Conclusion:
         return Conclusion(round_["draft"], references_of(round_))
 
-    # Nothing is left of a draft of markers alone that name no reference: it is no answer.
+    # A draft whose only text is markers that name no reference is empty once they are resolved.
     if sufficient and (served := drafted(rounds[-1])).cited.text:
         return served
     last = references_of(rounds[-1]) if rounds else []
@@ -136,13 +136,13 @@ def conclude(
 
 def is_served(stop_reason: str, settings: Settings) -> bool:
     """Whether the last draft is the answer, as the model wrote it."""
-    # What may have been streamed already: the model's answer, though it cites nothing.
+    # As a best draft, an answer that cites nothing is served, and may have been streamed already.
     uncited = stop_reason == "uncited" and settings.when_insufficient == "best_draft"
     return uncited or stop_reason == "sufficient"
 
 
 def answer_in(conclusion: Conclusion, made: Answer) -> Answer:
-    """A conclusion as an answer, with what `made` says of how it came about."""
+    """Make an answer of a conclusion, with the decision, rounds and cost of `made`."""
     cited = conclusion.cited
     return replace(
         made,
@@ -155,9 +155,33 @@ def answer_in(conclusion: Conclusion, made: Answer) -> Answer:
 
 
 def _missing(rounds: Sequence[Plain]) -> str:
-    """What the latest reflection that names something found missing."""
+    """The latest missing information that a reflection names."""
     reflections = [each["reflection"] for each in reversed(rounds) if each["reflection"]]
     return next((each["missing"] for each in reflections if each["missing"]), "")
+
+
+def missing_in(round_: Plain | None) -> str:
+    """The information that the reflection on a round found missing."""
+    reflection = round_["reflection"] if round_ else None
+    return str(reflection["missing"]) if reflection else ""
+
+
+def best_draft(state: SKRState, failure: ModelError) -> Plain:
+    """End with the best draft so far, after the model failed or its time was over.
+
+    Raises:
+        ModelError: No draft could be the answer.
+    """
+    if all(is_refusal(each["draft"]) for each in state["rounds"]):
+        raise failure
+    stop_reason = "deadline" if isinstance(failure, DeadlineError) else "model_failed"
+    return {"rounds": rounds_with(state, failure), "stop_reason": stop_reason}
+
+
+def rounds_with(state: SKRState, failure: ModelError) -> list[Plain]:
+    """The rounds, with the model's failure among the errors of the last."""
+    *earlier, last = state["rounds"]
+    return [*earlier, {**last, "errors": [*last["errors"], f"the model failed: {failure}"]}]
 
 
 def finish(state: SKRState, step: StepContext) -> Flow[Update]:
@@ -197,13 +221,13 @@ def say(
     state: SKRState,
     step: StepContext,
 ) -> AnyMessage:
-    """Tell the final answer; returns the message that the conversation keeps."""
+    """Emit the final answer; returns the message that the conversation keeps."""
     drafted = state["drafted"]
     streamed = drafted["streamed"] if drafted else None
     tokens = TokenStream(step.write, references, streamed=streamed)
     tokens.finish(text)
     step.write(events.answer(text, citations, state["stop_reason"]))
-    return answered(text, tokens.identity)
+    return answered(text, tokens.message_id)
 
 
 def _is_undecided(
@@ -211,8 +235,8 @@ def _is_undecided(
 ) -> bool:
     """Whether an arbiter may serve another answer than the loop's.
 
-    A refusal stands where the settings always refuse. The model's own answer has to be in hand or
-    within the budget.
+    A refusal stands where the settings always refuse. The model's own answer must be known already
+    or within the budget.
     """
     if settings.arbiter is None or not state["rounds"]:
         return False

@@ -1,46 +1,49 @@
-"""`as_node` and `as_edge`: what LangGraph runs in both colours, without a thread of its own.
+"""`as_node` and `as_edge`: run in LangGraph, sync and async, without a thread of their own.
 
 LangGraph runs a plain function in a thread under ``ainvoke`` and cannot run an ``async def`` under
-``invoke``; a bare generator given to ``add_node`` fails without a word. A runnable holds both
-forms, and these open no run of their own in traces: LangGraph has opened one for the node.
+``invoke``; a bare generator given to ``add_node`` fails without a word. A runnable has both,
+and these open no run of their own in traces: LangGraph has opened one for the node.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, NamedTuple, TypeVar
 
 from langchain_core.runnables import Runnable, RunnableConfig
+from langchain_core.runnables.config import var_child_runnable_config
 from langgraph.config import get_config
+from langgraph.constants import TAG_NOSTREAM
 from langgraph.runtime import Runtime, get_runtime
 from langgraph.types import Send
 
-from skr_core.bounds import bounded
+from skr_core.bounds import UNBOUNDED, Bounds, bounded
+from skr_core.budget import Budget
 from skr_core.flow import Flow, arun, run
 from skr_core.settings import Settings
+from skr_core.types import StopReason
+from skr_graphs._compat import streams_messages
 from skr_graphs.context import SettingsOfRuns, SKRContext
-from skr_graphs.events import Event
-from skr_graphs.limits import bounds_of
-from skr_graphs.nostream import unstreamed
-from skr_graphs.observing import Before, observed
-from skr_graphs.state import LARGE, Plain, SKRState, U, Update
-from skr_graphs.streaming import messages_are_streamed
+from skr_graphs.events import Event, Plain
+from skr_graphs.observing import observed
+from skr_graphs.state import SKRState, Update, usage_of
+
+T = TypeVar("T")
 
 _NO_CONTEXT = SKRContext()
-
-Edge = Callable[[SKRState], str | list[Send]]
-"""Names the node that comes next, or sends out several; a pure function."""
 
 
 class StepContext(NamedTuple):
     """What a step works with beside the state.
 
     Attributes:
-        settings: The system's.
-        write: Tells an event to whoever listens.
+        settings: The settings of the run.
+        write: The function that emits an event.
         stream: Whether somebody reads the answer's tokens as they are made.
-        stream_undecided: Whether they read those that an arbiter may take back.
-        is_closed: Says whether they have stopped reading.
+        stream_undecided: Whether they also read tokens that an arbiter may take back.
+        is_closed: The function that says whether they have stopped reading.
     """
 
     settings: Settings
@@ -51,103 +54,76 @@ class StepContext(NamedTuple):
 
 
 Step = Callable[[Any, StepContext], Flow[Update]]
-"""Takes the state and what it works with; returns an update."""
+"""A flow from the state, and what it works with, to an update."""
+
+Edge = Callable[[SKRState], str | list[Send]]
+"""A pure function that names the node that comes next, or sends out several."""
 
 
-def as_node(
-    step: Step,
-    settings: SettingsOfRuns,
-    *,
-    reads: Sequence[str] = LARGE,
-    begins: bool = False,
-) -> Runnable[Any, Update]:
-    """Wrap a step for ``add_node``: a flow becomes a blocking and an awaited form.
-
-    The node is handed a `StepState`; the references are read here, so that a trace does not repeat
-    them with the input of every node. Its calls keep to what is left of the run's budget. It is
-    told as `skr_graphs.observing` says.
+class FlowNode(Runnable[Any, T]):
+    """A flow from a state to an update, or to what comes next, as a sync and async runnable.
 
     Args:
-        step: The flow.
-        settings: Of the graph.
-        reads: What of the state it is given beside what it is handed.
-        begins: Whether a run begins with it: what the state holds is of the run before.
+        name: The node's name.
+        flow: The function that makes the flow of a state.
     """
 
-    name = step.__name__
-
-    def flow(state: Any) -> Flow[Update]:
-        config = get_config()
-        runtime: Runtime[Any] = get_runtime(SKRContext)
-        context = _step_context(settings, config, runtime)
-        budget = context.settings.budget
-        known = {**_read(config, reads), **state}
-        before = {} if begins else known
-        made = bounded(step(known, context), bounds_of(before, budget))
-        info = runtime.execution_info
-        ids = (info.thread_id, info.run_id) if info else (None, None)
-        return observed(made, name, Before(before, *ids, budget.price))
-
-    return FlowNode(name, flow)
-
-
-def as_edge(edge: Edge) -> Runnable[Any, str | list[Send]]:
-    """Wrap an edge for ``add_conditional_edges``."""
-    return _Edge(edge)
-
-
-class _Edge(Runnable[Any, str | list[Send]]):
-    def __init__(self, edge: Edge) -> None:
-        self.name = edge.__name__
-        self._edge = edge
-
-    def invoke(
-        self, input: Any, config: RunnableConfig | None = None, **_: Any
-    ) -> str | list[Send]:
-        return self._edge(input)
-
-    async def ainvoke(
-        self, input: Any, config: RunnableConfig | None = None, **_: Any
-    ) -> str | list[Send]:
-        return self._edge(input)
-
-
-class FlowNode(Runnable[Any, U]):
-    """A flow from a state to an update, in both colours.
-
-    Args:
-        name: Of the node.
-        flow: Makes the flow of a state.
-    """
-
-    def __init__(self, name: str, flow: Callable[[Any], Flow[U]]) -> None:
+    def __init__(self, name: str, flow: Callable[[Any], Flow[T]]) -> None:
         self.name = name
         self._flow = flow
 
-    def invoke(self, input: Any, config: RunnableConfig | None = None, **_: Any) -> U:
-        """The update of this state."""
+    def invoke(self, input: Any, config: RunnableConfig | None = None, **_: Any) -> T:
+        """Return the update of this state."""
         with unstreamed():
             return run(self._flow(input))
 
-    async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **_: Any) -> U:
-        """The same, awaited."""
+    async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **_: Any) -> T:
+        """Async version of `invoke`."""
         with unstreamed():
             return await arun(self._flow(input))
 
 
-def _read(config: RunnableConfig, keys: Sequence[str]) -> Plain:
-    """What of the state a node is not handed; LangGraph's own tool node reads the state so, too."""
-    found: Plain = config["configurable"]["__pregel_read"](list(keys), False) if keys else {}
-    return found
+def as_node(step: Step, settings: SettingsOfRuns, *, begins: bool = False) -> FlowNode[Update]:
+    """Wrap a step for ``add_node``.
+
+    Its calls keep to what is left of the run's budget. The end of the question is reported, see
+    `skr_graphs.observing`.
+
+    Args:
+        step: The flow.
+        settings: The graph's settings.
+        begins: Whether a run begins with it, so that the state is that of the run before.
+    """
+    name = step.__name__
+
+    def flow(state: Any) -> Flow[Update]:
+        runtime: Runtime[Any] = get_runtime(SKRContext)
+        context = _step_context(settings, get_config(), runtime)
+        budget = context.settings.budget
+        before = {} if begins else state
+        made = bounded(step(state, context), bounds_of(before, budget))
+        thread_id = runtime.execution_info.thread_id if runtime.execution_info else None
+        return observed(made, name, before, budget, thread_id)
+
+    return FlowNode(name, flow)
+
+
+def as_edge(edge: Edge) -> FlowNode[str | list[Send]]:
+    """Wrap an edge for ``add_conditional_edges``."""
+
+    def flow(state: SKRState) -> Flow[str | list[Send]]:
+        yield from ()  # a flow, although it asks for no call
+        return edge(state)
+
+    return FlowNode(edge.__name__, flow)
 
 
 def _step_context(
     settings: SettingsOfRuns, config: RunnableConfig, runtime: Runtime[Any]
 ) -> StepContext:
-    """Of the run that LangGraph is in."""
     context = runtime.context
     ours = context if isinstance(context, SKRContext) else _NO_CONTEXT
-    stream = messages_are_streamed(config) if ours.stream is None else ours.stream
+    stream = streams_messages(config) if ours.stream is None else ours.stream
     return StepContext(
         settings.of(context),
         runtime.stream_writer,
@@ -155,3 +131,62 @@ def _step_context(
         ours.stream_undecided,
         ours.closed.is_set,
     )
+
+
+@contextmanager
+def unstreamed() -> Iterator[None]:
+    """Keep what LangChain runs within this block out of LangGraph's stream of messages.
+
+    What retrievers, routers and reflectors say with models of their own is no answer.
+
+    Example:
+        >>> from langchain_core.runnables import RunnableLambda
+        >>> tags = RunnableLambda(lambda _, config: config["tags"])
+        >>> with unstreamed():
+        ...     tags.invoke(None)
+        ['nostream']
+    """
+    config: RunnableConfig = var_child_runnable_config.get() or {}
+    tagged: RunnableConfig = {**config, "tags": [*(config.get("tags") or ()), TAG_NOSTREAM]}
+    token = var_child_runnable_config.set(tagged)
+    try:
+        yield
+    finally:
+        var_child_runnable_config.reset(token)
+
+
+def call_limit(state: SKRState, budget: Budget) -> StopReason | None:
+    """The limit that forbids another call of the model, or None."""
+    return budget.spent(usage_of(state), seconds=_seconds(state))
+
+
+def round_limit(state: SKRState, budget: Budget) -> StopReason | None:
+    """The limit that forbids another round, or None; a decision may allow fewer rounds."""
+    return budget.reached(
+        usage_of(state),
+        rounds=len(state["rounds"]),
+        seconds=_seconds(state),
+        max_rounds=state["decision"]["max_rounds"],
+    )
+
+
+def bounds_of(state: Plain, budget: Budget) -> Bounds:
+    """The time and the tokens that are left to the calls of a step.
+
+    Args:
+        state: The state, with ``asked`` and ``usage``; empty where the run begins.
+        budget: The limits of the run.
+    """
+    if budget.deadline_s is None and not (budget.max_tokens or budget.max_reply_tokens):
+        return UNBOUNDED
+    seconds = budget.deadline_s
+    if seconds is not None and "asked" in state:
+        seconds -= _seconds(state)
+    usage = usage_of({"usage": state.get("usage") or {}})
+    return Bounds(Bounds.within(seconds).ends_at, budget.reply_tokens(usage))
+
+
+def _seconds(state: SKRState | Plain) -> float:
+    """The time since the question was asked."""
+    passed: float = time.time() - state["asked"]["started_at"]
+    return passed

@@ -1,205 +1,96 @@
-"""observed: each step as a span of OpenTelemetry and a line of the log.
+"""Logging and tracing of a question: one line of the log, and attributes of the current span.
 
-Spans are made where something in the process has set a provider of OpenTelemetry's, for nobody
-else can have said where they go; it is imported by nothing here. A step's span lies within its
-question's (`question_span`), or in a graph of one's own within the one that is open where it is
-called, and around those that its model and its retriever open.
-
-The log ``skr_graphs.observing`` tells each question at INFO and each step at DEBUG. Records and
-spans hold numbers and names alone, never what was asked, found, answered or raised: see `Told`.
+Tracers see each node, call and search already, because LangGraph runs them through LangChain's
+callbacks. The decisions, which they cannot see, become attributes of the OpenTelemetry span that is
+current when the question ends, with OpenInference's names. The log and the span hold numbers and
+names, never the text of questions, references, answers or errors.
 """
 
 from __future__ import annotations
 
+import json
 import logging
+import sys
 import time
-from collections.abc import Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, nullcontext
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import Any
 
 from langgraph.errors import GraphBubbleUp
-from langgraph.types import Command
-from typing_extensions import TypedDict
 
-from skr_core.budget import Price, cost
-from skr_core.errors import RetrieverError
+from skr_core.budget import Budget, cost
 from skr_core.flow import Flow
-from skr_core.types import NO_USAGE, Usage
-from skr_graphs.question_span import mark_as_failed, opentelemetry, tell_question
-from skr_graphs.state import Plain, U
+from skr_graphs.events import Plain
+from skr_graphs.state import Update, usage_of
 
-if TYPE_CHECKING:
-    from opentelemetry.trace import Span, Tracer
-
-_LOG = logging.getLogger(__name__)
-_NOT_RECORDED = nullcontext[None]()
-
-OBSERVED = ("asked", "usage", "rounds", "stop_reason")
-"""What of the state a step's update is compared with."""
-
-OF_A_STEP = ("node", "references", "error", "seconds")
-"""What is told of a step and not of its question."""
+_LOG = logging.getLogger("skr_graphs")
+_WARNED: set[str] = set()
 
 
-class Told(TypedDict, total=False):
-    """``extra`` of a log record; attributes of a span, where each name begins with ``skr.``.
-
-    Attributes:
-        node: The step's name.
-        question_id: Of the message that the question stands in.
-        thread_id: As the caller configured it.
-        run_id: As the caller configured it.
-        round: Of retrieval, counted from 1; 0 before the first.
-        calls: Of the model, in this step; as the next three, of a question in all.
-        prompt_tokens: Sent.
-        completion_tokens: Received.
-        cost: US dollars, where the budget has a price.
-        retrieve: What the router decided.
-        references: How many a search found.
-        stop_reason: Why the loop ended, from the step on that ended it.
-        grounded: Whether a question's answer rests on references.
-        error: The class of what the step raised, or of a search that failed.
-        seconds: That the step took; of a question, since it was asked.
-    """
-
-    node: str
-    question_id: str
-    thread_id: str
-    run_id: str
-    round: int
-    calls: int
-    prompt_tokens: int
-    completion_tokens: int
-    cost: float
-    retrieve: bool
-    references: int
-    stop_reason: str
-    grounded: bool
-    error: str
-    seconds: float
-
-
-class Before(NamedTuple):
-    """What is known when a step begins.
-
-    Attributes:
-        state: What it held of `OBSERVED`; empty where a run begins.
-        thread_id: As the caller configured it.
-        run_id: As the caller configured it.
-        price: Of the model's tokens.
-    """
-
-    state: Mapping[str, Any] = MappingProxyType({})
-    thread_id: str | None = None
-    run_id: str | None = None
-    price: Price | None = None
-
-
-def observed(flow: Flow[U], node: str, before: Before | None = None) -> Flow[U]:
-    """The same step, in a span of its own and told to the log.
+def observed(
+    flow: Flow[Update], node: str, state: Plain, budget: Budget, thread_id: str | None
+) -> Flow[Update]:
+    """Run a step, and report the question where the step ends it.
 
     Args:
-        flow: Returns the step's update.
+        flow: The step's work, which returns its update.
         node: The step's name.
-        before: What is known when it begins; of a step in a graph of one's own, whose state is not
-            ours, nothing.
+        state: The state that the step was given; empty where the run begins.
+        budget: The limits of the question, with the model's price.
+        thread_id: The id of the conversation, as the caller configured it.
     """
-    began = time.perf_counter()
-    with _span(node) as span:
-        try:
-            update = yield from flow
-        except GraphBubbleUp:  # an interrupt is no failure
-            raise
-        except Exception as failure:
-            told = _told(node, {}, before or Before())
-            told["error"] = type(failure).__name__
-            _describe(span, told)
-            told["seconds"] = time.perf_counter() - began
-            _LOG.info("%s failed: %s", node, told["error"], extra=told)
-            raise
-        if span is not None or _LOG.isEnabledFor(logging.INFO):
-            changed: Any = update.update if isinstance(update, Command) else update
-            told = _told(node, changed, before) if before else Told(node=node)
-            _describe(span, told)
-            told["seconds"] = time.perf_counter() - began
-            _LOG.debug("%s", node, extra=told)
-            if before:
-                _tell_question(told, changed, before)
+    try:
+        update = yield from flow
+    except GraphBubbleUp:  # an interrupt is no failure
+        raise
+    except Exception as failure:
+        error = type(failure).__name__
+        _LOG.info("%s failed: %s", node, error, extra={"error": error, "thread_id": thread_id})
+        raise
+    if state and isinstance(update, dict) and "messages" in update:
+        _report({**state, **update}, budget, thread_id)
     return update
 
 
-def _span(node: str) -> AbstractContextManager[Span | None]:
-    """The step's span, where one is recorded."""
-    trace = opentelemetry()
-    return _NOT_RECORDED if trace is None else _recorded(node, trace.get_tracer("skr_graphs"))
-
-
-@contextmanager
-def _recorded(node: str, tracer: Tracer) -> Iterator[Span | None]:
-    # An exception's message may name what was asked.
-    with tracer.start_as_current_span(
-        f"skr.{node}", record_exception=False, set_status_on_exception=False
-    ) as span:
-        yield span if span.is_recording() else None
-
-
-def _describe(span: Span | None, told: Told) -> None:
-    if span is None:
-        return
-    span.set_attributes({f"skr.{name}": cast(Any, each) for name, each in told.items()})
-    if "error" in told:
-        mark_as_failed(span, told["error"])
-
-
-def _told(node: str, update: Mapping[str, Any], before: Before) -> Told:
-    state = before.state
-    decision = update.get("decision") if node == "route" else None
-    found = update.get("found")
-    rounds = update.get("rounds", state.get("rounds")) or ()
-    known = {
-        "node": node,
-        "question_id": (update.get("asked") or state.get("asked") or {}).get("id"),
-        "thread_id": before.thread_id,
-        "run_id": before.run_id,
-        "round": len(rounds) + (node == "retrieve"),
-        **_spent(update.get("usage"), state.get("usage"), before.price),
-        "retrieve": decision and decision["retrieve"],
-        "references": found and len(found["references"]),
-        "error": RetrieverError.__name__ if found and found["error"] else None,
-        "stop_reason": update.get("stop_reason") or state.get("stop_reason") or None,
+def _report(state: Plain, budget: Budget, thread_id: str | None) -> None:
+    """Log a question that was answered, and describe it on the current span."""
+    usage, decision = usage_of(state), state["decision"]
+    outcome: dict[str, Any] = {
+        "retrieve": decision["retrieve"],
+        "score": decision["score"],
+        "threshold": decision["threshold"],
+        "rounds": len(state["rounds"]),
+        "stop_reason": state["stop_reason"],
+        "grounded": bool(state["grounded"]),
+        "calls": usage.calls,
+        "cost": cost(usage, budget.price) if budget.price else None,
+        "seconds": time.time() - state["asked"]["started_at"],
     }
-    return cast(Told, {name: each for name, each in known.items() if each is not None})
+    tokens = {"prompt_tokens": usage.prompt_tokens, "completion_tokens": usage.completion_tokens}
+    ids = {"question_id": state["asked"]["id"], "thread_id": thread_id}
+    _LOG.info("answered: %s", state["stop_reason"], extra={**outcome, **tokens, **ids})
+
+    # Whoever records spans has imported it.
+    trace = sys.modules.get("opentelemetry.trace")
+    span = trace.get_current_span() if trace else None
+    if span is not None and span.is_recording():
+        known = {name: each for name, each in outcome.items() if each is not None}
+        attributes = {
+            "openinference.span.kind": "CHAIN",
+            "metadata": json.dumps(known),
+            "llm.token_count.prompt": usage.prompt_tokens,
+            "llm.token_count.completion": usage.completion_tokens,
+            "llm.token_count.total": usage.prompt_tokens + usage.completion_tokens,
+        }
+        span.set_attributes({**attributes, **({"session.id": thread_id} if thread_id else {})})
 
 
-def _tell_question(told: Told, update: Mapping[str, Any], before: Before) -> None:
-    """Tell what the question has spent so far, and once its answer stands the log of it."""
-    state = before.state
-    spent = _spent(update.get("usage", state.get("usage")), {}, before.price)
-    total = {name: each for name, each in {**told, **spent}.items() if each is not None}
-    answered = bool(state) and "messages" in update
-    if answered:
-        total["grounded"] = bool(update.get("grounded", state.get("grounded")))
-    tell_question({name: each for name, each in total.items() if name not in OF_A_STEP})
-    if answered:
-        total["seconds"] = time.time() - state["asked"]["started_at"]
-        _LOG.info("answered: %s", total.get("stop_reason"), extra=total)
+def warn_once(kind: str, error: str) -> None:
+    """Log a failure that did not end the question: the first of each kind alone.
 
-
-def _spent(
-    after: Mapping[str, Plain] | None, before: Mapping[str, Plain] | None, price: Price | None
-) -> Plain:
-    """What was spent between two states; nothing where a step says nothing of it."""
-    spent, had = _total(before if after is None else after), _total(before)
-    prompt = spent.prompt_tokens - had.prompt_tokens
-    completion = spent.completion_tokens - had.completion_tokens
-    return {
-        "calls": spent.calls - had.calls,
-        "prompt_tokens": prompt,
-        "completion_tokens": completion,
-        "cost": None if price is None else cost(Usage(prompt, completion), price),
-    }
-
-
-def _total(usage: Mapping[str, Plain] | None) -> Usage:
-    return sum((Usage(**each) for each in (usage or {}).values()), NO_USAGE)
+    Args:
+        kind: The name of what failed, which the message cannot give: it quotes the question.
+        error: The failure, as a round records it.
+    """
+    if kind not in _WARNED:
+        _WARNED.add(kind)
+        # One line, because what it quotes could pose as another message.
+        _LOG.warning("%s (further ones are not logged)", " ".join(error.split()))

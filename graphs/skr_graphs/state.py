@@ -1,4 +1,4 @@
-"""The state of one question: plain values, so that every checkpointer holds it without a warning.
+"""The state of one question, in plain values, which every checkpointer stores without a warning.
 
 Dataclasses of `skr_core.types` go in through `to_plain` and come out through `from_plain`.
 """
@@ -6,7 +6,7 @@ Dataclasses of `skr_core.types` go in through `to_plain` and come out through `f
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, NotRequired, TypeVar, get_type_hints
+from typing import Annotated, Any, NotRequired
 
 from langchain_core.messages import AnyMessage, MessageLikeRepresentation
 from langgraph.channels import EphemeralValue, Topic
@@ -25,33 +25,40 @@ from skr_core.types import (
     Usage,
     Verdict,
 )
-
-Plain = dict[str, Any]
-"""A dataclass as `skr_core.plain.to_plain` makes it."""
+from skr_graphs.events import Plain
 
 Update = Plain | Command[str]
 """What a step changes of the state; as a command, with the node that comes next."""
 
-U = TypeVar("U", bound=Update)
-
 
 class SentQuery(TypedDict):
-    """What one query of a round is sent out with."""
+    """One search, as it is sent out.
+
+    Attributes:
+        query: The text to search for.
+        position: The query's place in its round.
+        round: The number of the round, from 1.
+        alone: Whether it is the only query of its round.
+        asked: The question that it serves.
+        usage: The cost of the question so far, by task.
+    """
 
     query: str
     position: int
     round: int
     alone: bool
+    asked: AskedQuestion
+    usage: dict[str, Plain]
 
 
-class Found(TypedDict):
-    """What one query of a round came back with.
+class SearchResult(TypedDict):
+    """What one search brought.
 
     Attributes:
-        position: Of the query in its round.
-        references: Best first.
-        error: What failed on the way; empty where nothing did.
-        failed: Whether nothing is known of what there is to find.
+        position: The query's place in its round.
+        references: The references found, best first.
+        error: The failures on the way; empty where there were none.
+        failed: Whether the search failed as a whole, so that nothing is known of what there is.
     """
 
     position: int
@@ -60,22 +67,22 @@ class Found(TypedDict):
     failed: bool
 
 
-class Streamed(TypedDict):
-    """What has been passed on of an answer, and under which message id."""
+class StreamedText(TypedDict):
+    """The part of an answer that has been streamed, and the id of its message."""
 
     id: str
     text: str
 
 
-class Asked(TypedDict):
+class AskedQuestion(TypedDict):
     """The question of a run.
 
     Attributes:
-        question: As it was asked.
-        id: Of the message that it stands in.
-        standalone: As it is routed and searched: without its conversation.
+        question: The question, as it was asked.
+        id: The id of the message that holds it.
+        standalone: The question without its conversation, as it is routed and searched.
         turns: The latest turns before it, user and assistant in turn, as the model is shown them.
-        started_at: Seconds since the epoch.
+        started_at: The time when it was asked, in seconds since the epoch.
     """
 
     question: str
@@ -85,27 +92,27 @@ class Asked(TypedDict):
     started_at: float
 
 
-class Drafted(TypedDict):
-    """What the model said last.
+class DraftedReply(TypedDict):
+    """The model's latest reply.
 
     Attributes:
-        reply: As it was read.
-        streamed: What has been passed on of it; None where nothing has.
-        cut: The last of the references that it was handed, where its text had to be cut.
+        reply: The `Reply`, as it was read.
+        streamed: The part of it that has been streamed; None where nothing has.
+        cut: The last of the references in its prompt, where its text had to be cut.
     """
 
     reply: Plain
-    streamed: Streamed | None
+    streamed: StreamedText | None
     cut: Plain | None
 
 
 class SKRInput(TypedDict, total=False):
-    """What the graph is invoked with: a question, as text or as the latest message.
+    """The graph's input: a question, as text or as the latest message.
 
     Attributes:
-        question: What is asked.
-        messages: A conversation whose latest message of the user asks; the answer joins it.
-        history: What was said before the question, in place of what the thread keeps.
+        question: The question.
+        messages: A conversation whose latest user message is the question; the answer joins it.
+        history: The conversation before the question, in place of the one that the thread keeps.
     """
 
     question: str
@@ -114,23 +121,23 @@ class SKRInput(TypedDict, total=False):
 
 
 class SKROutput(TypedDict):
-    """What the graph returns; `answer_of` makes an `Answer` of it.
+    """The graph's output; `answer_of` makes an `Answer` of it.
 
     Attributes:
-        question: As asked.
-        answer: Text with [n] markers; n counts `references` from 1.
+        question: The question, as it was asked.
+        answer: The text, with [n] markers; n counts `references` from 1.
         citations: The markers, resolved.
-        references: What the answer was given.
-        decision: Whether retrieval was judged necessary.
-        rounds: What each round searched, found, drafted and concluded.
-        stop_reason: Why the loop ended.
-        usage: Cost by task.
-        removed_markers: Markers that named no reference and were taken out.
-        logprob: Mean natural-log probability of a direct answer's tokens; None where not known.
+        references: The references that the answer was made from.
+        decision: The router's decision whether to retrieve.
+        rounds: The rounds: what each searched, found, drafted and concluded.
+        stop_reason: The reason why the loop ended.
+        usage: The cost by task.
+        removed_markers: The number of markers that named no reference and were taken out.
+        logprob: The mean natural-log probability of a direct answer's tokens; None where unknown.
         grounded: Whether the answer rests on references, see `skr_core.types.Answer`.
         messages: The conversation, with this question and its answer; a tool's artifact has none.
-        verdict: What the arbiter decided, with the answers that it weighed; missing where it
-            weighed none.
+        verdict: The arbiter's decision with the answers that it weighed; missing where it weighed
+            none.
     """
 
     question: str
@@ -148,68 +155,47 @@ class SKROutput(TypedDict):
     verdict: NotRequired[Annotated[Plain, EphemeralValue]]
 
 
-def joined(pool: dict[str, Plain], more: dict[str, Plain]) -> dict[str, Plain]:
+def with_more(pool: dict[str, Plain], more: dict[str, Plain]) -> dict[str, Plain]:
     """The references of a question so far, and those of one more step."""
     return {**pool, **more}
 
 
 class SKRState(SKROutput, total=False):
-    """What the nodes share.
+    """The state that the nodes share.
 
     The first node sets every key anew, so that a reused thread inherits nothing of its last
-    question but its turns: `messages` alone accumulates, and `found` is empty again after the step
+    question but its turns: only `messages` accumulates, and `found` is empty again after the step
     that reads it.
 
     Attributes:
-        history: Given with the question, and gone after the first step.
+        history: The conversation given with the question; gone after the first step.
         asked: The question, its conversation and its time.
-        queries: To be searched in this round.
-        found: What the searches of this round brought.
-        rankings: Ids found, by round, by query, best first.
-        pool: Every reference found, by id: each stands here once, and elsewhere only its id does.
-        drafted: What the model said in this round.
-        draft_logprob: Of the decision's draft, for an arbiter: as `logprob`.
+        queries: The queries to search in this round.
+        found: The results of the searches of this round.
+        rankings: The ids found, by round and by query, best first.
+        pool: Every reference found, by id: each stands here once, elsewhere only its id does.
+        drafted: The model's reply of this round.
+        draft_logprob: The `logprob` of the decision's draft, for an arbiter.
     """
 
     history: Annotated[list[MessageLikeRepresentation], EphemeralValue]
-    asked: Asked
+    asked: AskedQuestion
     queries: list[str]
-    found: Annotated[list[Found], Topic(Found)]
+    found: Annotated[list[SearchResult], Topic(SearchResult)]
     rankings: list[list[list[str]]]
-    pool: Annotated[dict[str, Plain], joined]
-    drafted: Drafted | None
+    pool: Annotated[dict[str, Plain], with_more]
+    drafted: DraftedReply | None
     draft_logprob: float | None
 
 
 OUTPUT_KEYS = tuple(SKROutput.__annotations__)
-"""What of the state is the output; LangGraph's streams give all of it unless told otherwise."""
-
-LARGE = ("pool",)
-"""What a step reads of the state for itself, see `skr_graphs.node.as_node`."""
-
-RESULTS = (
-    *("answer", "citations", "references", "removed_markers"),
-    *("logprob", "grounded", "verdict"),
-)
-"""What is written for the output, and read for itself by a step that shows answers to a judge."""
+"""The keys of the output; LangGraph's streams give all of the state unless they are named."""
 
 
 class FirstState(SKRInput, total=False):
-    """What the first node is handed: what is asked, and what the thread was asked last."""
+    """The state as the first node sees it: the input, and what the thread was asked last."""
 
-    asked: Asked
-
-
-StepState = TypedDict(  # type: ignore[misc]  # a checker wants the fields written out
-    "StepState",
-    {
-        name: hint
-        for name, hint in get_type_hints(SKRState, include_extras=True).items()
-        if name not in (*LARGE, *RESULTS, "messages", "history")
-    },
-    total=False,
-)
-"""What every other node is handed, and a trace shows: what most steps read, but references."""
+    asked: AskedQuestion
 
 
 def references_of(state: SKRState) -> list[Reference]:
@@ -221,8 +207,8 @@ def references_of(state: SKRState) -> list[Reference]:
     return [from_plain(Reference, shown[key]) for key in given]
 
 
-def usage_of(state: SKRState) -> Usage:
-    """What the question has cost so far."""
+def usage_of(state: Mapping[str, Any]) -> Usage:
+    """The cost of the question so far."""
     total = NO_USAGE
     for spent in state["usage"].values():
         total += Usage(**spent)

@@ -11,26 +11,25 @@ from dataclasses import replace
 
 from skr_core import answering
 from skr_core.conversation import exchanges
-from skr_core.errors import DeadlineError, ModelError
+from skr_core.errors import ModelError
 from skr_core.flow import Flow, call
 from skr_core.plain import from_plain, to_plain
-from skr_core.ports import DraftRouter, OnToken
+from skr_core.ports import DraftRouter
 from skr_core.references.citations import resolve_citations, without_markers
 from skr_core.reflectors import RefusalReflector, judge_reply
 from skr_core.replies.opening import strip_thoughts
-from skr_core.replies.refusals import is_refusal
 from skr_core.replies.reply import Reply, read_reply
 from skr_core.settings import Settings, decided
 from skr_core.types import NO_USAGE, Decision, Generation, Reference
 from skr_graphs import events
-from skr_graphs.climbing import decide_again
+from skr_graphs.arbitration import decide_again
+from skr_graphs.asking import ask_directly, ask_with_fitting
 from skr_graphs.conversation import answered
-from skr_graphs.fitting import ask_with_fitting
-from skr_graphs.limits import call_limit, round_limit
-from skr_graphs.node import StepContext
+from skr_graphs.events import Plain
+from skr_graphs.finish import best_draft, missing_in
+from skr_graphs.node import StepContext, call_limit, round_limit
 from skr_graphs.state import (
-    Drafted,
-    Plain,
+    DraftedReply,
     SKRState,
     queries_asked,
     references_of,
@@ -69,13 +68,13 @@ def route(state: SKRState, step: StepContext) -> Flow[Plain]:
 def decide(
     question: str, settings: Settings, *, asked: str = "", history: Sequence[str] = ()
 ) -> Flow[Decision]:
-    """Ask the router; one that looks at the direct answer gets the one this system gives.
+    """Ask the router; one that looks at the direct answer is given that of this system.
 
     Args:
-        question: As it can be understood alone.
-        settings: Of the system.
-        asked: As it was asked after the history, where that differs.
-        history: What was said before, user and assistant in turn.
+        question: The question, as it can be understood alone.
+        settings: The settings of the system.
+        asked: The question as it was asked after the history, where that differs.
+        history: The turns before it, user and assistant in turn.
     """
     decision, _ = yield from _decide(question, settings, asked, history)
     return decision
@@ -84,10 +83,9 @@ def decide(
 def _decide(
     question: str, settings: Settings, asked: str, history: Sequence[str]
 ) -> Flow[tuple[Decision, float | None]]:
-    """The decision, and how likely the tokens of its draft are."""
+    """Make the decision; returns also the mean log-probability of its draft's tokens."""
     router = settings.router
-    # The attribute first: Python looks at each member of a protocol, every time.
-    if not (getattr(router, "drafts", False) and isinstance(router, DraftRouter)):
+    if not (isinstance(router, DraftRouter) and router.drafts):
         return (yield from decided(router, question)), None
     direct = yield from answering.answer_directly(
         settings.model,
@@ -96,7 +94,7 @@ def _decide(
         templates=settings.templates,
         history=history,
     )
-    # As it would be served, which is how it stands in the records that the router learnt from.
+    # The router learnt from records of direct answers as they are served.
     text = strip_thoughts(direct.text)
     served = replace(direct, text=resolve_citations(text, ()).text)
     decision = yield from call(router.decide_on, router.adecide_on, question, served)
@@ -104,7 +102,7 @@ def _decide(
 
 
 def answer_directly(state: SKRState, step: StepContext) -> Flow[Plain]:
-    """Answer a known question from what the model knows, or with the router's draft."""
+    """Answer a known question with the router's draft, or from what the model knows."""
     settings = step.settings
     tokens = TokenStream(step.write, without_thoughts=True, is_closed=step.is_closed)
     text, usage, logprob = strip_thoughts(state["decision"]["draft"]), state["usage"], None
@@ -118,7 +116,7 @@ def answer_directly(state: SKRState, step: StepContext) -> Flow[Plain]:
     step.write(events.answer(cited.text, [], "known"))
     return {
         "answer": cited.text,
-        "messages": [answered(cited.text, tokens.identity)],
+        "messages": [answered(cited.text, tokens.message_id)],
         "removed_markers": cited.removed,
         "stop_reason": "known",
         "usage": usage,
@@ -126,33 +124,17 @@ def answer_directly(state: SKRState, step: StepContext) -> Flow[Plain]:
     }
 
 
-def ask_directly(
-    state: SKRState, settings: Settings, on_token: OnToken | None = None
-) -> Flow[Generation]:
-    """Ask for the answer without references."""
-    return (
-        yield from answering.answer_directly(
-            settings.model,
-            state["question"],
-            settings.demonstrations,
-            on_token,
-            templates=settings.templates,
-            history=exchanges(state["asked"]["turns"]),
-        )
-    )
-
-
 def answer(state: SKRState, step: StepContext) -> Flow[Plain]:
     """Draft an answer from the references in hand; the same reply says whether they suffice.
 
-    Without any, or where the loop has ended, there is nothing to draft from. That is looked at here
-    and in `reflect`, because each conditional edge has LangGraph copy all of the state.
+    Where there are none, or the loop has ended, nothing is drafted. This is checked here and in
+    `reflect`, because LangGraph copies all of the state for each conditional edge.
     """
     if state["stop_reason"] or not state["rounds"][-1]["given"]:
         return {}
     settings = step.settings
     # A draft that another reflector may reject is not streamed before it has passed; one that an
-    # arbiter may set aside, where that was asked for.
+    # arbiter may set aside only where that was asked for.
     streams = (
         step.stream
         and isinstance(settings.reflector, RefusalReflector)
@@ -198,7 +180,7 @@ def answer(state: SKRState, step: StepContext) -> Flow[Plain]:
             ask, references_of(state), settings, usage_of(state), state["rankings"]
         )
     except ModelError as failure:
-        nothing = Drafted(reply=to_plain(Reply(None, "")), streamed=tokens.streamed, cut=None)
+        nothing = DraftedReply(reply=to_plain(Reply(None, "")), streamed=tokens.streamed, cut=None)
         return {**best_draft(state, failure), "drafted": nothing}
     if packed.dropped or packed.cut:
         dropped = [reference.id for reference in packed.dropped]
@@ -211,7 +193,7 @@ def answer(state: SKRState, step: StepContext) -> Flow[Plain]:
     last = {**last, "draft": reply.text, "usage": to_plain(generation.usage)}
     return {
         "rounds": [*earlier, last],
-        "drafted": Drafted(
+        "drafted": DraftedReply(
             reply=to_plain(reply),
             streamed=tokens.streamed,
             cut=to_plain(packed.references[-1]) if packed.cut else None,
@@ -221,7 +203,7 @@ def answer(state: SKRState, step: StepContext) -> Flow[Plain]:
 
 
 def reflect(state: SKRState, step: StepContext) -> Flow[Plain]:
-    """Judge the draft, where there is one, and whether the budget allows another round."""
+    """Judge the draft, where there is one, and check whether the budget allows another round."""
     drafted = state["drafted"]
     if state["stop_reason"] or drafted is None:
         return {}
@@ -263,34 +245,10 @@ def reflect(state: SKRState, step: StepContext) -> Flow[Plain]:
     if decision and decision.max_rounds == 1:
         stop_reason = stop_reason or "not_worth_it"
     update: Plain = {"rounds": rounds, "usage": usage, "stop_reason": stop_reason}
-    # Where the loop ends here, the draft may be the answer all the same.
+    # Where the loop ends here, the draft may still be the answer.
     if not stop_reason and drafted["streamed"]:
         TokenStream(step.write, streamed=drafted["streamed"]).retract()
         update["drafted"] = {**drafted, "streamed": None}
     if decision:
         update["decision"] = to_plain(decision)
     return update
-
-
-def missing_in(round_: Plain | None) -> str:
-    """What the reflection on a round found missing."""
-    reflection = round_["reflection"] if round_ else None
-    return str(reflection["missing"]) if reflection else ""
-
-
-def best_draft(state: SKRState, failure: ModelError) -> Plain:
-    """End with the best draft so far where the model fails, or its time is over.
-
-    Raises:
-        ModelError: There is none that could be the answer.
-    """
-    if all(is_refusal(each["draft"]) for each in state["rounds"]):
-        raise failure
-    stop_reason = "deadline" if isinstance(failure, DeadlineError) else "model_failed"
-    return {"rounds": rounds_with(state, failure), "stop_reason": stop_reason}
-
-
-def rounds_with(state: SKRState, failure: ModelError) -> list[Plain]:
-    """The rounds, of which the last says that the model failed."""
-    *earlier, last = state["rounds"]
-    return [*earlier, {**last, "errors": [*last["errors"], f"the model failed: {failure}"]}]

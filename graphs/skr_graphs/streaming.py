@@ -1,13 +1,13 @@
-"""The answer's tokens, and no others, to whoever streams.
+"""Streaming the tokens of the answer, and no others.
 
 Every call of a model is tagged ``nostream``, so LangGraph shows none of them in
-``stream_mode="messages"``. A draft's pieces pass through here instead, from the first word behind
-the verdict that its references suffice. A marker is held back until it is known to name a
-reference. What has been passed on is always a beginning of the resolved text.
+``stream_mode="messages"``. Instead, a draft's pieces pass through here, from the first word after
+the verdict that its references suffice. A marker waits until it is known to name a reference, so
+the streamed text is always a beginning of the resolved text.
 
-Templates that ask for no verdict leave its place to a guess: pieces are held back while the draft
-may still begin with a refusal. One that refuses later has been shown in part: a ``retract`` event
-says so, once, and what follows is a message of its own.
+Templates that ask for no verdict leave it to a guess: pieces wait while the draft may still begin
+with a refusal. A draft that refuses later has been shown in part: one ``retract`` event says so,
+and the text that follows is a new message.
 """
 
 from __future__ import annotations
@@ -17,9 +17,6 @@ from contextvars import copy_context
 from uuid import uuid4
 
 from langchain_core.messages import AIMessageChunk
-from langchain_core.runnables import RunnableConfig
-from langchain_core.tracers._streaming import _StreamingCallbackHandler
-from langgraph.config import get_config
 from langgraph.errors import GraphBubbleUp
 from langgraph.graph.message import push_message
 
@@ -29,41 +26,32 @@ from skr_core.replies.refusals import LONGEST_OPENING, may_become_refusal
 from skr_core.replies.reply import VerdictStream
 from skr_core.types import Reference
 from skr_graphs import events
-from skr_graphs.state import Streamed
+from skr_graphs.state import StreamedText
 
 
-def messages_are_streamed(config: RunnableConfig) -> bool:
-    """Whether a run goes to somebody who reads messages token by token.
-
-    LangChain's models ask the same of the same handlers, to decide whether ``invoke`` streams.
-    """
-    handlers = getattr(config.get("callbacks"), "handlers", ())
-    return any(isinstance(handler, _StreamingCallbackHandler) for handler in handlers)
-
-
-def show(piece: str, identity: str) -> None:
-    """Tell a piece of a message of this id, where somebody reads messages."""
-    if messages_are_streamed(get_config()):
-        push_message(AIMessageChunk(content=piece, id=identity), state_key=None)
+def show(piece: str, message_id: str) -> None:
+    """Pass a piece of a message to whoever reads the run's messages."""
+    push_message(AIMessageChunk(content=piece, id=message_id), state_key=None)
 
 
 class StreamClosed(GraphBubbleUp):
-    """Nobody reads the stream any more; it ends the model's reply, and is no failure."""
+    """Nobody reads the stream any more: the model's reply is ended, which is no failure."""
 
 
 class TokenStream:
-    """Passes an answer's pieces on, as ``token`` events and as message chunks.
+    """Passes the pieces of an answer on, as ``token`` events and as message chunks.
 
     Args:
-        write: Tells an event of the run.
-        references: What the answer may cite; told before its first piece.
-        hold_refusals: Hold pieces back while they may become the refusal sentence.
-        hold_uncited: Hold pieces back until one of them cites a reference.
-        states_verdict: The reply begins with a verdict: what stands behind it is passed on where
-            it is that the references suffice, and nothing else.
-        without_thoughts: The answer will have neither thoughts nor space around it.
-        streamed: What an earlier step has passed on of a draft, to go on with.
-        is_closed: Says whether the stream was closed, so that no more of the reply is wanted.
+        write: The function that emits an event of the run.
+        references: The references that the answer may cite; named before its first piece.
+        hold_refusals: Whether pieces wait while they may become the refusal sentence.
+        hold_uncited: Whether pieces wait until one of them cites a reference.
+        states_verdict: Whether the reply begins with a verdict, so that only the text after a
+            verdict of sufficient is passed on.
+        without_thoughts: Whether thoughts, and white space around the answer, are left out.
+        streamed: The part of a draft that an earlier step has streamed, to go on with.
+        is_closed: The function that says whether the stream was closed.
+        show: The function that passes a piece on as a part of the message with this id.
     """
 
     def __init__(
@@ -75,42 +63,44 @@ class TokenStream:
         hold_uncited: bool = False,
         states_verdict: bool = False,
         without_thoughts: bool = False,
-        streamed: Streamed | None = None,
+        streamed: StreamedText | None = None,
         is_closed: Callable[[], bool] = lambda: False,
+        show: Callable[[str, str], None] = show,
     ) -> None:
-        self._tell = write
+        self._write_event = write
+        self._show = show
         self._is_closed = is_closed
         self._resolver = MarkerResolver(len(references))
         self._verdict = VerdictStream(len(references)) if states_verdict else None
         self._thoughts = ThoughtFilter() if without_thoughts and not states_verdict else None
-        self._space = ""  # behind what was taken; it counts where something follows
+        self._space = ""  # trailing space, which counts once something follows
         self._references = references
         self._hold_refusals = hold_refusals and not states_verdict
         self._undecided = self._hold_refusals
         self._hold_uncited = hold_uncited
-        self._held = False
+        self._waits = False
         self._opening = ""
         self._begun = False
         self._id = streamed["id"] if streamed else ""
         self._passed_on = [streamed["text"]] if streamed else []
-        # Models call back from contexts of their own; messages belong to the node's.
+        # Models call back from contexts of their own, but messages belong to the node's.
         self._context = copy_context()
 
     @property
-    def identity(self) -> str:
-        """Of the message that the pieces are of."""
+    def message_id(self) -> str:
+        """The id of the message that the pieces belong to."""
         self._id = self._id or f"skr-{uuid4()}"
         return self._id
 
     @property
-    def streamed(self) -> Streamed | None:
-        """What has been passed on, for the step that goes on with it; None where nothing has."""
+    def streamed(self) -> StreamedText | None:
+        """The part passed on, for the step that goes on with it; None where there is none."""
         if not self._passed_on:
             return None
-        return Streamed(id=self.identity, text="".join(self._passed_on))
+        return StreamedText(id=self.message_id, text="".join(self._passed_on))
 
     def write(self, piece: str) -> None:
-        """Take the next piece as the model makes it.
+        """Take the next piece of the model's reply.
 
         Raises:
             StreamClosed: The stream was closed.
@@ -124,34 +114,34 @@ class TokenStream:
         self._resolver.write(piece)
         if self._undecided:
             self._opening = (self._opening + piece).lstrip()
-            self._held = may_become_refusal(self._opening)
-            self._undecided = self._held and len(self._opening) <= LONGEST_OPENING
-        if not self._held and (self._resolver.cites or not self._hold_uncited):
+            self._waits = may_become_refusal(self._opening)
+            self._undecided = self._waits and len(self._opening) <= LONGEST_OPENING
+        if not self._waits and (self._resolver.cites or not self._hold_uncited):
             self._pass_on(self._resolver.take())
 
     def finish(self, answer: str) -> None:
-        """Pass on what is missing of the final answer.
+        """Pass on the rest of the final answer.
 
         Args:
-            answer: Its text, resolved. What was passed on is retracted where it begins otherwise.
+            answer: The resolved text. What was passed on is retracted where it begins differently.
         """
         if not answer.startswith("".join(self._passed_on)):
             self.retract()
         self._pass_on(answer[len("".join(self._passed_on)) :])
 
     def retract(self) -> None:
-        """Say that what was passed on, if anything was, is not of the answer."""
+        """Take back what was passed on, if anything was."""
         if self._passed_on:
-            self._tell(events.retract())
+            self._write_event(events.retract())
             self._id, self._passed_on = "", []
 
     def _without_thoughts(self, piece: str, thoughts: ThoughtFilter) -> str:
-        """What a piece says; a thought that shows only at its end to be one is taken back."""
+        """A piece without thoughts; one that is recognised only at its end is taken back."""
         said = thoughts.write(piece)
         if thoughts.restarted:
             self.retract()
             self._resolver = MarkerResolver(len(self._references))
-            self._undecided, self._held = self._hold_refusals, False
+            self._undecided, self._waits = self._hold_refusals, False
             self._opening = self._space = ""
             self._begun = False
         said = self._space + said
@@ -164,7 +154,7 @@ class TokenStream:
     def _pass_on(self, piece: str) -> None:
         if piece:
             if not self._passed_on:
-                self._tell(events.sources([reference.id for reference in self._references]))
+                self._write_event(events.sources([reference.id for reference in self._references]))
             self._passed_on.append(piece)
-            self._tell(events.token(piece))
-            self._context.run(show, piece, self.identity)
+            self._write_event(events.token(piece))
+            self._context.run(self._show, piece, self.message_id)

@@ -68,8 +68,7 @@ def ask(
     json: JsonOption = False,
 ) -> None:
     """Ask a question; watch it retrieve, reflect and retrieve again until it suffices."""
-    from skr_graphs import answer_of, create_self_completion_graph
-    from skr_graphs.state import without_messages
+    from skr_graphs import answer_of, create_self_completion_graph, without_messages
 
     question = checked_question(question)
     language_model = make_model(model, base_url, tokens_by_length)

@@ -60,8 +60,7 @@ def demo(out: Out = Path("skr-demo"), json: JsonOption = False) -> None:
     """
     from skr_app.sample import load_sample
     from skr_app.sample.reading import write_sample
-    from skr_graphs import answer_of
-    from skr_graphs.state import without_messages
+    from skr_graphs import answer_of, without_messages
 
     if out.exists() and not out.is_dir():
         raise InputError(f"{out} is a file: give --out a folder")

@@ -15,9 +15,8 @@ from skr_core.prompts.asking import checked_question
 from skr_core.routers.constant import AlwaysRetrieve, FixedDecision
 from skr_core.settings import Settings
 from skr_core.types import Action, Usage
-from skr_graphs import SKRContext, answer_of, create_self_completion_graph
+from skr_graphs import SKRContext, answer_of, create_self_completion_graph, without_messages
 from skr_graphs.answerer import DECISIONS
-from skr_graphs.state import without_messages
 from skr_store.chroma_store import ChromaStore
 
 

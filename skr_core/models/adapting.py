@@ -61,8 +61,8 @@ AnyRetriever = Retriever | LangChainRunnable | LlamaIndexRetriever | RetrieverMa
 """What settings take for a retriever."""
 
 ADAPTERS = {
-    "langchain_core": "langchain_skr.adapters",
-    "llama_index": "llamaindex_skr.adapters",
+    "langchain_core": "langchain_skr",
+    "llama_index": "llamaindex_skr",
 }
 """By the framework that a class comes from: the module whose `as_language_model` and
 `as_retriever` take what is of it."""

@@ -99,7 +99,7 @@ async def ask_all(numbers: Iterator[int], ways: list[Ask], ends: Counter[str]) -
 def main(url: str, questions: int) -> None:
     warnings.simplefilter("ignore", ResourceWarning)  # connections of event loops that are over
     told, process = Told(), psutil.Process()
-    log = logging.getLogger("skr_graphs.observing")
+    log = logging.getLogger("skr_graphs")
     log.setLevel(logging.INFO)
     log.addHandler(told)
     ends: Counter[str] = Counter()

@@ -13,10 +13,10 @@ import pytest
 from langchain_openai import ChatOpenAI
 from openai import OpenAI
 
-from langchain_skr.adapters import LangChainModel
+from langchain_skr import LangChainModel
 from langchain_skr.models import load_model as load_for_langchain
-from llamaindex_skr.adapters import LlamaIndexModel
-from llamaindex_skr.models import load_model as load_for_llamaindex
+from llamaindex_skr import LlamaIndexModel
+from llamaindex_skr import load_model as load_for_llamaindex
 from skr_core.errors import ModelError
 from skr_core.ports import LanguageModel
 from skr_core.routers import UncertaintyRouter

@@ -21,7 +21,7 @@ from pydantic import PrivateAttr
 from langchain_skr import create_skr_graph
 from langchain_skr import load_model as load_for_langchain
 from llamaindex_skr import SKRQueryEngine, SKRRetractEvent
-from llamaindex_skr.models import load_model as load_for_llamaindex
+from llamaindex_skr import load_model as load_for_llamaindex
 from skr_core.budget import Budget
 from skr_core.errors import RetrieverError
 from skr_core.prompts.templates import QUERY_LEAD, REFUSAL

@@ -44,7 +44,7 @@ def stating_model() -> FakeListChatModel:
 
 
 class Library(BaseRetriever):
-    """Finds what it was told to; notes what it was asked."""
+    """Finds the texts of `FOUND`; notes what it was asked."""
 
     asked: list[str] = Field(default_factory=list)
 
@@ -77,7 +77,7 @@ class RouteByWord:
 
 
 class Agent(BaseChatModel):
-    """Says what it was told to; notes what it was sent and which tools it was given."""
+    """Gives its replies in turn; notes what it was sent and which tools it was given."""
 
     replies: list[AIMessage]
     sent: list[list[BaseMessage]] = Field(default_factory=list)

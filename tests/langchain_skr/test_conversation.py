@@ -154,8 +154,8 @@ async def test_runnable_with_message_history(
     with caplog.at_level(logging.WARNING):
         assert await say(way, chain, asked(FIRST), CONFIG) == "The Seine [1]."
         assert await say(way, chain, asked(LEANING), CONFIG) == "The Seine [1]."
-    told = [record.getMessage() for record in caplog.records]
-    assert [each for each in told if "Error" in each] == []
+    logged = [record.getMessage() for record in caplog.records]
+    assert [each for each in logged if "Error" in each] == []
     assert [(each.type, each.text) for each in kept.messages] == [
         ("human", FIRST),
         ("ai", "The Seine [1]."),
@@ -234,8 +234,8 @@ async def test_a_history_around_a_chain_with_sources(
             else:
                 pieces = [each async for each in chain.astream(*asked)]
             assert sum(pieces[1:], pieces[0])["answer"] == "The Seine [1]."
-    told = [record.getMessage() for record in caplog.records]
-    assert [each for each in told if "Error" in each] == []
+    logged = [record.getMessage() for record in caplog.records]
+    assert [each for each in logged if "Error" in each] == []
     assert [each.text for each in kept.messages] == [
         *(FIRST, "The Seine [1]."),
         *(LEANING, "The Seine [1]."),

@@ -6,6 +6,7 @@ import asyncio
 import pickle
 import threading
 from collections.abc import Awaitable, Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,17 +19,18 @@ from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 from langchain_core.retrievers import BaseRetriever
 from langchain_core.runnables import RunnableLambda
 from langgraph.graph import START, MessagesState, StateGraph
+from typing_extensions import TypedDict
 
 from langchain_skr import (
+    SKRChain,
     SKRMiddleware,
     SKRRetriever,
     create_skr_chain,
     create_skr_graph,
     create_skr_tool,
 )
-from langchain_skr.graph_chain import SKRChain
 from skr_core.errors import RetrieverError
-from skr_core.testing import ScriptedModel
+from skr_core.testing import MappingRetriever, ScriptedModel
 from skr_core.types import Decision
 from tests.langchain_skr.fakes import ANSWER, QUESTION, Agent, Library
 from tests.servers import OpenAIServer
@@ -68,9 +70,9 @@ async def test_a_call_without_a_question_is_corrected(invoke: Invoke, given: Any
     calls = [{"name": tool.name, "args": args, "id": str(n)} for n, args in enumerate([given])]
     chat = Agent(replies=[AIMessage("", tool_calls=calls), AIMessage("Sorry.")])
     result = await invoke(create_agent(chat, [tool]), {"messages": [HumanMessage(QUESTION)]})
-    (told,) = [each for each in result["messages"] if isinstance(each, ToolMessage)]
-    assert told.status == "error"
-    assert "the argument `question`" in told.text
+    (message,) = [each for each in result["messages"] if isinstance(each, ToolMessage)]
+    assert message.status == "error"
+    assert "the argument `question`" in message.text
     assert result["messages"][-1].text == "Sorry."
 
 
@@ -219,14 +221,14 @@ def of_users_graph(retriever: Any) -> Any:
 
 @pytest.mark.parametrize("system", [of_graph, of_agent, of_users_graph])
 @pytest.mark.parametrize("passes", [True, False])
-@pytest.mark.parametrize("colour", ["sync", "async"])
+@pytest.mark.parametrize("mode", ["sync", "async"])
 async def test_what_a_retriever_s_own_model_says_is_not_shown(
-    system: Any, passes: bool, colour: str
+    system: Any, passes: bool, mode: str
 ) -> None:
     model = FakeListChatModel(responses=["HYPOTHESIS"])
     app = system(Hypothetical(model=model, passes=passes))
     given = {"question": QUESTION} if system is of_graph else {"messages": [("user", QUESTION)]}
-    if colour == "sync":
+    if mode == "sync":
         shown = await asyncio.to_thread(lambda: list(app.stream(given, stream_mode="messages")))
     else:
         shown = [each async for each in app.astream(given, stream_mode="messages")]
@@ -237,43 +239,43 @@ async def test_what_a_retriever_s_own_model_says_is_not_shown(
 
 
 class Waiting(ScriptedModel):
-    """Answers when the consumer has been told that it is asked."""
+    """Answers when the consumer has been shown that it is asked."""
 
-    def __init__(self, told: Callable[[float], bool]) -> None:
+    def __init__(self, shown: Callable[[float], bool]) -> None:
         super().__init__([ANSWER])
-        self.told = told
-        self.was_told: list[bool] = []
+        self.shown = shown
+        self.was_shown: list[bool] = []
 
     def generate(self, prompt: Any, *, on_token: Any = None) -> Any:
-        self.was_told.append(self.told(60))
+        self.was_shown.append(self.shown(60))
         return super().generate(prompt, on_token=on_token)
 
     async def agenerate(self, prompt: Any, *, on_token: Any = None) -> Any:
-        self.was_told.append(await asyncio.to_thread(self.told, 60))
+        self.was_shown.append(await asyncio.to_thread(self.shown, 60))
         return super().generate(prompt, on_token=on_token)
 
 
 class WaitingSearch:
-    """Finds when the consumer has been told that it searches."""
+    """Finds when the consumer has been shown that it searches."""
 
     name = "waiting"
 
-    def __init__(self, told: Callable[[float], bool]) -> None:
-        self.told = told
-        self.was_told: list[bool] = []
+    def __init__(self, shown: Callable[[float], bool]) -> None:
+        self.shown = shown
+        self.was_shown: list[bool] = []
 
     def retrieve(self, query: str) -> Any:
-        self.was_told.append(self.told(60))
+        self.was_shown.append(self.shown(60))
         return []
 
     async def aretrieve(self, query: str) -> Any:
-        self.was_told.append(await asyncio.to_thread(self.told, 60))
+        self.was_shown.append(await asyncio.to_thread(self.shown, 60))
         return []
 
 
-@pytest.mark.parametrize("colour", ["sync", "async"])
+@pytest.mark.parametrize("mode", ["sync", "async"])
 @pytest.mark.parametrize("known", [True, False])
-async def test_a_task_is_told_before_it_begins(colour: str, known: bool) -> None:
+async def test_a_task_is_shown_before_it_begins(mode: str, known: bool) -> None:
     asked, searched = threading.Event(), threading.Event()
     model, search = Waiting(asked.wait), WaitingSearch(searched.wait)
     documents = RunnableLambda(lambda query: [Document("Ada Quill was born in Port Elm.")])
@@ -286,7 +288,7 @@ async def test_a_task_is_told_before_it_begins(colour: str, known: bool) -> None
         if event["type"] == "start" and event["task"] in (task, "self_complete"):
             asked.set()
 
-    if colour == "sync":
+    if mode == "sync":
 
         def consume(events: Iterator[Any]) -> None:
             for event in events:
@@ -298,7 +300,72 @@ async def test_a_task_is_told_before_it_begins(colour: str, known: bool) -> None
     else:
         async for event in graph.astream({"question": QUESTION}, stream_mode="custom"):
             note(event)
-    assert model.was_told
-    assert all(model.was_told)
-    assert all(search.was_told)
-    assert bool(search.was_told) != known
+    assert model.was_shown
+    assert all(model.was_shown)
+    assert all(search.was_shown)
+    assert bool(search.was_shown) != known
+
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+MODEL, RETRIEVER = ScriptedModel(), MappingRetriever({})
+
+
+def test_the_graph() -> None:
+    graph: Any = create_skr_graph(MODEL, RETRIEVER)
+    given = graph.get_input_jsonschema()["properties"]
+    assert set(given) == {"question", "messages", "history"}
+    assert given["question"]["type"] == "string"
+    output = graph.get_output_jsonschema()["properties"]
+    assert output["answer"]["type"] == "string"
+    assert output["citations"]["type"] == "array"
+    context = graph.get_context_jsonschema()["properties"]
+    assert "when_insufficient" in context
+    assert "model" not in context
+
+
+def test_the_chain() -> None:
+    chain = create_skr_chain(MODEL, RETRIEVER)
+    schema = chain.get_input_jsonschema()
+    text, mapping, messages = schema["anyOf"]
+    assert messages["type"] == "array"
+    assert text["type"] == "string"
+    assert set(schema["$defs"]["SKRInput"]["properties"]) == {"question", "messages", "history"}
+    assert mapping["$ref"].endswith("SKRInput")
+    assert chain.input_schema.model_validate({"question": "Who?"})
+    assert chain.get_output_jsonschema()["type"] == "string"
+    assert chain.output_schema.model_validate("Ada.")
+    configurable = chain.get_config_jsonschema()["$defs"]["Configurable"]["properties"]
+    assert "budget" in configurable
+
+
+def test_the_retriever_and_the_tool() -> None:
+    assert SKRRetriever(retriever=RETRIEVER).get_input_jsonschema()["type"] == "string"
+    tool = create_skr_tool(MODEL, RETRIEVER)
+    assert tool.get_input_jsonschema()["required"] == ["question"]
+
+
+def test_an_agent_with_the_middleware() -> None:
+    middleware = [SKRMiddleware(retriever=RETRIEVER)]
+    agent: Any = create_agent(FakeListChatModel(responses=["Hello."]), middleware=middleware)
+    assert "skr_decision" not in agent.get_input_jsonschema()["properties"]
+    assert "skr_decision" in agent.get_output_jsonschema()["properties"]
+
+
+def test_a_graph_around_the_graph() -> None:
+    class Mine(TypedDict, total=False):
+        question: str
+        answer: str
+
+    builder = StateGraph(Mine)
+    builder.add_node("ask", create_skr_graph(MODEL, RETRIEVER))
+    builder.add_edge(START, "ask")
+    assert set(builder.compile().get_output_jsonschema()["properties"]) == {"question", "answer"}
+
+
+def test_no_page_or_example_shows_a_state_without_a_schema() -> None:
+    """Before Python 3.12 pydantic makes no schema of ``typing.TypedDict``."""
+    shown = [*ROOT.glob("docs/*.md"), *ROOT.glob("examples/*.py"), ROOT / "README.md"]
+    imports = [line for path in shown for line in path.read_text("utf-8").splitlines()]
+    assert not [each for each in imports if "from typing import" in each and "TypedDict" in each]

@@ -8,8 +8,7 @@ import pytest
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
 from langchain_core.prompts import ChatPromptTemplate, PromptTemplate
 
-from langchain_skr import as_templates, create_skr_chain
-from langchain_skr.adapters import LangChainModel
+from langchain_skr import LangChainModel, as_templates, create_skr_chain
 from skr_core.errors import InputError
 from skr_core.prompts.templates import DEFAULT_TEMPLATES, ChatTemplate
 from skr_core.types import Prompt
@@ -24,16 +23,16 @@ USUAL = ChatPromptTemplate.from_messages(
 ).partial(style='JSON, as {"a": 1}')
 
 
-@pytest.mark.parametrize("colour", ["invoke", "ainvoke", "stream"])
-async def test_the_model_hears_the_system_message(colour: str) -> None:
+@pytest.mark.parametrize("mode", ["invoke", "ainvoke", "stream"])
+async def test_the_model_hears_the_system_message(mode: str) -> None:
     model = Agent(replies=[AIMessage("SUFFICIENT\nWhite [2].")])
     chain = create_skr_chain(
         model, Library(), templates=as_templates({"answer_with_references": USUAL})
     )
-    if colour == "stream":
+    if mode == "stream":
         said = "".join(chain.stream(QUESTION))
     else:
-        said = await chain.ainvoke(QUESTION) if colour == "ainvoke" else chain.invoke(QUESTION)
+        said = await chain.ainvoke(QUESTION) if mode == "ainvoke" else chain.invoke(QUESTION)
     assert said == "White [2]."
     [[system, asked]] = model.sent
     assert isinstance(system, SystemMessage)
@@ -43,11 +42,11 @@ async def test_the_model_hears_the_system_message(colour: str) -> None:
     assert (type(asked), asked.text) == (HumanMessage, QUESTION)
 
 
-@pytest.mark.parametrize("colour", ["sync", "async"])
-async def test_the_system_comes_before_the_earlier_turns(colour: str) -> None:
+@pytest.mark.parametrize("mode", ["sync", "async"])
+async def test_the_system_comes_before_the_earlier_turns(mode: str) -> None:
     model = Agent(replies=[AIMessage("Yes.")])
     prompt = Prompt("answer_directly", "Now?", "Now?", history=("Hi", "Ho"), system="Be brief.")
-    if colour == "sync":
+    if mode == "sync":
         LangChainModel(model).generate(prompt)
     else:
         await LangChainModel(model).agenerate(prompt)

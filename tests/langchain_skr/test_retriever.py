@@ -198,13 +198,13 @@ async def test_the_decision_is_an_event_of_its_own_call(find: Find) -> None:
 async def test_the_decision_shows_in_astream_events() -> None:
     chain = SKRRetriever(retriever=Library(), router=RouteByWord()) | RunnableLambda(len)
     events = [each async for each in chain.astream_events(KNOWN)]
-    (told,) = [each["data"] for each in events if each["event"] == "on_custom_event"]
-    assert told["reason"] == "by its words"
+    (decision,) = [each["data"] for each in events if each["event"] == "on_custom_event"]
+    assert decision["reason"] == "by its words"
     assert events[-1]["data"]["output"] == 0
 
 
-@pytest.mark.parametrize("colour", ["sync", "async"])
-async def test_the_drafts_of_a_retriever_do_not_leak_into_a_graph_s_messages(colour: str) -> None:
+@pytest.mark.parametrize("mode", ["sync", "async"])
+async def test_the_drafts_of_a_retriever_do_not_leak_into_a_graph_s_messages(mode: str) -> None:
     retriever = SKRRetriever(retriever=Library(), model=model())
 
     def count(state: dict[str, Any]) -> dict[str, Any]:
@@ -219,7 +219,7 @@ async def test_the_drafts_of_a_retriever_do_not_leak_into_a_graph_s_messages(col
     builder.add_edge("count", END)
     graph: Any = builder.compile()
     mode = ["messages", "custom", "values"]
-    if colour == "sync":
+    if mode == "sync":
         events = list(graph.stream({}, stream_mode=mode))
     else:
         events = [each async for each in graph.astream({}, stream_mode=mode)]

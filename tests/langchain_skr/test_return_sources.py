@@ -29,8 +29,8 @@ def added(pieces: Sequence[dict[str, Any]]) -> dict[str, Any]:
     return dict(whole)
 
 
-async def pieces_of(chain: Runnable[Any, Any], question: Any, colour: str) -> list[Any]:
-    if colour == "sync":
+async def pieces_of(chain: Runnable[Any, Any], question: Any, mode: str) -> list[Any]:
+    if mode == "sync":
         return await asyncio.to_thread(lambda: list(chain.stream(question)))
     return [piece async for piece in chain.astream(question)]
 
@@ -126,12 +126,12 @@ async def test_an_answer_of_an_earlier_draft_comes_with_what_that_was_given(say:
     assert [each.page_content for each in answer["context"]] == FOUND[QUESTION]
 
 
-@pytest.mark.parametrize("colour", ["sync", "async"])
+@pytest.mark.parametrize("mode", ["sync", "async"])
 async def test_the_context_comes_before_the_first_word_and_words_come_as_they_are_made(
-    colour: str,
+    mode: str,
 ) -> None:
     chain = create_skr_chain(stating_model(), Library(), return_sources=True)
-    asked, context, *words, last = await pieces_of(chain, QUESTION, colour)
+    asked, context, *words, last = await pieces_of(chain, QUESTION, mode)
     assert asked == {"question": QUESTION}
     assert list(context) == ["context"]
     assert len(words) > 5

@@ -137,10 +137,10 @@ async def test_an_agent_uses_it_and_a_checkpointer_keeps_its_artifact(invoke: An
     thread: Any = {"configurable": {"thread_id": "1"}}
     result = await invoke(agent, {"messages": [("user", QUESTION)]}, thread)
     assert result["messages"][-1].text == "In Port Elm."
-    (told,) = (each for each in result["messages"] if isinstance(each, ToolMessage))
-    assert told.text == f"{ANSWER}\n\n{SOURCES}"
+    (message,) = (each for each in result["messages"] if isinstance(each, ToolMessage))
+    assert message.text == f"{ANSWER}\n\n{SOURCES}"
     kept = agent.get_state(thread).values["messages"][2]
-    assert answer_of(kept.artifact) == answer_of(told.artifact)
+    assert answer_of(kept.artifact) == answer_of(message.artifact)
 
 
 async def test_a_failure_ends_the_run_or_is_told_to_the_agent_s_model(invoke: Any) -> None:
@@ -165,14 +165,14 @@ async def test_two_calls_side_by_side_under_a_checkpointer(invoke: Any) -> None:
     agent = create_agent(chat, [tool], checkpointer=InMemorySaver())
     thread: Any = {"configurable": {"thread_id": "1"}}
     result = await invoke(agent, {"messages": [("user", QUESTION)]}, thread)
-    told = [each.text for each in result["messages"] if isinstance(each, ToolMessage)]
-    assert told == [f'It is so [{number}].\n\nSources:\n[{number}] "{FIRST}"' for number in (1, 2)]
+    texts = [each.text for each in result["messages"] if isinstance(each, ToolMessage)]
+    assert texts == [f'It is so [{number}].\n\nSources:\n[{number}] "{FIRST}"' for number in (1, 2)]
 
 
 def numbered(result: Any) -> list[tuple[str, list[str]]]:
     """What each tool message says, and which sources it names."""
-    told = [each.text for each in result["messages"] if isinstance(each, ToolMessage)]
-    return [(text.split("\n")[0], text.partition("Sources:\n")[2].splitlines()) for text in told]
+    texts = [each.text for each in result["messages"] if isinstance(each, ToolMessage)]
+    return [(text.split("\n")[0], text.partition("Sources:\n")[2].splitlines()) for text in texts]
 
 
 @pytest.mark.parametrize("artifacts", ["kept", "lost"])
@@ -204,7 +204,7 @@ async def test_numbers_go_on_through_a_conversation(invoke: Any, artifacts: str)
         [f'[1] "{FIRST}"', '[2] "It is tall."'],
     )
     assert second == ("In Port Elm [3].", ['[3] "Ada Quill was born in Port Elm."'])
-    if artifacts == "kept":  # a source that was told keeps its number
+    if artifacts == "kept":  # a source that was named keeps its number
         expected = ("Ada [1] of Elm [4].", [f'[1] "{FIRST}"', '[4] "The lighthouse is white."'])
     else:
         expected = ("Ada [4] of Elm [5].", [f'[4] "{FIRST}"', '[5] "The lighthouse is white."'])

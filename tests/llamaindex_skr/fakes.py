@@ -1,4 +1,4 @@
-"""What the tests of this folder share: three nodes, an index over them, a model with a script."""
+"""The shared doubles of this folder: three nodes, an index over them, a model with a script."""
 
 from __future__ import annotations
 
@@ -6,11 +6,14 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from llama_index.core import VectorStoreIndex
+from llama_index.core.base.base_selector import BaseSelector, SelectorResult, SingleSelection
 from llama_index.core.base.llms.types import ChatMessage, ChatResponse, LLMMetadata
 from llama_index.core.embeddings import MockEmbedding
 from llama_index.core.llms import MockLLM
+from llama_index.core.prompts import PromptTemplate
 from llama_index.core.retrievers import BaseRetriever
 from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
+from llama_index.core.tools import ToolMetadata
 from pydantic import Field
 
 from skr_core.prompts.templates import INSUFFICIENT, QUERY_LEAD, REFUSAL, SUFFICIENT
@@ -37,19 +40,41 @@ class Search(BaseRetriever):
     def __init__(self, found: dict[str, list[str]] | None = None) -> None:
         super().__init__()
         self.found = {QUESTION: [JAWS], FOLLOW_UP: [BORN]} if found is None else found
-        self.colours: list[str] = []
+        self.modes: list[str] = []
 
     def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
-        self.colours.append("sync")
+        self.modes.append("sync")
         return self._of(query_bundle)
 
     async def _aretrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
-        self.colours.append("async")
+        self.modes.append("async")
         return self._of(query_bundle)
 
     def _of(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
         texts = self.found.get(query_bundle.query_str, [])
         return [NodeWithScore(node=TextNode(text=text), score=0.5) for text in texts]
+
+
+class Last(BaseSelector):
+    """Chooses the last, or another that is not there."""
+
+    def __init__(self, beyond: int = 0) -> None:
+        self.beyond = beyond
+        self.seen: list[str] = []
+
+    def _select(self, choices: Sequence[ToolMetadata], query: QueryBundle) -> SelectorResult:
+        self.seen = [choice.description for choice in choices]
+        selection = SingleSelection(index=len(choices) - 1 + self.beyond, reason="it is the last")
+        return SelectorResult(selections=[selection])
+
+    async def _aselect(self, choices: Sequence[ToolMetadata], query: QueryBundle) -> SelectorResult:
+        return self._select(choices, query)
+
+    def _get_prompts(self) -> dict[str, Any]:
+        return {"choose": PromptTemplate("Which?")}
+
+    def _update_prompts(self, prompts: dict[str, Any]) -> None:
+        pass
 
 
 def two_hops(prompt: str) -> str:
@@ -73,7 +98,7 @@ class Speaker(MockLLM):
 
     reply: Callable[[str], str] = two_hops
     sent: list[str] = Field(default_factory=list)
-    colours: list[str] = Field(default_factory=list)
+    modes: list[str] = Field(default_factory=list)
 
     def __init__(self, reply: Callable[[str], str] = two_hops) -> None:
         super().__init__()
@@ -83,8 +108,8 @@ class Speaker(MockLLM):
     def metadata(self) -> LLMMetadata:
         return LLMMetadata(is_chat_model=True)
 
-    def _say(self, messages: Sequence[ChatMessage], colour: str) -> str:
-        self.colours.append(colour)
+    def _say(self, messages: Sequence[ChatMessage], mode: str) -> str:
+        self.modes.append(mode)
         self.sent.append(str(messages[-1].content))
         return self.reply(self.sent[-1])
 

@@ -1,10 +1,11 @@
-"""An arbiter behind LlamaIndex's drop-ins: what is served, and what is told of it."""
+"""Arbiters and learned reflectors behind LlamaIndex's drop-ins."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator
 from pathlib import Path
+from shutil import rmtree
 from typing import Any
 
 import pytest
@@ -12,11 +13,14 @@ from llama_index.core.instrumentation import get_dispatcher
 from llama_index.core.instrumentation.event_handlers import BaseEventHandler
 from llama_index.core.instrumentation.events import BaseEvent
 from pydantic import PrivateAttr
+from tests.skr_core.reflectors.test_learned import record
 
 from llamaindex_skr import SKRChatEngine, SKRQueryEngine, SKRVerdictEvent, create_skr_tool
 from skr_core.references.citations import UNSUPPORTED
 from skr_core.routers import AlwaysRetrieve
 from skr_core.routers.saving import remove_arbiter
+from skr_learn import LearnedReflector
+from tests.langchain_skr.test_reflecting import QUESTION, model, teams
 from tests.skr_graphs.climbing import Knowing, ladder, question_of
 from tests.skr_graphs.climbing import library as huts
 from tests.skr_graphs.deciding import SUM, WRONG, adding, arbiter, library
@@ -42,10 +46,10 @@ def engine_of(**options: Any) -> SKRQueryEngine:
     return SKRQueryEngine.from_defaults(library(), llm=adding(), **options)
 
 
-@pytest.mark.parametrize("colour", ["sync", "async"])
-async def test_the_served_answer_comes_with_the_verdict(colour: str, verdicts: Verdicts) -> None:
+@pytest.mark.parametrize("mode", ["sync", "async"])
+async def test_the_served_answer_comes_with_the_verdict(mode: str, verdicts: Verdicts) -> None:
     engine = engine_of(arbiter=arbiter())
-    if colour == "sync":
+    if mode == "sync":
         response: Any = await asyncio.to_thread(engine.query, SUM)
     else:
         response = await engine.aquery(SUM)
@@ -56,16 +60,16 @@ async def test_the_served_answer_comes_with_the_verdict(colour: str, verdicts: V
     assert [event.verdict.served for event in verdicts._seen] == ["direct"]
 
 
-def test_without_one_nothing_is_told_of_it(verdicts: Verdicts) -> None:
+def test_without_one_there_is_no_verdict(verdicts: Verdicts) -> None:
     response: Any = engine_of().query(SUM)
     assert (response.response, "verdict" in response.metadata) == (WRONG, False)
     assert verdicts._seen == []
 
 
-@pytest.mark.parametrize("colour", ["sync", "async"])
-async def test_only_the_served_answer_is_streamed(colour: str) -> None:
+@pytest.mark.parametrize("mode", ["sync", "async"])
+async def test_only_the_served_answer_is_streamed(mode: str) -> None:
     engine = engine_of(arbiter=arbiter(), streaming=True)
-    if colour == "sync":
+    if mode == "sync":
         response: Any = engine.query(SUM)
         tokens = list(response.response_gen)
     else:
@@ -92,12 +96,12 @@ def test_a_folder_holds_router_and_arbiter(tmp_path: Path) -> None:
     assert str(engine.query(SUM)) == "42"
 
 
-@pytest.mark.parametrize("colour", ["sync", "async"])
-async def test_a_ladder_s_folder_is_a_router(colour: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("mode", ["sync", "async"])
+async def test_a_ladder_s_folder_is_a_router(mode: str, tmp_path: Path) -> None:
     ladder().save(tmp_path)
     engine = SKRQueryEngine.from_defaults(huts(range(30, 32)), llm=Knowing(), router=tmp_path)
     asked = question_of("hut", 30).asked
-    if colour == "sync":
+    if mode == "sync":
         response: Any = await asyncio.to_thread(engine.query, asked)
     else:
         response = await engine.aquery(asked)
@@ -105,3 +109,15 @@ async def test_a_ladder_s_folder_is_a_router(colour: str, tmp_path: Path) -> Non
     assert response.metadata["stop_reason"] == "not_worth_it"
     assert response.metadata["verdict"]["answers"]["direct"] == "Seven of them."
     assert len(response.source_nodes) == 1
+
+
+@pytest.mark.parametrize("mode", ["sync", "async"])
+async def test_a_learned_reflector_s_folder_is_read_once(mode: str, tmp_path: Path):
+    LearnedReflector.fit([record(number) for number in range(120)]).save(tmp_path)
+    engine = SKRQueryEngine.from_defaults(teams(), llm=model(), reflector=tmp_path)
+    rmtree(tmp_path)
+    if mode == "sync":
+        response = await asyncio.to_thread(engine.query, QUESTION)
+    else:
+        response = await engine.aquery(QUESTION)
+    assert str(response) == "Ada 7 [2]."

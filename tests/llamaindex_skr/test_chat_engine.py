@@ -1,4 +1,4 @@
-"""SKRChatEngine, asked with blocking calls, awaited, and streamed in both ways."""
+"""SKRChatEngine, sync and async, whole and streamed."""
 
 from __future__ import annotations
 
@@ -9,12 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from llama_index.core import Settings
 from llama_index.core.base.llms.types import ChatMessage
 from llama_index.core.base.response.schema import Response
 from llama_index.core.instrumentation import get_dispatcher
 from llama_index.core.instrumentation.event_handlers import BaseEventHandler
-from llama_index.core.llms import MockLLM
+from llama_index.core.llms import LLM, MockLLM
 from llama_index.core.memory import ChatMemoryBuffer, Memory
 from pydantic import Field
 from sqlalchemy.ext.asyncio import create_async_engine
@@ -58,9 +57,9 @@ class Talker(Speaker):
             return "Ohio, as far as I know."
         return "SUFFICIENT\nSpielberg [1]."
 
-    def _say(self, messages: Sequence[ChatMessage], colour: str) -> str:
+    def _say(self, messages: Sequence[ChatMessage], mode: str) -> str:
         self.conversations.append([(each.role.value, str(each.content)) for each in messages])
-        return super()._say(messages, colour)
+        return super()._say(messages, mode)
 
 
 @pytest.fixture(params=["chat", "achat", "stream_chat", "astream_chat"])
@@ -118,9 +117,9 @@ async def test_a_message_that_leans_on_the_turns_is_understood(chat: Chat, way: 
         ("user", LEANING),
         ("assistant", "Spielberg [1]."),
     ]
-    blocking = "sync" if way in ("chat", "stream_chat") else "async"
-    assert {each.split()[0] for each in llm.colours + search.colours} == {blocking}
-    streamed = [each for each in llm.colours if "stream" in each]
+    mode = "sync" if way in ("chat", "stream_chat") else "async"
+    assert {each.split()[0] for each in llm.modes + search.modes} == {mode}
+    streamed = [each for each in llm.modes if "stream" in each]
     assert len(streamed) == (2 if "stream" in way else 0)
 
 
@@ -174,7 +173,7 @@ async def test_a_known_message_is_answered_from_memory_after_the_turns(chat: Cha
     assert response.response == "Ohio, as far as I know."
     assert response.source_nodes == []
     assert response.metadata["grounded"] is False
-    assert search.colours == []
+    assert search.modes == []
     assert llm.conversations[-1][:-1] == [("user", FIRST), ("assistant", "Spielberg.")]
 
 
@@ -207,13 +206,13 @@ async def test_without_a_conversation_it_answers_as_the_query_engine(chat: Chat)
     assert len(response.source_nodes) == 2
 
 
-async def test_condensing_is_told(chat: Chat) -> None:
-    told: list[str] = []
+async def test_condensing_sends_an_event(chat: Chat) -> None:
+    sent: list[str] = []
 
     class Listen(BaseEventHandler):
         def handle(self, event: Any, **kwargs: Any) -> None:
             if isinstance(event, SKRCondenseEvent):
-                told.append(event.question)
+                sent.append(event.question)
 
     handlers = get_dispatcher().event_handlers  # type: ignore[attr-defined]
     handlers.append(listener := Listen())
@@ -221,7 +220,7 @@ async def test_condensing_is_told(chat: Chat) -> None:
         await chat(engine_of(Talker(), chat_history=list(HISTORY)), LEANING)
     finally:
         handlers.remove(listener)
-    assert told == [FOLLOW_UP]
+    assert sent == [FOLLOW_UP]
 
 
 async def test_the_response_is_one_of_llamaindex(chat: Chat, way: str) -> None:
@@ -305,9 +304,7 @@ async def test_a_stream_that_is_dropped_is_no_turn() -> None:
 
 
 @pytest.mark.parametrize("streaming", [False, True])
-def test_blocking_calls_start_no_event_loop(
-    monkeypatch: pytest.MonkeyPatch, streaming: bool
-) -> None:
+def test_sync_calls_start_no_event_loop(monkeypatch: pytest.MonkeyPatch, streaming: bool) -> None:
     def refuse(*args: Any, **kwargs: Any) -> None:
         raise AssertionError("an event loop was started")
 
@@ -329,10 +326,10 @@ def test_what_cannot_be_used_is_refused() -> None:
         engine_of(MockLLM(), memory=Memory.from_defaults(), chat_history=list(HISTORY))
 
 
-def test_a_graph_of_ones_own_and_the_settings_model(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_graph_of_ones_own_and_the_settings_model(use_default: Callable[[LLM], None]) -> None:
     graph = create_self_completion_graph(model=ScriptedModel(["Paris."]), router=NeverRetrieve())
     assert str(SKRChatEngine(graph.compile()).chat("Where?")) == "Paris."
-    monkeypatch.setattr(Settings, "_llm", MockLLM(max_tokens=2))
+    use_default(MockLLM(max_tokens=2))
     assert str(SKRChatEngine.from_defaults(Search(FOUND)).chat(FIRST)) == "text text"
 
 
@@ -341,20 +338,6 @@ def test_chat_repl(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixtur
     monkeypatch.setattr("builtins.input", lambda prompt: next(messages))
     engine_of(Talker()).chat_repl()
     assert "Assistant: Spielberg [1]." in capsys.readouterr().out
-
-
-@pytest.mark.parametrize(
-    ("option", "right"),
-    [
-        ("condense_prompt", "templates=PromptTemplates"),
-        ("token_limit", r"budget=Budget\(max_history_tokens"),
-        ("chat_histroy", "chat_history is meant"),
-    ],
-)
-def test_an_option_that_is_not_taken_names_the_right_one(option: str, right: str) -> None:
-    options: Any = {option: "x"}
-    with pytest.raises(TypeError, match=f"SKRChatEngine takes no {option}: .*{right}"):
-        engine_of(MockLLM(), **options)
 
 
 def test_nodes_are_filtered_inside_the_loop() -> None:

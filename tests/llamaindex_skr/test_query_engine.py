@@ -1,4 +1,4 @@
-"""SKRQueryEngine, asked with blocking calls, awaited, and streamed in both ways."""
+"""SKRQueryEngine, sync and async, whole and streamed."""
 
 from __future__ import annotations
 
@@ -10,19 +10,17 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
-from llama_index.core import Settings
 from llama_index.core.base.response.schema import (
     AsyncStreamingResponse,
     Response,
     StreamingResponse,
 )
 from llama_index.core.callbacks import CallbackManager, CBEventType, LlamaDebugHandler
-from llama_index.core.llms import MockLLM
+from llama_index.core.llms import LLM, MockLLM
 from llama_index.core.prompts import PromptTemplate
 from llama_index.core.schema import QueryBundle
 
 from llamaindex_skr import LlamaIndexModel, SKRQueryEngine
-from llamaindex_skr.responses import UNREAD
 from skr_core.budget import Budget
 from skr_core.errors import InputError, ModelError, RetrieverError
 from skr_core.prompts.papers import RALLM_TEMPLATES, SKR_TEMPLATES, W2R_TEMPLATES
@@ -52,23 +50,23 @@ def half_answered(prompt: str) -> str:
     return f"{REFUSAL}." if BORN in prompt else f"INSUFFICIENT\n{JAWS} [1]\nSearch: {FOLLOW_UP}"
 
 
-COLOURS = ["sync", "async", "sync stream", "async stream"]
+MODES = ["sync", "async", "sync stream", "async stream"]
 
 
-@pytest.fixture(params=COLOURS)
-def colour(request: pytest.FixtureRequest) -> str:
-    colour: str = request.param
-    return colour
+@pytest.fixture(params=MODES)
+def mode(request: pytest.FixtureRequest) -> str:
+    mode: str = request.param
+    return mode
 
 
 @pytest.fixture
-def ask(colour: str) -> Ask:
+def ask(mode: str) -> Ask:
     """Asks an engine in one of four ways; a streamed response is read to its end."""
 
     async def ask(retriever: Any, question: str = QUESTION, **options: Any) -> Response:
-        streaming = "stream" in colour
+        streaming = "stream" in mode
         engine = SKRQueryEngine.from_defaults(retriever, streaming=streaming, **options)
-        if colour.startswith("sync"):
+        if mode.startswith("sync"):
             response: Any = await asyncio.to_thread(engine.query, question)
         else:
             response = await engine.aquery(question)
@@ -82,7 +80,7 @@ def ask(colour: str) -> Ask:
     return ask
 
 
-async def test_retrieves_until_the_references_suffice(ask: Ask, colour: str) -> None:
+async def test_retrieves_until_the_references_suffice(ask: Ask, mode: str) -> None:
     llm, search = Speaker(), Search()
     response = await ask(search, llm=llm)
     assert response.response == ANSWER
@@ -95,7 +93,7 @@ async def test_retrieves_until_the_references_suffice(ask: Ask, colour: str) -> 
     assert [each["marker"] for each in about["citations"]] == [1, 2]
     assert about["citations"][1]["reference_id"] == response.source_nodes[1].node_id
     assert sum(spent["calls"] for spent in about["usage"].values()) == len(llm.sent) == 3
-    assert {each.split()[0] for each in llm.colours + search.colours} == {colour.split()[0]}
+    assert {each.split()[0] for each in llm.modes + search.modes} == {mode.split()[0]}
 
 
 async def test_a_known_question_gets_a_direct_answer(ask: Ask) -> None:
@@ -107,7 +105,7 @@ async def test_a_known_question_gets_a_direct_answer(ask: Ask) -> None:
     assert response.metadata["stop_reason"] == "known"
     assert response.metadata["decision"]["reason"] == "no question is retrieved for"
     assert response.metadata["grounded"] is False
-    assert search.colours == []
+    assert search.modes == []
 
 
 async def test_finding_nothing_is_no_empty_response(ask: Ask) -> None:
@@ -150,9 +148,9 @@ async def test_the_options_reach_the_graph(ask: Ask) -> None:
     assert "reflect" in response.metadata["usage"]
 
 
-async def test_what_fails_fails_inside_the_query(colour: str) -> None:
-    engine = SKRQueryEngine.from_defaults(Search(), llm=BrokenModel(), streaming="stream" in colour)
-    if colour.startswith("sync"):
+async def test_what_fails_fails_inside_the_query(mode: str) -> None:
+    engine = SKRQueryEngine.from_defaults(Search(), llm=BrokenModel(), streaming="stream" in mode)
+    if mode.startswith("sync"):
         with pytest.raises(ModelError, match="broken on purpose"):
             engine.query(QUESTION)
     else:
@@ -161,7 +159,7 @@ async def test_what_fails_fails_inside_the_query(colour: str) -> None:
 
 
 @pytest.mark.parametrize("found", [None, "text", [5]])
-async def test_what_finds_no_nodes_is_told_once_in_one_line(ask: Ask, found: Any) -> None:
+async def test_what_finds_no_nodes_is_named_once_in_one_line(ask: Ask, found: Any) -> None:
     class Wrong(Search):
         def _of(self, query_bundle: QueryBundle) -> Any:
             return found
@@ -192,7 +190,7 @@ def test_a_stream_yields_the_final_answers_tokens_and_is_filled_at_its_end() -> 
     assert response.metadata["stop_reason"] == "sufficient"
 
 
-async def test_an_awaited_stream_yields_the_final_answers_tokens() -> None:
+async def test_an_async_stream_yields_the_final_answers_tokens() -> None:
     engine = SKRQueryEngine.from_defaults(Search(), llm=Speaker(), streaming=True)
     response = await engine.aquery(QUESTION)
     assert isinstance(response, AsyncStreamingResponse)
@@ -202,25 +200,25 @@ async def test_an_awaited_stream_yields_the_final_answers_tokens() -> None:
     assert [node.text for node in response.source_nodes] == [JAWS, BORN]
 
 
-@pytest.mark.parametrize("colour", ["sync", "async"])
+@pytest.mark.parametrize("mode", ["sync", "async"])
 @pytest.mark.parametrize(
     ("reply", "options", "found"),
     [
         (two_hops, {}, [JAWS, BORN]),
         (lambda prompt: "In Cincinnati.", {"router": NeverRetrieve()}, []),
-        # What is answered in the end is the first draft, so its nodes are told.
+        # The answer in the end is the first draft, so the nodes are the draft's.
         (half_answered, {"budget": Budget(max_rounds=2)}, [JAWS]),
     ],
     ids=["sufficient", "known", "an earlier draft"],
 )
 async def test_a_stream_has_its_source_nodes_before_it_is_read(
-    colour: str, reply: Any, options: dict[str, Any], found: list[str]
+    mode: str, reply: Any, options: dict[str, Any], found: list[str]
 ) -> None:
     engine = SKRQueryEngine.from_defaults(Search(), llm=Speaker(reply), streaming=True, **options)
-    response: Any = engine.query(QUESTION) if colour == "sync" else await engine.aquery(QUESTION)
+    response: Any = engine.query(QUESTION) if mode == "sync" else await engine.aquery(QUESTION)
     nodes = response.source_nodes
     assert [node.text for node in nodes] == found
-    if colour == "sync":
+    if mode == "sync":
         response.get_response()
     else:
         await response.get_response()
@@ -246,7 +244,7 @@ async def test_a_stream_may_be_left_or_read_in_another_task() -> None:
 
 
 async def test_no_part_falls_back_on_the_settings(
-    ask: Ask, monkeypatch: pytest.MonkeyPatch
+    ask: Ask, use_default: Callable[[LLM], None]
 ) -> None:
     from llama_index.core import KeywordTableIndex, SummaryIndex, TreeIndex
 
@@ -258,7 +256,7 @@ async def test_no_part_falls_back_on_the_settings(
                 raise AssertionError(f"Settings.llm was asked to {name}")
             return super().__getattribute__(name)
 
-    monkeypatch.setattr(Settings, "_llm", Poison())
+    use_default(Poison())
     llm = MockLLM(max_tokens=2)
     sources = [
         index(),
@@ -273,7 +271,7 @@ async def test_no_part_falls_back_on_the_settings(
         assert response.response == "text text"
         assert response.metadata is not None
         assert response.metadata["rounds"][0]["errors"] == []
-    monkeypatch.setattr(Settings, "_llm", MockLLM(max_tokens=4))
+    use_default(MockLLM(max_tokens=4))
     assert (await ask(Search())).response == "text text text text"
 
 
@@ -350,9 +348,7 @@ def test_llamaindex_callbacks_see_the_query() -> None:
 
 
 @pytest.mark.parametrize("streaming", [False, True])
-def test_blocking_calls_start_no_event_loop(
-    monkeypatch: pytest.MonkeyPatch, streaming: bool
-) -> None:
+def test_sync_calls_start_no_event_loop(monkeypatch: pytest.MonkeyPatch, streaming: bool) -> None:
     def refuse(*args: Any, **kwargs: Any) -> None:
         raise AssertionError("an event loop was started")
 
@@ -422,20 +418,20 @@ def test_a_streams_text_is_the_answers_however_it_is_read(
     assert capsys.readouterr().out == f"{ANSWER}\n"
 
 
-async def test_an_awaited_stream_is_safe_to_turn_into_a_string() -> None:
+async def test_an_async_stream_is_safe_to_turn_into_a_string() -> None:
     engine = SKRQueryEngine.from_defaults(
         Search(), llm=Speaker(late), streaming=True, templates=RALLM_TEMPLATES
     )
     async with asyncio.timeout(20):
         response: Any = await engine.aquery(QUESTION)
-        assert str(response) == UNREAD
+        assert "await response.get_response()" in str(response)
         tokens = response.async_response_gen()
         assert await anext(tokens) == str(response) != ""
         assert len([token async for token in tokens]) > 1
         assert str(response) == (await response.get_response()).response == ANSWER
 
 
-def test_turning_an_awaited_stream_into_a_string_does_not_block() -> None:
+def test_turning_an_async_stream_into_a_string_does_not_block() -> None:
     # In a process of its own: a loop that blocks would not notice its timeout.
     code = """
 import asyncio

@@ -48,7 +48,7 @@ def test_a_tool_takes_its_input_by_place_by_name_and_by_its_schema() -> None:
         assert not output.is_error
 
 
-async def test_an_awaited_tool_takes_the_same() -> None:
+async def test_an_async_tool_takes_the_same() -> None:
     for output in (
         await tool().acall(QUESTION),
         await tool().acall(input=QUESTION),
@@ -65,7 +65,7 @@ async def test_a_call_that_names_another_argument_is_an_error_that_the_agent_rea
         assert "input" in output.content
 
 
-async def test_a_failed_tool_is_told_and_not_asked_again() -> None:
+async def test_a_failed_tool_says_so_and_not_asked_again() -> None:
     def refuse(prompt: str) -> str:
         asked.append(prompt)
         raise ConnectionError("no connection")
@@ -81,10 +81,10 @@ async def test_a_failed_tool_is_told_and_not_asked_again() -> None:
     assert len(asked) == 2
 
 
-def test_what_a_tool_tells_a_provider_of_itself() -> None:
-    told = tool().metadata.to_openai_tool()["function"]  # refused where it is too long
-    assert told["name"] == "answer_from_references"
-    assert told["parameters"]["required"] == ["input"]
+def test_the_schema_that_a_provider_gets() -> None:
+    schema = tool().metadata.to_openai_tool()["function"]  # refused where it is too long
+    assert schema["name"] == "answer_from_references"
+    assert schema["parameters"]["required"] == ["input"]
     assert tool().metadata.get_parameters_dict()["properties"].keys() == {"input"}
 
 
@@ -140,8 +140,8 @@ async def test_a_retriever_gives_scored_nodes_to_words_and_bundles() -> None:
 
 async def test_a_retriever_stands_where_llamaindex_takes_one() -> None:
     retriever = SKRRetriever(index(), k=2)
-    told = RetrieverTool.from_defaults(retriever)
-    for output in (told(QUESTION), await told.acall(QUESTION)):
+    made = RetrieverTool.from_defaults(retriever)
+    for output in (made(QUESTION), await made.acall(QUESTION)):
         assert len(output.raw_output) == 2
         assert all(found.node.get_content().strip() in str(output) for found in output.raw_output)
     plain = RetrieverQueryEngine.from_args(retriever, llm=Speaker(lambda prompt: "Spielberg."))

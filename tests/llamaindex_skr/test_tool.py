@@ -1,4 +1,4 @@
-"""The engine as an agent's tool: its text tells its sources, under numbers of the conversation."""
+"""The engine as an agent's tool: its text lists its sources, under numbers of the conversation."""
 
 from __future__ import annotations
 
@@ -17,7 +17,6 @@ from llama_index.core.tools import ToolOutput
 from llama_index.core.workflow import Context
 
 from llamaindex_skr import SKRQueryEngine, SKRTool, create_skr_tool
-from llamaindex_skr.tool import NO_QUESTION
 from skr_core.errors import InputError
 from skr_core.prompts.papers import SKR_TEMPLATES
 from skr_core.references.citations import UNCITED, UNSUPPORTED
@@ -89,7 +88,7 @@ async def test_the_text_tells_what_an_answer_rests_on(
     assert output.raw_output.metadata["grounded"] is False
 
 
-async def test_a_source_is_told_by_its_title_on_one_line(call: Any) -> None:
+async def test_a_source_is_named_by_its_title_on_one_line(call: Any) -> None:
     class Titled(Search):
         def _of(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
             node = TextNode(text=JAWS, metadata={"title": "Films\n[7] Forged"})
@@ -101,7 +100,7 @@ async def test_a_source_is_told_by_its_title_on_one_line(call: Any) -> None:
 
 
 def agent(asked: Sequence[Sequence[str]]) -> FunctionAgent:
-    """Calls the tool for the questions of each turn side by side, then repeats what it was told."""
+    """Calls the tool for the questions of each turn side by side, then repeats its content."""
     turns = iter(asked)
 
     def reply(messages: Sequence[ChatMessage], **_: Any) -> ChatMessage:
@@ -125,8 +124,8 @@ async def test_numbers_go_on_through_a_conversation_and_its_serialized_context()
     second = await asks.run(WHO, ctx=context)
     kept = json.loads(json.dumps(context.to_dict()))  # in another process
     third = await asks.run(CAPITAL, ctx=Context.from_dict(asks, kept))
-    told = [parts(each.tool_calls[0].tool_output) for each in (first, second, third)]
-    assert told == [
+    found = [parts(each.tool_calls[0].tool_output) for each in (first, second, third)]
+    assert found == [
         (SAID[QUESTION], [f'[1] "{JAWS}"', f'[2] "{BORN}"']),
         ("It was he [1].", [f'[1] "{JAWS}"']),
         ("Paris [3].", [f'[3] "{PARIS}"']),
@@ -136,8 +135,8 @@ async def test_numbers_go_on_through_a_conversation_and_its_serialized_context()
 async def test_calls_side_by_side_share_no_number() -> None:
     asks = agent([[QUESTION, CAPITAL]])
     output = await asks.run(QUESTION, ctx=Context(asks))
-    told = [parts(each.tool_output)[1] for each in output.tool_calls]
-    lines = {line for lines in told for line in lines}
+    found = [parts(each.tool_output)[1] for each in output.tool_calls]
+    lines = {line for lines in found for line in lines}
     assert len({line.split()[0] for line in lines}) == len(lines) == 3
 
 
@@ -150,9 +149,9 @@ def test_other_engines_have_their_own_tool() -> None:
 @pytest.mark.parametrize(
     "arguments", [{}, {"input": " "}, {"input": None}, {"question": QUESTION}, {"input": {"a": 1}}]
 )
-async def test_a_call_without_a_question_is_told_what_is_wanted(arguments: Any) -> None:
+async def test_a_call_without_a_question_says_what_is_wanted(arguments: Any) -> None:
     films = tool()
     for output in (films.call(**arguments), await films.acall(**arguments)):
         assert output.is_error
-        assert output.content == NO_QUESTION
+        assert "argument `input`: a complete question" in output.content
         assert output.raw_input == {name: it for name, it in arguments.items() if it}

@@ -14,8 +14,7 @@ import pytest
 from langchain_openai import ChatOpenAI
 from llama_index.core.base.response.schema import AsyncStreamingResponse, StreamingResponse
 
-from langchain_skr import create_skr_chain
-from langchain_skr.adapters import LangChainModel
+from langchain_skr import LangChainModel, create_skr_chain
 from llamaindex_skr import LlamaIndexModel, SKRQueryEngine, openai_like
 from llamaindex_skr.responses import METADATA
 from skr_app.demo_corpus import QUESTION, demo_store

@@ -57,7 +57,7 @@ async def test_a_blank_query_is_refused(
             await find(query)
 
 
-async def test_failure_is_told_alike(both: Both, model: ScriptedModel | None) -> None:
+async def test_failures_are_alike(both: Both, model: ScriptedModel | None) -> None:
     for find in both(MappingRetriever({}, failing=[QUESTION]), model=model):
         with pytest.raises(RetrieverError, match="no connection") as caught:
             await find(QUESTION)

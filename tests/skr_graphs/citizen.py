@@ -7,8 +7,7 @@ from typing import Any
 
 from skr_core.prompts.templates import QUERY_LEAD, REFUSAL
 from skr_core.testing import MappingRetriever, ScriptedModel
-from skr_graphs import create_self_completion_graph
-from skr_graphs.compiled import SelfCompletionGraph
+from skr_graphs import SelfCompletionGraph, create_self_completion_graph
 
 QUESTION = "Where was the engineer born?"
 FURTHER = "Where was Ada Quill born?"
@@ -19,7 +18,7 @@ class World:
     """A graph with its model and its retriever, which note what they are asked.
 
     Args:
-        **options: Of `create_self_completion_graph`.
+        **options: Options of `create_self_completion_graph`.
     """
 
     def __init__(self, **options: Any) -> None:
@@ -45,8 +44,8 @@ class World:
         return [prompt.task for prompt in self.model.prompts]
 
 
-async def invoke(colour: str, graph: Any, *args: Any, **kwargs: Any) -> Any:
-    """Invoke in a colour: the blocking one in a thread, as its callers have no event loop."""
-    if colour == "sync":
+async def invoke(form: str, graph: Any, *args: Any, **kwargs: Any) -> Any:
+    """Invoke sync or async; sync in a thread, because its callers have no event loop."""
+    if form == "sync":
         return await asyncio.to_thread(graph.invoke, *args, **kwargs)
     return await graph.ainvoke(*args, **kwargs)

@@ -1,4 +1,4 @@
-"""What the tests of the graph share: doubles, both colours, and a graph that always searches on."""
+"""What the tests of the graph share: doubles, and running a test both sync and async."""
 
 from __future__ import annotations
 
@@ -55,9 +55,9 @@ class FailingModel(ScriptedModel):
     """Fails at one task, from one of its calls on, and has said nothing then that counts.
 
     Args:
-        replies: As of a `ScriptedModel`.
-        fails: The task.
-        after: How many calls of that task go well.
+        replies: The replies, as for a `ScriptedModel`.
+        fails: The task that fails.
+        after: The number of calls of that task that succeed first.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""GraphAnswerer: the served graph, by its router or by an action, in both colours."""
+"""GraphAnswerer: the served graph, by its router or by an action, and the cost of its answers."""
 
 from __future__ import annotations
 
@@ -7,15 +7,18 @@ from collections.abc import Callable
 from typing import Any, get_args
 
 import pytest
+from langchain_core.caches import InMemoryCache
 
 from skr_core.budget import Budget
 from skr_core.errors import ModelError, RetrieverError
 from skr_core.prompts.templates import REFUSAL
-from skr_core.routers import AlwaysRetrieve, NeverRetrieve
+from skr_core.reflectors import JudgeReflector
+from skr_core.routers import AlwaysRetrieve, NeverRetrieve, PromptRouter
 from skr_core.settings import ActionAnswerer, Settings, WhenInsufficient
-from skr_core.testing import BrokenModel, ScriptedModel
+from skr_core.testing import BrokenModel, MappingRetriever, ScriptedModel
 from skr_core.types import ACTIONS, Action, Answer
 from skr_graphs import GraphAnswerer
+from skr_learn.reply_cache import CachedModel
 from tests.skr_graphs.doubles import QUESTION, searchable
 
 Each = Callable[[GraphAnswerer], dict[Action, Answer]]
@@ -140,3 +143,66 @@ def test_the_probability_of_a_direct_answer_is_handed_on():
     answerer = GraphAnswerer(Settings(Sure(["Paris."]), searchable()))
     assert answerer.answer(QUESTION, "direct").logprob == -1.0
     assert answerer.answer(QUESTION, "loop").logprob is None
+
+
+# What a cache replied is in the usage of every step, and in none of what it spent.
+
+Ask = Callable[[Settings, bool], dict[str, Answer]]
+SEARCH = MappingRetriever({"Capital?": ["Paris is large."], "capital city": ["Lyon is small."]})
+
+
+def system(cache: InMemoryCache, draft: str) -> Settings:
+    """One that asks a model at every step."""
+    replies = {
+        "answer_directly": ["It is Lyon."],
+        "answer_with_references": [draft],
+        "self_complete": ["Search: capital city"],
+        "answer_anyway": ["Paris, I believe."],
+    }
+    judge = ScriptedModel(["Insufficient: the capital"], name="judge")
+    router = PromptRouter(CachedModel(ScriptedModel(["Yes, I do."], name="router"), cache))
+    return Settings(
+        CachedModel(ScriptedModel(replies), cache),
+        SEARCH,
+        router=router,
+        reflector=JudgeReflector(CachedModel(judge, cache)),
+        when_insufficient="own_knowledge",
+    )
+
+
+def routed(settings: Settings, awaited: bool) -> dict[str, Answer]:
+    answerer = GraphAnswerer(settings)
+    if awaited:
+        return {"routed": asyncio.run(answerer.aanswer("Capital?"))}
+    return {"routed": answerer.answer("Capital?")}
+
+
+def by_action(settings: Settings, awaited: bool) -> dict[str, Answer]:
+    answerer = GraphAnswerer(settings)
+    if awaited:
+        return dict(asyncio.run(answerer.aanswer_each("Capital?")))
+    return dict(answerer.answer_each("Capital?"))
+
+
+@pytest.mark.parametrize("awaited", [False, True])
+@pytest.mark.parametrize("ask", [routed, by_action])
+@pytest.mark.parametrize(
+    ("draft", "tasks"),
+    [
+        ("SUFFICIENT\nIt is Paris [1].", {"answer_with_references", "reflect"}),
+        ("INSUFFICIENT\nNothing is known.", {"answer_with_references", "answer_anyway"}),
+    ],
+    ids=["cited", "uncited"],
+)
+def test_every_step_counts_what_a_cache_replied_apart(
+    draft: str, tasks: set[str], ask: Ask, awaited: bool
+) -> None:
+    cache = InMemoryCache()
+    first = ask(system(cache, draft), awaited)
+    again = ask(system(cache, draft), awaited)
+    last = "routed" if ask is routed else "loop"
+    assert tasks <= first[last].usage.keys()
+    for name, answer in again.items():
+        assert answer.total_usage.calls == answer.total_usage.total_tokens == 0
+        costs = {task: usage.uncached for task, usage in answer.usage.items()}
+        assert costs == {task: usage.uncached for task, usage in first[name].usage.items()}

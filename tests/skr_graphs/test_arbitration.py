@@ -11,20 +11,22 @@ import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 
 from skr_core.budget import Budget
-from skr_core.errors import InputError, StampMismatch
+from skr_core.candidates import Margins
+from skr_core.errors import InputError, ModelError, NoLikelihoodsError, StampMismatch
 from skr_core.prompts.templates import REFUSAL
+from skr_core.questions import Question
 from skr_core.routers import (
     AlwaysRetrieve,
     NeverRetrieve,
 )
 from skr_core.settings import Settings
-from skr_core.testing import ScriptedModel
+from skr_core.testing import ScriptedModel, WordScorer
 from skr_core.types import Generation, Verdict
 from skr_graphs import GraphAnswerer, SKRContext, answer_of, create_self_completion_graph
 from skr_graphs.state import OUTPUT_KEYS
-from skr_learn.arbiters import Arbiter
+from skr_learn.arbiters import Arbiter, MarginArbiter
 from skr_learn.routers import CombinedRouter
-from skr_learn.self_knowledge import SelfKnowledge
+from skr_learn.self_knowledge import SelfKnowledge, acollect, collect
 from tests.skr_graphs.deciding import (
     DOUBLE,
     HUT,
@@ -323,7 +325,7 @@ def test_a_folder_or_an_arbiter_may_be_given(tmp_path: Path, invoke: Invoke):
 @pytest.mark.parametrize(
     ("given", "message"), [(42, "an arbiter has actions"), ("no/such", "no saved arbiter")]
 )
-def test_what_is_no_arbiter_is_told(given: Any, message: str):
+def test_what_is_no_arbiter_is_refused(given: Any, message: str):
     with pytest.raises(InputError, match=message):
         Settings.of(adding(), library(), arbiter=given)
 
@@ -333,3 +335,101 @@ def test_the_answer_of_an_output_holds_the_verdict():
     verdict = answer_of(output).verdict
     assert verdict is not None
     assert (verdict.served, verdict.answers["loop"]) == ("direct", WRONG)
+
+
+# The likelihoods of answers: asked for where an arbiter decides by them, and counted.
+
+
+def margined(scorer: Any, model: Any = None, **options: Any) -> Any:
+    chosen = {"arbiter": MarginArbiter(), "likelihoods": scorer, **options}
+    return graph_of(model or adding(), **chosen)
+
+
+class Failing(WordScorer):
+    def __init__(self, error: Exception) -> None:
+        super().__init__()
+        self.error = error
+
+    def score(self, prompt: str, text: str) -> Generation:
+        raise self.error
+
+
+@both
+@pytest.mark.parametrize(("known", "answer"), [(["42"], "42"), (["Adam"], WRONG)])
+def test_the_model_s_own_answer_is_served_where_it_is_much_likelier(
+    known: list[str], answer: str, invoke: Invoke
+):
+    scorer = WordScorer(known=known)
+    output = invoke(margined(scorer), SUM)
+    assert output["answer"] == answer
+    assert output["verdict"]["served"] == ("direct" if answer == "42" else "loop")
+    # The model's own answer, and six questions about both.
+    assert output["usage"]["arbitrate"]["calls"] == 7
+    assert len(scorer.asked) == 6
+    assert all("[1]" not in text for _, text in scorer.asked)
+    assert "log-likelihood a token" in output["verdict"]["reason"]
+
+
+@both
+def test_an_arbiter_that_does_not_look_at_them_asks_for_none(invoke: Invoke):
+    scorer = WordScorer()
+    output = invoke(graph_of(adding(), likelihoods=scorer), SUM)
+    assert (output["answer"], scorer.asked) == ("42", [])
+    assert output["usage"]["arbitrate"]["calls"] == 1
+
+
+@both
+@pytest.mark.parametrize(("calls", "asked"), [(8, 6), (7, 0)])
+def test_they_keep_within_the_budget(calls: int, asked: int, invoke: Invoke):
+    scorer = WordScorer(known=["42"])
+    output = invoke(margined(scorer, budget=Budget(max_calls=calls)), SUM)
+    assert len(scorer.asked) == asked
+    assert output["answer"] == ("42" if asked else WRONG)
+    assert sum(each["calls"] for each in output["usage"].values()) == (8 if asked else 2)
+    if not asked:
+        assert output["verdict"]["reason"] == "the likelihoods of the answers are not known"
+
+
+@both
+def test_answers_that_agree_cost_nothing_more(invoke: Invoke):
+    scorer = WordScorer()
+    output = invoke(margined(scorer, model_of("42", "SUFFICIENT\n42 [1].")), SUM)
+    assert (output["answer"], output["grounded"], scorer.asked) == ("42 [1].", True, [])
+    assert output["usage"]["arbitrate"]["calls"] == 1
+
+
+@both
+def test_where_the_scorer_fails_the_loop_s_answer_stands(invoke: Invoke):
+    output = invoke(margined(Failing(ModelError("the scorer is away"))), SUM)
+    assert (output["answer"], "verdict" in output) == (WRONG, False)
+    assert output["rounds"][-1]["errors"] == ["the model failed: the scorer is away"]
+    assert output["usage"]["arbitrate"]["calls"] == 1
+
+
+@both
+def test_a_server_that_tells_none_is_not_passed_over(invoke: Invoke):
+    with pytest.raises(NoLikelihoodsError, match="tells none"):
+        invoke(margined(Failing(NoLikelihoodsError("tells none"))), SUM)
+
+
+@pytest.mark.parametrize("form", ["sync", "async"])
+async def test_records_keep_the_margins_where_they_are_asked_for(form: str):
+    asked = [Question("1", SUM, ("42",))]
+
+    async def collected(**options: Any) -> Any:
+        settings = Settings.of(adding(), library(), **options)
+        if form == "sync":
+            return collect(asked, GraphAnswerer(settings))[0]
+        return (await acollect(asked, GraphAnswerer(settings)))[0]
+
+    scorer = WordScorer(known=["42"])
+    record = await collected(likelihoods=scorer)
+    assert record.direct.margins is None
+    # "Adam" is in neither the question nor the references.
+    assert record.retrieved.margins == Margins(pytest.approx(-2.9), pytest.approx(0.0))
+    assert record.outcomes["single"].margins == record.retrieved.margins
+    assert len(scorer.asked) == 6
+    assert record.retrieved.usage.calls == 1
+    plain = await collected()
+    assert plain.retrieved.margins is None
+    assert plain.stamp == record.stamp

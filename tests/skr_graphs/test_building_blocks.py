@@ -1,4 +1,4 @@
-"""The nodes alone, and in a graph made by hand, over states of several kinds, in both colours."""
+"""The nodes alone, and in a graph made by hand, over states of several kinds, sync and async."""
 
 from __future__ import annotations
 
@@ -202,7 +202,7 @@ def test_a_router_that_looks_at_the_direct_answer_leaves_it_in_the_decision(run:
         run(create_route_node(router), {"question": QUESTION})
 
 
-def test_what_is_no_reflector_is_told_when_the_node_is_made() -> None:
+def test_what_is_no_reflector_is_refused_when_the_node_is_made() -> None:
     with pytest.raises(InputError, match="a reflector has reflect and areflect, which int lacks"):
         create_reflect_node(5)  # type: ignore[arg-type]
 

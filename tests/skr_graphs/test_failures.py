@@ -1,4 +1,4 @@
-"""What callers, models and retrievers do wrong: told, recorded, or outlived."""
+"""What callers, models and retrievers do wrong: refused, recorded, or survived."""
 
 from __future__ import annotations
 
@@ -137,7 +137,7 @@ def test_what_is_no_reference_is_an_error_of_the_retriever(found: Any, named: st
 
 
 @both
-def test_beside_a_store_it_is_told_all_the_same(invoke: Invoke):
+def test_beside_a_store_it_is_raised_all_the_same(invoke: Invoke):
     store = ListStore()
     store.add([Reference.of("The capital? Paris.")])
     graph = create_self_completion_graph(
@@ -199,7 +199,7 @@ class SaysYes:
 
 
 @both
-def test_a_router_that_returns_no_decision_is_told(invoke: Invoke):
+def test_a_router_that_returns_no_decision_is_refused(invoke: Invoke):
     graph = create_self_completion_graph(
         model=ScriptedModel(["Paris."]), retriever=searchable(), router=SaysYes()
     )
@@ -211,7 +211,6 @@ def test_a_router_that_returns_no_decision_is_told(invoke: Invoke):
 @pytest.mark.parametrize(
     ("context", "message"),
     [
-        ({"budgett": None}, "no budgett"),
         ({"budget": {"max_round": 1}}, "no max_round:"),
         ({"budget": {"max_rounds": 1.5}}, "max_rounds: Input should be a valid integer"),
         ({"budget": {"max_rounds": 0}}, "max_rounds must be at least 1"),
@@ -224,12 +223,19 @@ def test_a_router_that_returns_no_decision_is_told(invoke: Invoke):
         ({"demonstrations": ["?"]}, "Demonstration is made from a mapping"),
     ],
 )
-def test_a_wrong_context_is_told(context: Any, message: str, invoke: Invoke):
+def test_a_wrong_context_is_refused(context: Any, message: str, invoke: Invoke):
     graph = create_self_completion_graph(
         model=ScriptedModel(["Paris."]), retriever=searchable()
     ).compile()
     with pytest.raises(InputError, match=message):
         invoke(graph, context=context)
+
+
+@both
+def test_a_misspelt_setting_in_a_context_is_refused(invoke: Invoke):
+    graph = create_self_completion_graph(model=ScriptedModel(["Paris."])).compile()
+    with pytest.raises(TypeError, match="budgett"):
+        invoke(graph, context={"budgett": None})
 
 
 @both
@@ -245,7 +251,7 @@ def test_the_factory_is_checked_too():
     wrong: Any = 3
     with pytest.raises(InputError, match="Budget"):
         create_self_completion_graph(model=ScriptedModel(["?"]), budget=wrong)
-    with pytest.raises(TypeError, match="no budgett: budget is meant"):
+    with pytest.raises(TypeError, match="budgett"):
         create_self_completion_graph(model=ScriptedModel(["?"]), budgett=wrong)  # type: ignore[call-arg]
     assert Budget() == Budget(max_rounds=3)
 

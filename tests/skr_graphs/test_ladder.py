@@ -10,13 +10,17 @@ import pytest
 
 from skr_core.errors import InputError, StampMismatch
 from skr_core.ports import AnswerArbiter, ClimbingRouter
+from skr_core.questions import Question
 from skr_core.routers import AlwaysRetrieve
 from skr_core.settings import Settings
-from skr_core.types import Answer
+from skr_core.testing import MappingRetriever, ScriptedModel
+from skr_core.types import Answer, Generation, Prompt
 from skr_graphs import GraphAnswerer, SKRContext, create_self_completion_graph
 from skr_graphs.state import OUTPUT_KEYS
-from skr_learn.arbiters import Ladder
+from skr_learn.arbiters import Arbiter, Ladder
 from skr_learn.arbiters.rungs import views_of_rungs
+from skr_learn.self_knowledge import acollect, collect
+from skr_learn.self_knowledge.importers import read_self_knowledge
 from tests.skr_graphs.climbing import BEST, KINDS, Knowing, ladder, library, question_of, recorded
 from tests.skr_graphs.doubles import Invoke, both
 
@@ -36,8 +40,8 @@ def tasks(model: Knowing) -> list[str]:
     return [prompt.task for prompt in model.prompts]
 
 
-@pytest.mark.parametrize("colour", ["sync", "async"])
-def test_it_serves_what_it_would_serve_of_the_same_answers_on_record(colour: str):
+@pytest.mark.parametrize("form", ["sync", "async"])
+def test_it_serves_what_it_would_serve_of_the_same_answers_on_record(form: str):
     records = recorded(UNSEEN)
     climbing = ladder()
     climb = climbing.climb(views_of_rungs(records, climbing.actions, climbing.embedder))
@@ -46,7 +50,7 @@ def test_it_serves_what_it_would_serve_of_the_same_answers_on_record(colour: str
     system = GraphAnswerer(Settings.of(Knowing(), library(UNSEEN), router=climbing))
     answers: list[Answer] = [
         system.answer(each.question)
-        if colour == "sync"
+        if form == "sync"
         else asyncio.run(system.aanswer(each.question))
         for each in records
     ]
@@ -118,14 +122,14 @@ def test_it_tells_both_decisions_and_streams_what_is_served():
     assert "retract" not in kinds
     assert "".join(each["text"] for each in events if each["type"] == "token") == "On hill 30 [1]."
     at_once = SKRContext(stream=True, stream_undecided=True)
-    told = list(
+    streamed = list(
         graph_of(Knowing()).stream(
             {"question": ASKED["leader"]}, stream_mode="custom", context=at_once
         )
     )
-    kinds = [event["type"] for event in told]
+    kinds = [event["type"] for event in streamed]
     assert kinds.index("token") < kinds.index("verdict")
-    assert "".join(each["text"] for each in told if each["type"] == "token") == "Ada 30 [1]."
+    assert "".join(each["text"] for each in streamed if each["type"] == "token") == "Ada 30 [1]."
 
 
 @both
@@ -138,7 +142,7 @@ def test_its_folder_is_a_router_s_and_brings_all_of_it_along(tmp_path: Path, inv
     assert settings.arbiter is settings.router
     assert isinstance(settings.router, ClimbingRouter)
     assert isinstance(settings.router, AnswerArbiter)
-    with pytest.raises(StampMismatch, match="this ladder router was made with the model 'scr"):
+    with pytest.raises(StampMismatch, match="this ladder was made with the model 'scripted'"):
         Settings.of(Knowing(name="other"), library(UNSEEN), router=tmp_path)
 
 
@@ -186,3 +190,64 @@ def test_alone_it_asks_its_own_model():
         assert asyncio.run(climbing.adecide(ASKED["hut"])).retrieve
     finally:
         climbing.use_model(None)
+
+
+# From collected records to a served verdict: an arbiter learns from what it weighs when serving.
+
+NUMBERS = range(40)
+SUMS = [Question(f"s{n}", f"What is {n} plus 1?", (f"{n + 1} apples",)) for n in NUMBERS]
+TEAMS = [Question(f"t{n}", f"Who led team {n}?", (f"Ada {n}",)) for n in NUMBERS]
+
+
+class Half(ScriptedModel):
+    """Adds right without references and is misled by them; knows leaders from references alone."""
+
+    def generate(self, prompt: Prompt, *, on_token: object = None) -> Generation:
+        *_, last = prompt.question.rstrip("?").split()
+        from_references = prompt.task == "answer_with_references"
+        if prompt.question.startswith("Who"):
+            return Generation(f"SUFFICIENT\nAda {last} [1]." if from_references else "Bob.")
+        said = f"{int(prompt.question.split()[2]) + 1} apples."
+        return Generation("SUFFICIENT\nOne basket [1]." if from_references else said)
+
+
+def found(questions: list[Question]) -> MappingRetriever:
+    return MappingRetriever(
+        {
+            each.asked: [
+                f"In that year {each.gold[0]} led it."
+                if each.asked.startswith("Who")
+                else "Apples come in one basket."
+            ]
+            for each in questions
+        }
+    )
+
+
+@pytest.mark.parametrize("form", ["sync", "async"])
+def test_what_is_collected_decides_what_is_served(form: str, tmp_path: Path):
+    asked = [*SUMS, *TEAMS]
+    settings = Settings.of(Half(), found(asked))
+    out = tmp_path / "records.jsonl"
+    seen, unseen = [*SUMS[:-1], *TEAMS[:-1]], (SUMS[-1], TEAMS[-1])
+    if form == "sync":
+        collect(seen, GraphAnswerer(settings), out=out)
+    else:
+        asyncio.run(acollect(seen, GraphAnswerer(settings), out=out))
+    records = read_self_knowledge(out)
+    assert all(each.outcomes["loop"].standing is not None for each in records)
+    AlwaysRetrieve().save(tmp_path / "router")
+    Arbiter.fit(records).save(tmp_path / "router")
+
+    system = GraphAnswerer(Settings.of(Half(), found(asked), router=tmp_path / "router"))
+    answers: list[Answer] = [
+        system.answer(each.asked) if form == "sync" else asyncio.run(system.aanswer(each.asked))
+        for each in unseen
+    ]
+    assert [answer.text for answer in answers] == ["40 apples.", "Ada 39 [1]."]
+    assert [answer.grounded for answer in answers] == [False, True]
+    chances = [answer.verdict.chances for answer in answers if answer.verdict]
+    assert chances[0]["direct"] > 0.8 > 0.2 > chances[0]["loop"]
+    assert chances[1]["loop"] > 0.8 > 0.2 > chances[1]["direct"]
+    with pytest.raises(StampMismatch, match="this arbiter was made with the model"):
+        Settings.of(Half(name="other"), found(asked), router=tmp_path / "router")

@@ -1,7 +1,10 @@
-"""Contexts, checkpointers and reused threads, in both colours."""
+"""Contexts, checkpointers and reused threads, sync and async."""
 
 from __future__ import annotations
 
+import asyncio
+import json
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,14 +16,18 @@ from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 
 from skr_core.budget import Budget
 from skr_core.errors import InputError, ModelError
+from skr_core.plain import to_plain
 from skr_core.prompts.templates import REFUSAL
+from skr_core.reflectors import JudgeReflector
 from skr_core.routers import NeverRetrieve
-from skr_core.testing import BrokenModel, ScriptedModel
+from skr_core.testing import BrokenModel, MappingRetriever, ScriptedModel
 from skr_core.types import Demonstration
 from skr_graphs import SKRContext, answer_of, create_self_completion_graph
 from tests.skr_graphs.doubles import (
     QUESTION,
     Invoke,
+    ListStore,
+    SlowRetriever,
     both,
     refusing,
     searchable,
@@ -196,3 +203,82 @@ def test_a_model_s_failure_comes_out(invoke: Invoke):
     graph = create_self_completion_graph(model=BrokenModel(), retriever=searchable()).compile()
     with pytest.raises(ModelError):
         invoke(graph)
+
+
+# What is kept of references
+
+ROUNDS = ("one", "two", "three")
+PASSAGE = 3_000
+TEXTS = {query: [f"({query} {n}) ".ljust(PASSAGE, "x") for n in range(10)] for query in ROUNDS}
+DRAFTS = ["INSUFFICIENT\nSearch: two", "INSUFFICIENT\nSearch: three", "SUFFICIENT\nAll [1]."]
+
+
+def three_rounds(invoke: Invoke) -> tuple[dict[str, Any], Any]:
+    graph = create_self_completion_graph(
+        model=ScriptedModel({"answer_with_references": DRAFTS}), retriever=MappingRetriever(TEXTS)
+    ).compile(checkpointer=InMemorySaver())
+    output = invoke(graph, "one", config=THREAD)
+    assert len(output["rounds"]) == len(ROUNDS)
+    return output, graph
+
+
+@both
+def test_rounds_name_references_by_their_ids(invoke: Invoke):
+    output, _ = three_rounds(invoke)
+    answer = answer_of(output)
+    assert len(answer.references) == 10
+    assert len(json.dumps(to_plain(answer))) < 1.3 * PASSAGE * len(answer.references)
+    assert "xxx" not in json.dumps(output["rounds"])
+
+
+@both
+def test_a_checkpoint_holds_each_reference_once(invoke: Invoke):
+    _, graph = three_rounds(invoke)
+    steps = [each for each in graph.get_state_history(THREAD) if each.next == ("reflect",)]
+    assert len(steps) == len(ROUNDS)
+    assert [json.dumps(each.values, default=str).count("(one 1) ") for each in steps] == [1, 1, 1]
+
+
+# `invoke` uses no event loop, and `ainvoke` starts no thread.
+
+
+def everything() -> Any:
+    """A graph whose run passes through every kind of step, with queries side by side."""
+    model = ScriptedModel(
+        {
+            "answer_with_references": [REFUSAL, "Paris [1]."],
+            "self_complete": ["one\ntwo\nthree"],
+        }
+    )
+    return create_self_completion_graph(
+        model=model,
+        retriever=SlowRetriever({"one": 0.01}),
+        store=ListStore(),
+        reflector=JudgeReflector(ScriptedModel(["sufficient"])),
+    ).compile()
+
+
+def refuse(*_: Any, **__: Any) -> Any:
+    raise AssertionError("sync where async is wanted, or the reverse")
+
+
+def test_invoke_uses_no_event_loop(monkeypatch: pytest.MonkeyPatch):
+    graph = everything()
+    monkeypatch.setattr(asyncio, "new_event_loop", refuse)
+    monkeypatch.setattr(asyncio, "run", refuse)
+    monkeypatch.setattr(asyncio.BaseEventLoop, "run_forever", refuse)
+    for node in ("decide", "generate", "retrieve", "reflect"):
+        monkeypatch.setattr(ScriptedModel, f"a{node}", refuse, raising=False)
+    monkeypatch.setattr(SlowRetriever, "aretrieve", refuse)
+    assert graph.invoke({"question": QUESTION})["answer"] == "Paris [1]."
+    assert list(graph.stream({"question": QUESTION}, stream_mode="messages"))
+
+
+async def test_ainvoke_starts_no_thread(monkeypatch: pytest.MonkeyPatch):
+    graph = everything()
+    monkeypatch.setattr(threading.Thread, "start", refuse)
+    monkeypatch.setattr(SlowRetriever, "retrieve", refuse)
+    output = await graph.ainvoke({"question": QUESTION})
+    assert output["answer"] == "Paris [1]."
+    parts = [part async for part in graph.astream({"question": QUESTION}, stream_mode="messages")]
+    assert parts

@@ -4,25 +4,23 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from langchain_core.messages import AIMessageChunk
 
 from skr_core.budget import Budget
 from skr_core.prompts.papers import RALLM_TEMPLATES
 from skr_core.prompts.templates import REFUSAL
-from skr_core.references.citations import MarkerResolver, resolve_citations
+from skr_core.references.citations import resolve_citations
 from skr_core.reflectors import JudgeReflector
-from skr_core.replies.refusals import LONGEST_OPENING
 from skr_core.routers import NeverRetrieve
 from skr_core.testing import ScriptedModel
 from skr_core.types import Reference
-from skr_graphs import SKRContext, create_self_completion_graph, streaming
+from skr_graphs import SKRContext, create_self_completion_graph
 from skr_graphs.streaming import TokenStream
 from tests.skr_graphs.doubles import QUESTION, refusing, searchable
 
@@ -200,114 +198,107 @@ def test_nothing_is_streamed_before_an_abstention(stream: Stream):
 # By hand
 
 
-@pytest.fixture
-def pushed(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
-    messages: list[Any] = []
+class Reader:
+    """Notes what a `TokenStream` emits as events, and what it shows as messages."""
 
-    def show(piece: str, identity: str) -> None:
-        messages.append(AIMessageChunk(content=piece, id=identity))
+    def __init__(self) -> None:
+        self.events: list[Any] = []
+        self.pieces: list[str] = []
+        self.ids: set[str] = set()
 
-    monkeypatch.setattr(streaming, "show", show)
-    return messages
+    def stream(self, references: Sequence[Reference] = (), **options: Any) -> TokenStream:
+        return TokenStream(self.events.append, references, show=self.show, **options)
 
+    def show(self, piece: str, message_id: str) -> None:
+        self.pieces.append(piece)
+        self.ids.add(message_id)
 
-def texts(events: list[Any]) -> list[str]:
-    return [event["text"] for event in events if event["type"] == "token"]
+    @property
+    def texts(self) -> list[str]:
+        return [event["text"] for event in self.events if event["type"] == "token"]
 
 
 REFERENCES = [Reference.of("one"), Reference.of("two")]
 
 
-def test_a_marker_waits_until_it_is_known(pushed: list[Any]):
-    events: list[Any] = []
-    tokens = TokenStream(events.append, REFERENCES)
+def test_a_marker_waits_until_it_is_known():
+    reader = Reader()
+    tokens = reader.stream(REFERENCES)
     for piece in ["Paris", " [", "1", "]", " and", " [", "9", "]", "."]:
         tokens.write(piece)
-    assert texts(events) == ["Paris", " [1] and", "."]
-    assert [message.content for message in pushed] == texts(events)
-    assert {message.id for message in pushed} == {tokens.identity}
+    assert reader.texts == ["Paris", " [1] and", "."]
+    assert reader.pieces == reader.texts
+    assert reader.ids == {tokens.message_id}
 
 
-def test_an_open_bracket_in_text_holds_back_no_more_than_its_line(pushed: list[Any]):
-    events: list[Any] = []
-    tokens = TokenStream(events.append, REFERENCES)
+def test_an_open_bracket_in_text_holds_back_no_more_than_its_line():
+    reader = Reader()
+    tokens = reader.stream(REFERENCES)
     for piece in ["The interval [0, 1) is", " half open.", "\nNext", " line"]:
         tokens.write(piece)
-    assert texts(events) == ["The interval", " [0, 1) is half open.\nNext", " line"]
+    assert reader.texts == ["The interval", " [0, 1) is half open.\nNext", " line"]
 
 
-def test_a_refusal_is_held_back_and_an_answer_is_not(pushed: list[Any]):
-    events: list[Any] = []
-    tokens = TokenStream(events.append, REFERENCES, hold_refusals=True)
+def test_a_refusal_is_held_back_and_an_answer_is_not():
+    reader = Reader()
+    tokens = reader.stream(REFERENCES, hold_refusals=True)
     for piece in re.findall(r"\s*\S+", REFUSAL):
         tokens.write(piece)
-    assert events == []
-    tokens = TokenStream(events.append, REFERENCES, hold_refusals=True)
+    assert reader.events == []
+    tokens = reader.stream(REFERENCES, hold_refusals=True)
     tokens.write("Par")
     tokens.write("is")
-    assert texts(events) == ["Par", "is"]
+    assert reader.texts == ["Par", "is"]
 
 
-def test_a_later_step_goes_on_with_what_was_streamed(pushed: list[Any]):
-    events: list[Any] = []
-    draft = TokenStream(events.append, REFERENCES)
+def test_a_later_step_goes_on_with_what_was_streamed():
+    reader = Reader()
+    draft = reader.stream(REFERENCES)
     draft.write("Paris [1")
-    TokenStream(events.append, streamed=draft.streamed).finish("Paris [1].")
-    assert texts(events) == ["Paris", " [1]."]
-    assert [event["type"] for event in events] == ["sources", "token", "token"]
-    assert len({message.id for message in pushed}) == 1
+    reader.stream(streamed=draft.streamed).finish("Paris [1].")
+    assert reader.texts == ["Paris", " [1]."]
+    assert [event["type"] for event in reader.events] == ["sources", "token", "token"]
+    assert len(reader.ids) == 1
 
 
-def test_another_answer_is_another_message(pushed: list[Any]):
-    events: list[Any] = []
-    draft = TokenStream(events.append, REFERENCES)
+def test_another_answer_is_another_message():
+    reader = Reader()
+    draft = reader.stream(REFERENCES)
     draft.write("Rome.")
-    TokenStream(events.append, streamed=draft.streamed).finish("Paris.")
-    assert [event.get("text", event["type"]) for event in events] == [
+    reader.stream(streamed=draft.streamed).finish("Paris.")
+    assert [event.get("text", event["type"]) for event in reader.events] == [
         *("sources", "Rome.", "retract"),
         *("sources", "Paris."),
     ]
-    assert len({message.id for message in pushed}) == 2
+    assert len(reader.ids) == 2
 
 
-def test_nothing_is_retracted_where_nothing_was_shown(pushed: list[Any]):
-    events: list[Any] = []
-    TokenStream(events.append).retract()
-    TokenStream(events.append, streamed=TokenStream(events.append).streamed).finish("Paris.")
-    assert texts(events) == ["Paris."]
+def test_nothing_is_retracted_where_nothing_was_shown():
+    reader = Reader()
+    reader.stream().retract()
+    reader.stream(streamed=reader.stream().streamed).finish("Paris.")
+    assert reader.texts == ["Paris."]
 
 
-def test_the_work_grows_with_the_text_alone(pushed: list[Any], monkeypatch: pytest.MonkeyPatch):
-    """Each character is resolved once, and only the opening is asked whether it refuses."""
-    resolved, asked = [], []
-    write, refuses = MarkerResolver.write, streaming.may_become_refusal
-    monkeypatch.setattr(
-        MarkerResolver, "write", lambda self, piece: (resolved.append(piece), write(self, piece))
-    )
-    monkeypatch.setattr(
-        streaming, "may_become_refusal", lambda said: (asked.append(said), refuses(said))[1]
-    )
-    for opening in ("Paris. ", "Based on the map [1 ", "I could " * 60):
-        text = opening + "it is [1] said [0, 1) " * 2_000
-        events: list[Any] = []
-        resolved.clear()
-        asked.clear()
-        tokens = TokenStream(events.append, REFERENCES, hold_refusals=True)
-        for start in range(0, len(text), 4):
-            tokens.write(text[start : start + 4])
-        assert "".join(resolved) == text
-        assert sum(map(len, asked)) <= LONGEST_OPENING**2
-        answer = resolve_citations(text, REFERENCES).text
-        tokens.finish(answer)
-        assert "".join(texts(events)) == answer
+@pytest.mark.parametrize("opening", ["Paris. ", "Based on the map [1 ", "I could " * 60])
+def test_a_long_reply_adds_up(opening: str):
+    text = opening + "it is [1] said [0, 1) " * 2_000
+    reader = Reader()
+    tokens = reader.stream(REFERENCES, hold_refusals=True)
+    for start in range(0, len(text), 4):
+        tokens.write(text[start : start + 4])
+    answer = resolve_citations(text, REFERENCES).text
+    assert len("".join(reader.texts)) > len(answer) - 100, "it does not wait for the end"
+    tokens.finish(answer)
+    assert "".join(reader.texts) == answer
 
 
-def test_only_the_opening_is_asked_whether_it_refuses(pushed: list[Any]):
-    events: list[Any] = []
-    tokens = TokenStream(events.append, hold_refusals=True)
+def test_only_the_opening_is_asked_whether_it_refuses():
+    reader = Reader()
+    tokens = reader.stream(hold_refusals=True)
     for piece in ["Paris is old. ", REFUSAL, " It is."]:
         tokens.write(piece)
-    assert texts(events) == ["Paris is old.", f" {REFUSAL}", " It is."]
+    assert reader.texts == ["Paris is old.", f" {REFUSAL}", " It is."]
 
 
 pieces = st.sampled_from(
@@ -325,22 +316,20 @@ def test_chopped_anywhere_the_pieces_add_up(
     text: str, cuts: list[int], count: int, hold_refusals: bool
 ):
     references = [Reference.of(str(number)) for number in range(count)]
-    events: list[Any] = []
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(streaming, "show", lambda piece, identity: None)
-        tokens = TokenStream(events.append, references, hold_refusals=hold_refusals)
-        ends = [0, *sorted(cut for cut in cuts if cut < len(text)), len(text)]
-        for start, end in pairwise(ends):
-            tokens.write(text[start:end])
-        answer = resolve_citations(text, references).text
-        tokens.finish(answer)
-    assert "".join(texts(events)) == answer
-    assert all(texts(events))
+    reader = Reader()
+    tokens = reader.stream(references, hold_refusals=hold_refusals)
+    ends = [0, *sorted(cut for cut in cuts if cut < len(text)), len(text)]
+    for start, end in pairwise(ends):
+        tokens.write(text[start:end])
+    answer = resolve_citations(text, references).text
+    tokens.finish(answer)
+    assert "".join(reader.texts) == answer
+    assert all(reader.texts)
 
 
 @both
 def test_the_model_is_not_asked_to_stream_where_nobody_reads_tokens(stream: Stream):
-    """A whole reply is quicker and tells its usage; the events still add up to the answer."""
+    """A whole reply is quicker and gives its usage; the events still add up to the answer."""
     graph = two_rounds()
     events = stream(graph, "custom", context=SKRContext())
     assert [event["text"] for event in events if event["type"] == "token"] == [

@@ -77,7 +77,7 @@ def test_what_a_reply_asks_for_is_not_searched_twice(invoke: Invoke):
 
 
 @both
-def test_the_next_round_is_told_what_was_missing_and_what_was_searched(invoke: Invoke):
+def test_the_next_round_reads_what_was_missing_and_what_was_searched(invoke: Invoke):
     model = model_of(HALF, CITED)
     first = invoke(graph_of(model))["rounds"][0]
     assert first["draft"] == "France has a capital [1]."
@@ -274,12 +274,12 @@ def test_the_first_token_comes_right_behind_the_verdict(
     monkeypatch.setattr(
         events, "token", lambda text: (after.append(model.heard[-1]), made(text))[1]
     )
-    told = stream(graph_of(model))
-    kinds = [event["type"] for event in told]
-    tokens = [event["text"] for event in told if event["type"] == "token"]
+    parts = stream(graph_of(model))
+    kinds = [event["type"] for event in parts]
+    tokens = [event["text"] for event in parts if event["type"] == "token"]
     assert tokens[0] == "Paris"
     assert after[0].endswith("SUFFICIENT\nParis"), "it waits for nothing behind the verdict's line"
-    assert "".join(tokens) == told[-1]["answer"] == "Paris is the capital [1]."
+    assert "".join(tokens) == parts[-1]["answer"] == "Paris is the capital [1]."
     assert "retract" not in kinds
     assert kinds.index("token") > kinds.index("reflection"), "nothing of the half-answer is shown"
 
@@ -287,21 +287,21 @@ def test_the_first_token_comes_right_behind_the_verdict(
 @both_streams
 @pytest.mark.parametrize("draft", [HALF, THOUGHTS + HALF, f"SUFFICIENT\n{REFUSAL}.", REFUSAL])
 def test_what_does_not_suffice_is_not_streamed_before_the_end(draft: str, stream: Stream):
-    told = stream(graph_of(model_of(draft)))
-    kinds = [event["type"] for event in told]
+    parts = stream(graph_of(model_of(draft)))
+    kinds = [event["type"] for event in parts]
     assert kinds[-2:] == ["token", "answer"]
     assert (kinds.count("token"), kinds.count("retract")) == (1, 0)
-    assert told[-2]["text"] == told[-1]["answer"]
+    assert parts[-2]["text"] == parts[-1]["answer"]
 
 
 @both_streams
 @pytest.mark.parametrize("rounds", [1, 3])
 def test_an_uncited_answer_is_shown_once_and_not_taken_back(rounds: int, stream: Stream):
-    told = stream(graph_of(model_of(UNCITED, CITED), budget=Budget(max_rounds=rounds)))
-    kinds = [event["type"] for event in told]
+    parts = stream(graph_of(model_of(UNCITED, CITED), budget=Budget(max_rounds=rounds)))
+    kinds = [event["type"] for event in parts]
     assert "retract" not in kinds
-    assert "".join(each["text"] for each in told if each["type"] == "token") == "Paris, surely."
-    assert told[-1]["answer"] == "Paris, surely."
+    assert "".join(each["text"] for each in parts if each["type"] == "token") == "Paris, surely."
+    assert parts[-1]["answer"] == "Paris, surely."
 
 
 @both_streams
@@ -313,17 +313,17 @@ def test_an_uncited_answer_is_shown_once_and_not_taken_back(rounds: int, stream:
     ],
     ids=["refuse", "own_knowledge"],
 )
-def test_an_uncited_answer_is_held_where_another_is_served_in_its_place(
+def test_an_uncited_answer_waits_where_another_is_served_in_its_place(
     drafts: list[str], options: dict[str, Any], stream: Stream
 ):
-    told = stream(graph_of(model_of(*drafts), **options))
-    assert "retract" not in [event["type"] for event in told]
-    tokens = "".join(each["text"] for each in told if each["type"] == "token")
-    assert tokens == told[-1]["answer"] != "Paris, surely."
+    parts = stream(graph_of(model_of(*drafts), **options))
+    assert "retract" not in [event["type"] for event in parts]
+    tokens = "".join(each["text"] for each in parts if each["type"] == "token")
+    assert tokens == parts[-1]["answer"] != "Paris, surely."
 
 
 @both_streams
-def test_a_held_answer_is_shown_from_its_first_citation_on(stream: Stream):
+def test_a_waiting_answer_is_shown_from_its_first_citation_on(stream: Stream):
     graph = graph_of(
         model_of(HALF, "SUFFICIENT\nIt is Paris [1]. It lies on the Seine."),
         when_insufficient="refuse",
@@ -428,9 +428,9 @@ class Wrong:
 
 @both
 @pytest.mark.parametrize("queries", [(), ("one",)], ids=["first", "later"])
-@pytest.mark.parametrize("told", ["raise", "continue"])
-def test_a_wrong_type_always_raises(queries: Sequence[str], told: Any, invoke: Invoke):
-    graph = graph_of(model_of(HALF), Wrong(*queries), on_retriever_error=told)
+@pytest.mark.parametrize("chosen", ["raise", "continue"])
+def test_a_wrong_type_always_raises(queries: Sequence[str], chosen: Any, invoke: Invoke):
+    graph = graph_of(model_of(HALF), Wrong(*queries), on_retriever_error=chosen)
     with pytest.raises(RetrieverError, match="Wrong gave str"):
         invoke(graph)
 

@@ -63,7 +63,7 @@ from skr_graphs import (
     create_route_node,
     create_self_completion_graph,
 )
-from skr_learn import calibrate
+from skr_learn import calibrate, collect
 
 model = FakeListChatModel(responses=["Paris [1]."])
 store = InMemoryVectorStore.from_texts(["It is Paris."], DeterministicFakeEmbedding(size=16))
@@ -141,8 +141,11 @@ UncertaintyRouter(llm, threshold=0.3)
 PromptRouter(scripted, template="can_answer")
 create_skr_chain(model, store, router=PromptRouter(model), reflector=JudgeReflector(llm))
 
-records = langchain_skr.collect([Question("1", "Capital?", ("Paris",))], model, store)
-langchain_skr.collect([], model, store, {"out": "records.jsonl"}, when_insufficient="refuse")
+records = collect(
+    [Question("1", "Capital?", ("Paris",))],
+    GraphAnswerer(Settings.of(model, store)),
+    out="records.jsonl",
+)
 calibrate(records).save(Path("router"))
 langchain_skr.load_model("openai:gpt-4.1-mini", temperature=None, logprobs=True)
 
@@ -199,6 +202,8 @@ SKRQueryEngine.from_defaults(
 )
 SKRQueryEngine.from_defaults(index, similarity_top_k=4, filters=MetadataFilters(filters=[]))
 SKRQueryEngine.from_defaults(mapping, llm=scripted, router=Path("router"))
+SKRQueryEngine.from_args(index, llm=llm, when_insufficient="refuse", metadata_keys=["year"])
+llamaindex_skr.SKRChatEngine.from_defaults(index, llm=llm, decompose=True).chat("Capital?")
 SKRQueryEngine.from_defaults(llm=llm, router=NeverRetrieve())
 SKRQueryEngine(builder.compile(), SKRContext(), streaming=True)
 SKRQueryEngine(graph)
@@ -214,5 +219,4 @@ RouterQueryEngine(
 )
 SKRSelector(NeverRetrieve())
 llamaindex_skr.create_skr_tool(engine, name="ask")
-llamaindex_skr.collect([], llm, index, {"out": "records.jsonl"}, budget=Budget(max_rounds=1))
 llamaindex_skr.load_model("qwen3:8b", base_url="http://localhost:11434/v1")

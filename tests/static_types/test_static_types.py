@@ -1,4 +1,4 @@
-"""What mypy and pyright tell users: nothing of right code, and each mistake of wrong code."""
+"""mypy and pyright find nothing in right code, and each mistake in wrong code."""
 
 from __future__ import annotations
 
@@ -35,17 +35,17 @@ def by_mypy() -> Found:
     """As this project is configured, strict; so it shares the cache of its own check."""
     done = checked("mypy", "--output=json", "--no-error-summary", *FILES)
     assert done.returncode in {0, 1}, done.stderr
-    told = [json.loads(line) for line in done.stdout.splitlines()]
-    return by_line((ROOT / each["file"], each["line"], each["message"]) for each in told)
+    said = [json.loads(line) for line in done.stdout.splitlines()]
+    return by_line((ROOT / each["file"], each["line"], each["message"]) for each in said)
 
 
 def by_pyright() -> Found:
     """Strict, as the first lines of the files say."""
     done = checked("pyright", "--outputjson", "--pythonpath", sys.executable, *FILES)
     assert done.returncode in {0, 1}, done.stderr
-    told = json.loads(done.stdout)["generalDiagnostics"]
+    said = json.loads(done.stdout)["generalDiagnostics"]
     return by_line(
-        (Path(each["file"]), each["range"]["start"]["line"] + 1, each["message"]) for each in told
+        (Path(each["file"]), each["range"]["start"]["line"] + 1, each["message"]) for each in said
     )
 
 
@@ -61,9 +61,9 @@ def checked(*command: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def by_line(told: Iterable[tuple[Path, int, str]]) -> Found:
+def by_line(said: Iterable[tuple[Path, int, str]]) -> Found:
     found: Found = {RIGHT: {}, WRONG: {}}
-    for file, line, message in told:
+    for file, line, message in said:
         found.setdefault(file, {}).setdefault(line, message)
     return found
 
@@ -77,4 +77,4 @@ def test_each_mistake_is_found_where_it_stands(found: Found) -> None:
     mistakes = {number for number, line in enumerate(lines, start=1) if line.endswith(MARK)}
     assert mistakes
     assert {lines[each - 1] for each in mistakes - found[WRONG].keys()} == set()
-    assert {line: told for line, told in found[WRONG].items() if line not in mistakes} == {}
+    assert {line: said for line, said in found[WRONG].items() if line not in mistakes} == {}

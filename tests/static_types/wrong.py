@@ -33,6 +33,7 @@ from skr_graphs import (
     create_route_node,
     create_self_completion_graph,
 )
+from skr_learn import collect
 
 model = FakeListChatModel(responses=["Paris [1]."])
 store = InMemoryVectorStore.from_texts(["It is Paris."], DeterministicFakeEmbedding(size=16))
@@ -92,10 +93,10 @@ langchain_skr.LangChainModel(store)  # error
 langchain_skr.LangChainRetriever(model)  # error
 langchain_skr.as_language_model(42)  # error
 langchain_skr.as_retriever(42)  # error
-langchain_skr.collect([], 42, store)  # error
-langchain_skr.collect([], model, store, {"outt": "records.jsonl"})  # error
-langchain_skr.collect([], model, store, budgett=3)  # error
 langchain_skr.load_model(model)  # error
+
+collect([], model)  # error
+collect([], GraphAnswerer(Settings.of(model, store)), outt="records.jsonl")  # error
 
 # LangGraph.
 
@@ -123,11 +124,15 @@ SKRQueryEngine.from_defaults(index, llm=model)  # error
 SKRQueryEngine.from_defaults(store, llm=llm)  # error
 SKRQueryEngine.from_defaults(index, router="never")  # error
 SKRQueryEngine.from_defaults(index, budgett=3)  # error
+SKRQueryEngine.from_defaults(index, k=4)  # error
+SKRQueryEngine.from_defaults(index, when_insufficient="abstain")  # error
 SKRQueryEngine.from_defaults(index, similarity_top_k="4")  # error
 SKRQueryEngine.from_defaults(index, filters={"year": 2020})  # error
 SKRQueryEngine.from_defaults(index, node_postprocessors=[llm])  # error
 SKRQueryEngine.from_defaults({"library": store}, llm=llm)  # error
 SKRQueryEngine(index)  # error
+llamaindex_skr.SKRChatEngine.from_defaults(index, memory="a buffer")  # error
+llamaindex_skr.SKRRetriever(index, similarity_top_k=4)  # error
 llamaindex_skr.SKRRetriever(42)  # error
 llamaindex_skr.SKRRetriever(index, llm=42)  # error
 llamaindex_skr.SKRRetriever(index, router="never")  # error
@@ -140,6 +145,4 @@ llamaindex_skr.LlamaIndexRetriever(index)  # error
 llamaindex_skr.openai_like("qwen3:8b", streams=True)  # error
 llamaindex_skr.as_language_model(42)  # error
 llamaindex_skr.as_retriever(42)  # error
-llamaindex_skr.collect([], 42, index)  # error
-llamaindex_skr.collect([], llm, index, budget=Budget(rounds=3))  # error
 llamaindex_skr.load_model("qwen3:8b", url="http://localhost:11434/v1")  # error

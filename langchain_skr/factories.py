@@ -1,0 +1,410 @@
+"""What a model and a retriever are made into: a graph, a chain, or a tool of an agent."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal, overload
+
+from langchain_core.documents import BaseDocumentCompressor
+from langchain_core.tools import BaseTool
+from langgraph.checkpoint.base import BaseCheckpointSaver
+
+from langchain_skr.chain import SKRChain, SKRSourcesChain
+from langchain_skr.documents import RetrieverLike, as_retriever
+from langchain_skr.models import ModelLike, as_language_model
+from langchain_skr.tool import tool_of
+from skr_core.budget import Budget
+from skr_core.ports import ReferenceStore, TextScorer
+from skr_core.prompts.templates import TOOL_DESCRIPTION, TOOL_NAME, PromptTemplates
+from skr_core.settings import (
+    ArbiterLike,
+    OnRetrieverError,
+    ReflectorLike,
+    RouterLike,
+    WhenInsufficient,
+    hinting,
+)
+from skr_core.types import Demonstration
+from skr_graphs import CompiledGraph, create_self_completion_graph
+
+if TYPE_CHECKING:
+    from langchain_core.prompts import BasePromptTemplate
+
+Checkpointer = BaseCheckpointSaver[Any] | bool | None
+"""LangGraph's, with its parameter: without, strict type checkers do not know what it is."""
+
+_NUMBER = (
+    "give it to the retriever, store.as_retriever(search_kwargs={'k': 5}), or limit what the model "
+    "reads with budget=Budget(max_references=5)"
+)
+_WORDS = (
+    "the words of the prompts are templates=as_templates({...}), those of a document "
+    "document_prompt=..."
+)
+_MEMORY = (
+    'a checkpointer keeps the conversation; or ask with {"question": ..., "history": [messages]}'
+)
+_HINTS = {
+    **dict.fromkeys(("k", "top_k", "similarity_top_k", "search_kwargs"), _NUMBER),
+    **dict.fromkeys(("prompt", "system_prompt", "text_qa_template"), _WORDS),
+    **dict.fromkeys(("memory", "chat_history"), _MEMORY),
+}
+_NO_REVIEW = "a chain cannot stop for a person: use create_skr_graph"
+
+
+@hinting(**_HINTS)
+def create_skr_graph(
+    model: ModelLike,
+    retriever: RetrieverLike,
+    *,
+    compressor: BaseDocumentCompressor | None = None,
+    document_prompt: BasePromptTemplate[Any] | None = None,
+    checkpointer: Checkpointer = None,
+    review_queries: bool = False,
+    router: RouterLike | None = None,
+    reflector: ReflectorLike | None = None,
+    store: ReferenceStore | None = None,
+    budget: Budget | None = None,
+    when_insufficient: WhenInsufficient | None = None,
+    on_retriever_error: OnRetrieverError | None = None,
+    demonstrations: Sequence[Demonstration] | None = None,
+    templates: PromptTemplates | None = None,
+    decompose: bool | None = None,
+    metadata_keys: Sequence[str] | None = None,
+    arbiter: ArbiterLike | None = None,
+    likelihoods: TextScorer | None = None,
+) -> CompiledGraph:
+    """Build and compile the graph of routing, retrieval and self-completion.
+
+    Args:
+        model: A LangChain chat model, an id for ``init_chat_model`` such as
+            ``openai:gpt-4.1-mini``, or a `LanguageModel`.
+        retriever: A LangChain retriever or vector store, or a `Retriever`. Several by name are
+            asked side by side and fused by reciprocal rank; ``found_by`` in a document's metadata
+            lists which of them found it.
+        compressor: A reranker, filter or extractor of LangChain's, for the documents of each
+            search. As with ``ContextualCompressionRetriever`` it is given that search's own query.
+        document_prompt: The template by which the model is shown a document, as of LangChain's
+            ``create_stuff_documents_chain``; by default its title, or source, and its content.
+        checkpointer: A checkpointer of LangGraph: a thread then keeps its conversation. As a
+            sub-graph this graph uses its parent's.
+        review_queries: Whether to stop before every retrieval until a person approves the queries;
+            resume with ``Command(resume=[queries])``. Needs a checkpointer.
+        router: The router, or the folder of a saved one; by default every question is retrieved
+            for. This and the others are the settings of the system, see `Settings`.
+        reflector: The judge of drafts, or the folder of a saved one; by default the verdict is read
+            from the model's reply.
+        store: A store that keeps what the retriever found, and is searched beside it.
+        budget: The limits of a question.
+        when_insufficient: The answer where the references never sufficed, see `WhenInsufficient`.
+        on_retriever_error: The outcome where the first searches all fail, see `OnRetrieverError`.
+        demonstrations: Worked examples for the answer prompts.
+        templates: The words of the prompts.
+        decompose: Whether to ask for the parts of a question before the first search; one call
+            more.
+        metadata_keys: The metadata of a document that the model sees beside its title.
+        arbiter: The judge of whether the answer from references is served or the model's own, or
+            the folder of a saved one.
+        likelihoods: A scorer of how likely the model finds a given answer, for an arbiter that
+            decides by that.
+
+    Returns:
+        A compiled graph: ``{"question": str, "history": [messages]}`` or ``{"messages":
+        [messages]}`` in, `skr_graphs.SKROutput` out.
+
+    Raises:
+        InputError: The model or the retriever is none of the above, or a setting is not what its
+            name says.
+
+    Example:
+        >>> from langchain_core.language_models import FakeListChatModel
+        >>> from langchain_core.documents import Document
+        >>> from langchain_core.runnables import RunnableLambda
+        >>> graph = create_skr_graph(
+        ...     FakeListChatModel(responses=["Paris [1]."]),
+        ...     RunnableLambda(lambda query: [Document("Paris is the capital of France.")]),
+        ... )
+        >>> graph.invoke({"question": "What is the capital of France?"})["answer"]
+        'Paris [1].'
+    """
+    graph = create_self_completion_graph(
+        model=as_language_model(model),
+        retriever=as_retriever(retriever, compressor=compressor, document_prompt=document_prompt),
+        review_queries=review_queries,
+        router=router,
+        reflector=reflector,
+        store=store,
+        budget=budget,
+        when_insufficient=when_insufficient,
+        on_retriever_error=on_retriever_error,
+        demonstrations=demonstrations,
+        templates=templates,
+        decompose=decompose,
+        metadata_keys=metadata_keys,
+        arbiter=arbiter,
+        likelihoods=likelihoods,
+    )
+    return graph.compile(checkpointer=checkpointer, name="skr")
+
+
+@overload
+def create_skr_chain(
+    model: ModelLike,
+    retriever: RetrieverLike,
+    *,
+    return_sources: Literal[False] = False,
+    compressor: BaseDocumentCompressor | None = None,
+    document_prompt: BasePromptTemplate[Any] | None = None,
+    checkpointer: Checkpointer = None,
+    router: RouterLike | None = None,
+    reflector: ReflectorLike | None = None,
+    store: ReferenceStore | None = None,
+    budget: Budget | None = None,
+    when_insufficient: WhenInsufficient | None = None,
+    on_retriever_error: OnRetrieverError | None = None,
+    demonstrations: Sequence[Demonstration] | None = None,
+    templates: PromptTemplates | None = None,
+    decompose: bool | None = None,
+    metadata_keys: Sequence[str] | None = None,
+    arbiter: ArbiterLike | None = None,
+    likelihoods: TextScorer | None = None,
+) -> SKRChain: ...
+
+
+@overload
+def create_skr_chain(
+    model: ModelLike,
+    retriever: RetrieverLike,
+    *,
+    return_sources: Literal[True],
+    compressor: BaseDocumentCompressor | None = None,
+    document_prompt: BasePromptTemplate[Any] | None = None,
+    checkpointer: Checkpointer = None,
+    router: RouterLike | None = None,
+    reflector: ReflectorLike | None = None,
+    store: ReferenceStore | None = None,
+    budget: Budget | None = None,
+    when_insufficient: WhenInsufficient | None = None,
+    on_retriever_error: OnRetrieverError | None = None,
+    demonstrations: Sequence[Demonstration] | None = None,
+    templates: PromptTemplates | None = None,
+    decompose: bool | None = None,
+    metadata_keys: Sequence[str] | None = None,
+    arbiter: ArbiterLike | None = None,
+    likelihoods: TextScorer | None = None,
+) -> SKRSourcesChain: ...
+
+
+@overload
+def create_skr_chain(
+    model: ModelLike,
+    retriever: RetrieverLike,
+    *,
+    return_sources: bool,
+    compressor: BaseDocumentCompressor | None = None,
+    document_prompt: BasePromptTemplate[Any] | None = None,
+    checkpointer: Checkpointer = None,
+    router: RouterLike | None = None,
+    reflector: ReflectorLike | None = None,
+    store: ReferenceStore | None = None,
+    budget: Budget | None = None,
+    when_insufficient: WhenInsufficient | None = None,
+    on_retriever_error: OnRetrieverError | None = None,
+    demonstrations: Sequence[Demonstration] | None = None,
+    templates: PromptTemplates | None = None,
+    decompose: bool | None = None,
+    metadata_keys: Sequence[str] | None = None,
+    arbiter: ArbiterLike | None = None,
+    likelihoods: TextScorer | None = None,
+) -> SKRChain | SKRSourcesChain: ...
+
+
+@hinting(review_queries=_NO_REVIEW, **_HINTS)
+def create_skr_chain(
+    model: ModelLike,
+    retriever: RetrieverLike,
+    *,
+    return_sources: bool = False,
+    compressor: BaseDocumentCompressor | None = None,
+    document_prompt: BasePromptTemplate[Any] | None = None,
+    checkpointer: Checkpointer = None,
+    router: RouterLike | None = None,
+    reflector: ReflectorLike | None = None,
+    store: ReferenceStore | None = None,
+    budget: Budget | None = None,
+    when_insufficient: WhenInsufficient | None = None,
+    on_retriever_error: OnRetrieverError | None = None,
+    demonstrations: Sequence[Demonstration] | None = None,
+    templates: PromptTemplates | None = None,
+    decompose: bool | None = None,
+    metadata_keys: Sequence[str] | None = None,
+    arbiter: ArbiterLike | None = None,
+    likelihoods: TextScorer | None = None,
+) -> SKRChain | SKRSourcesChain:
+    """Make a chain that retrieves only when needed and until the references suffice.
+
+    Args:
+        model: The model, as for `create_skr_graph`.
+        retriever: The retriever, as for `create_skr_graph`; so are all the arguments below.
+        return_sources: Whether to give the answer with its sources, see `AnswerWithSources`, in
+            place of its text.
+        compressor: A reranker, filter or extractor for the documents of each search.
+        document_prompt: The template by which the model is shown a document.
+        checkpointer: A checkpointer of LangGraph: a thread then keeps its conversation.
+        router: The router, or the folder of a saved one.
+        reflector: The judge of drafts, or the folder of a saved one.
+        store: A store that keeps what the retriever found, and is searched beside it.
+        budget: The limits of a question.
+        when_insufficient: The answer where the references never sufficed.
+        on_retriever_error: The outcome where the first searches all fail.
+        demonstrations: Worked examples for the answer prompts.
+        templates: The words of the prompts.
+        decompose: Whether to ask for the parts of a question before the first search.
+        metadata_keys: The metadata of a document that the model sees beside its title.
+        arbiter: The judge of which answer is served, or the folder of a saved one.
+        likelihoods: A scorer of how likely the model finds a given answer.
+
+    Returns:
+        A runnable: a string, messages, ``{"question": str, "history": [messages]}`` or
+        ``{"messages": [messages]}`` in, the answer's text out, or with `return_sources` a dict.
+        ``stream`` yields the final answer's tokens alone, or pieces of the dict that add up to it.
+        ``with_config(configurable={"router": ...})`` replaces the router of a run; ``reflector``,
+        ``budget`` and ``when_insufficient`` too.
+
+    Raises:
+        InputError: The model or the retriever is not usable, or a setting is not what its name
+            says.
+
+    Example:
+        >>> from langchain_core.language_models import FakeListChatModel
+        >>> from langchain_core.documents import Document
+        >>> from langchain_core.runnables import RunnableLambda
+        >>> model = FakeListChatModel(responses=["Paris [1]."])
+        >>> search = RunnableLambda(lambda query: [Document("Paris is the capital of France.")])
+        >>> create_skr_chain(model, search).invoke("What is the capital of France?")
+        'Paris [1].'
+        >>> chain = create_skr_chain(model, search, return_sources=True)
+        >>> answer = chain.invoke("What is the capital of France?")
+        >>> answer["answer"], answer["context"][0].page_content, answer["grounded"]
+        ('Paris [1].', 'Paris is the capital of France.', True)
+    """
+    options: dict[str, Any] = {
+        "compressor": compressor,
+        "document_prompt": document_prompt,
+        "checkpointer": checkpointer,
+        "router": router,
+        "reflector": reflector,
+        "store": store,
+        "budget": budget,
+        "when_insufficient": when_insufficient,
+        "on_retriever_error": on_retriever_error,
+        "demonstrations": demonstrations,
+        "templates": templates,
+        "decompose": decompose,
+        "metadata_keys": metadata_keys,
+        "arbiter": arbiter,
+        "likelihoods": likelihoods,
+    }
+    graph = create_skr_graph(model, retriever, **options)
+    chain = SKRSourcesChain(graph) if return_sources else SKRChain(graph)
+    again = partial(create_skr_chain, return_sources=return_sources, **options)
+    chain._made_of = again, (model, retriever)
+    return chain
+
+
+@hinting(**_HINTS)
+def create_skr_tool(
+    model: ModelLike,
+    retriever: RetrieverLike,
+    *,
+    name: str = TOOL_NAME,
+    description: str = TOOL_DESCRIPTION,
+    compressor: BaseDocumentCompressor | None = None,
+    document_prompt: BasePromptTemplate[Any] | None = None,
+    checkpointer: Checkpointer = None,
+    review_queries: bool = False,
+    router: RouterLike | None = None,
+    reflector: ReflectorLike | None = None,
+    store: ReferenceStore | None = None,
+    budget: Budget | None = None,
+    when_insufficient: WhenInsufficient | None = None,
+    on_retriever_error: OnRetrieverError | None = None,
+    demonstrations: Sequence[Demonstration] | None = None,
+    templates: PromptTemplates | None = None,
+    decompose: bool | None = None,
+    metadata_keys: Sequence[str] | None = None,
+    arbiter: ArbiterLike | None = None,
+    likelihoods: TextScorer | None = None,
+) -> BaseTool:
+    """Make a tool that retrieves until the references suffice, for ``create_agent``.
+
+    Args:
+        model: The model, as for `create_skr_graph`.
+        retriever: The retriever, as for `create_skr_graph`; so are all the arguments below the
+            description.
+        name: The name by which the agent calls it.
+        description: The text from which the agent learns when to call it.
+        compressor: A reranker, filter or extractor for the documents of each search.
+        document_prompt: The template by which the model is shown a document.
+        checkpointer: A checkpointer of LangGraph.
+        review_queries: Whether to stop before every retrieval until a person approves the queries.
+        router: The router, or the folder of a saved one.
+        reflector: The judge of drafts, or the folder of a saved one.
+        store: A store that keeps what the retriever found, and is searched beside it.
+        budget: The limits of a question.
+        when_insufficient: The answer where the references never sufficed.
+        on_retriever_error: The outcome where the first searches all fail.
+        demonstrations: Worked examples for the answer prompts.
+        templates: The words of the prompts.
+        decompose: Whether to ask for the parts of a question before the first search.
+        metadata_keys: The metadata of a document that the model sees beside its title.
+        arbiter: The judge of which answer is served, or the folder of a saved one.
+        likelihoods: A scorer of how likely the model finds a given answer.
+
+    Returns:
+        A tool whose content is the answer's text with its numbered sources, and whose artifact is
+        the graph's output, `ToolArtifact`: plain values, which every checkpointer can save.
+        ``answer_of(message.artifact)`` makes an `Answer` of it, whose own markers count from 1.
+        Where references were searched for and the answer rests on none, the content says so. Called
+        without a question it says what is wanted, so that the agent's model can call it again.
+
+    Raises:
+        InputError: The model or the retriever is not usable, or a setting is not what its name
+            says.
+
+    Example:
+        >>> from langchain_core.language_models import FakeListChatModel
+        >>> from langchain_core.documents import Document
+        >>> from langchain_core.runnables import RunnableLambda
+        >>> tool = create_skr_tool(
+        ...     FakeListChatModel(responses=["Paris [1]."]),
+        ...     RunnableLambda(lambda query: [Document("Paris is the capital of France.")]),
+        ... )
+        >>> print(tool.invoke({"question": "What is the capital of France?"}))
+        Paris [1].
+        <BLANKLINE>
+        Sources:
+        [1] "Paris is the capital of France."
+    """
+    graph = create_skr_graph(
+        model,
+        retriever,
+        compressor=compressor,
+        document_prompt=document_prompt,
+        checkpointer=checkpointer,
+        review_queries=review_queries,
+        router=router,
+        reflector=reflector,
+        store=store,
+        budget=budget,
+        when_insufficient=when_insufficient,
+        on_retriever_error=on_retriever_error,
+        demonstrations=demonstrations,
+        templates=templates,
+        decompose=decompose,
+        metadata_keys=metadata_keys,
+        arbiter=arbiter,
+        likelihoods=likelihoods,
+    )
+    return tool_of(graph, name, description)

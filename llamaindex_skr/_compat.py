@@ -1,0 +1,28 @@
+"""The one module that relies on how LlamaIndex works inside: llama-index-core 0.14.25.
+
+`tests/llamaindex_skr/test_compat.py` fails where another version works otherwise.
+"""
+
+from __future__ import annotations
+
+from inspect import currentframe
+
+READERS_OF_TEXT = (
+    "llama_index.core.tools.",
+    "llama_index.core.query_engine.sub_question_query_engine",
+)
+"""The modules of LlamaIndex that ask an engine and turn its response into a string at once."""
+
+
+def is_read_as_text() -> bool:
+    """Whether one of LlamaIndex's tools waits for the response, or its engine of sub-questions.
+
+    They turn an async response into a string, where nothing can be awaited any more, so they need
+    it whole. LlamaIndex does not say who asks: only the calls under way do.
+    """
+    frame = currentframe()
+    while frame is not None:
+        if str(frame.f_globals.get("__name__")).startswith(READERS_OF_TEXT):
+            return True
+        frame = frame.f_back
+    return False

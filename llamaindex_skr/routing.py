@@ -1,0 +1,264 @@
+"""The decision whether to retrieve, inside LlamaIndex's own parts: SKRRetriever and SKRSelector."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from llama_index.core.base.base_retriever import BaseRetriever
+from llama_index.core.base.base_selector import BaseSelector, SelectorResult, SingleSelection
+from llama_index.core.callbacks import CallbackManager
+from llama_index.core.prompts.mixin import PromptDictType, PromptMixinType
+from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
+from llama_index.core.tools import ToolMetadata
+
+from llamaindex_skr.llms import ModelLike, as_language_model
+from llamaindex_skr.nodes import to_node
+from llamaindex_skr.runs import GraphRun, PicklableGraph, emit
+from llamaindex_skr.sources import LlamaIndexRetriever, RetrieverLike, as_retriever, bundled
+from skr_core.budget import Budget
+from skr_core.errors import InputError, ModelError, retrieved
+from skr_core.flow import Flow, arun, call, run
+from skr_core.plain import to_plain
+from skr_core.prompts.asking import checked_question
+from skr_core.prompts.templates import PromptTemplates
+from skr_core.routers.constant import FixedDecision
+from skr_core.settings import RouterLike, as_router, decided, hinting
+from skr_core.types import Decision
+from skr_graphs import SKRContext
+
+KNOWN_TEXT = "No document is needed for this question: answer it from what you know."
+"""A `known_text` for `SKRRetriever`: the prompts of LlamaIndex's engines say to answer from
+documents alone."""
+
+_NUMBER = "k is the number of nodes"
+_WORDS = "the words of the prompts are templates=PromptTemplates(...)"
+
+
+class SKRRetriever(PicklableGraph, BaseRetriever):
+    """A retriever that finds nothing when the model knows, and enough when it does not.
+
+    Without an `llm` the wrapped retriever is asked once and its nodes come back untouched. With
+    one, retrieval goes on until the references suffice: the model drafts an answer, names what is
+    missing, and that is searched too (RaLLM §5). The very nodes come back either way; where several
+    have the same text, word by word, see `to_node`.
+
+    LlamaIndex's own query and chat engines answer "Empty Response" where nothing was retrieved, so
+    a router that may skip retrieval belongs into `SKRQueryEngine` or `SKRChatEngine`; here it is
+    for callers who handle an empty list themselves, or give a `known_text`.
+
+    Args:
+        retriever: A LlamaIndex retriever or index, or a `Retriever`; or several by name, whose
+            rankings are fused.
+        router: The router; retrieves always by default. The folder of a saved router is loaded for
+            this retriever, and for the model where one is given.
+        k: The largest number of nodes; None leaves it to the retriever, or to the budget in a loop.
+            An index that takes ``similarity_top_k`` is asked for as many.
+        llm: The model that turns self-completion on: a LlamaIndex LLM, a model id, or a
+            `LanguageModel`.
+        budget: The limits of self-completion.
+        templates: The words of its prompts.
+        known_text: The text of the one node that comes back where the model knows, in place of
+            none: for LlamaIndex's own chat and query engines, see `KNOWN_TEXT`.
+        callback_manager: The callback manager of LlamaIndex.
+
+    Raises:
+        InputError: The retriever or the model is none of the above, or `k` is below 1.
+        RetrieverError: While retrieving with an `llm`: every search failed.
+
+    Example:
+        >>> from skr_core.routers import NeverRetrieve
+        >>> from skr_core.testing import MappingRetriever
+        >>> search = MappingRetriever({"Capital?": ["Paris is the capital."]})
+        >>> SKRRetriever(search).retrieve("Capital?")[0].text
+        'Paris is the capital.'
+        >>> SKRRetriever(search, router=NeverRetrieve()).retrieve("Capital?")
+        []
+    """
+
+    @hinting(
+        top_k=_NUMBER,
+        similarity_top_k=_NUMBER,
+        prompt=_WORDS,
+        system_prompt=_WORDS,
+        text_qa_template=_WORDS,
+    )
+    def __init__(
+        self,
+        retriever: RetrieverLike,
+        *,
+        router: RouterLike | None = None,
+        k: int | None = None,
+        llm: ModelLike | None = None,
+        budget: Budget | None = None,
+        templates: PromptTemplates | None = None,
+        known_text: str | None = None,
+        callback_manager: CallbackManager | None = None,
+    ) -> None:
+        if k is not None and k < 1:
+            raise InputError(f"k must be at least 1, not {k}")
+        from skr_graphs import create_self_completion_graph  # LangGraph is loaded when it is used
+
+        super().__init__(callback_manager)
+        model = None if llm is None else as_language_model(llm)
+        budget = budget or Budget()
+        self._k = k
+        self._known = [] if known_text is None else [_note(known_text)]
+        try:
+            self._source = as_retriever(retriever, model=model, similarity_top_k=k)
+        except InputError:  # a retriever that takes no number is cut to it
+            self._source = as_retriever(retriever, model=model)
+        self._router = as_router(router, model, self._source)
+        self._completes = model is not None
+        self._context = SKRContext(
+            model=model,
+            retriever=self._source,
+            budget=replace(budget, max_references=k) if k else budget,
+            templates=templates,
+            # The answer is not wanted, so no call is spent on a last one.
+            when_insufficient="refuse",
+        )
+        self._factory = create_self_completion_graph
+        self._graph = self._factory().compile(name="skr")
+
+    def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
+        return run(self._nodes(query_bundle))
+
+    async def _aretrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
+        return await arun(self._nodes(query_bundle))
+
+    def _nodes(self, query_bundle: QueryBundle) -> Flow[list[NodeWithScore]]:
+        question = checked_question(query_bundle.query_str)
+        decision = yield from decided(self._router, question)
+        if decision.retrieve and self._completes:
+            # The graph emits the decision.
+            return (yield from self._complete(question, decision, query_bundle))
+        emit({"type": "route", "decision": to_plain(decision)})
+        if not decision.retrieve:
+            return [*self._known]
+        return (yield from self._search(query_bundle))[: self._k]
+
+    def _search(self, query_bundle: QueryBundle) -> Flow[list[NodeWithScore]]:
+        source = self._source
+        if isinstance(source, LlamaIndexRetriever):  # its nodes, and its errors, as they are
+            inner = source.retriever
+            return (yield from call(inner.retrieve, inner.aretrieve, query_bundle))
+        source = bundled(source, query_bundle)
+        found = yield from call(source.retrieve, source.aretrieve, query_bundle.query_str)
+        return [to_node(reference) for reference in found]
+
+    def _complete(
+        self, question: str, decision: Decision, query_bundle: QueryBundle
+    ) -> Flow[list[NodeWithScore]]:
+        context = replace(
+            self._context,
+            router=FixedDecision(decision),
+            retriever=bundled(self._source, query_bundle),
+        )
+        graph_run = GraphRun(self._graph, question, context)
+        answer = yield from call(graph_run.complete, graph_run.acomplete)
+        return [to_node(reference) for reference in retrieved(answer)]
+
+
+class SKRSelector(BaseSelector):
+    """Chooses among a router's choices: those that retrieve, or those that answer directly.
+
+    It takes the place of ``LLMSingleSelector`` in a ``RouterQueryEngine`` or ``RouterRetriever``.
+    The question alone decides: names and descriptions of the choices are read only by the
+    `selector` that chooses among several of one kind. The selection is never empty, and its reason
+    is the decision's.
+
+    Args:
+        router: The router that decides whether to retrieve; or the folder of a saved one that asks
+            no model.
+        retrieving: The places of the choices that retrieve, from 0; by default all but the first.
+            The others answer directly.
+        selector: A selector of LlamaIndex, such as ``LLMSingleSelector``, that chooses where
+            several choices retrieve, or several answer directly. Without one all of them are
+            selected.
+
+    Raises:
+        InputError: `retrieving` names no place; or, while selecting, a place without a choice, or
+            every place.
+        ModelError: While selecting: the selector chose a place without a choice.
+
+    Example:
+        >>> from skr_core.routers import AlwaysRetrieve, NeverRetrieve
+        >>> choices = ["from memory", "from the wiki", "from the web"]
+        >>> SKRSelector(AlwaysRetrieve()).select(choices, "Who?").inds
+        [1, 2]
+        >>> known = SKRSelector(NeverRetrieve()).select(choices, "Who?")
+        >>> known.ind, known.reason
+        (0, 'no question is retrieved for')
+    """
+
+    def __init__(
+        self,
+        router: RouterLike,
+        *,
+        retrieving: int | Sequence[int] | None = None,
+        selector: BaseSelector | None = None,
+    ) -> None:
+        places = (retrieving,) if isinstance(retrieving, int) else retrieving
+        if places is not None and (not places or min(places) < 0):
+            raise InputError(f"retrieving must be places of choices, from 0, not {retrieving}")
+        self._router = as_router(router)
+        self._retrieving = None if places is None else frozenset(map(int, places))
+        self._selector = selector
+
+    def _select(self, choices: Sequence[ToolMetadata], query: QueryBundle) -> SelectorResult:
+        return run(self._selection(choices, query))
+
+    async def _aselect(self, choices: Sequence[ToolMetadata], query: QueryBundle) -> SelectorResult:
+        return await arun(self._selection(choices, query))
+
+    def _selection(
+        self, choices: Sequence[ToolMetadata], query: QueryBundle
+    ) -> Flow[SelectorResult]:
+        places = range(len(choices))
+        retrieving = set(places[1:]) if self._retrieving is None else self._retrieving
+        direct = [place for place in places if place not in retrieving]
+        if not direct or not retrieving.issubset(places) or not retrieving:
+            raise InputError(
+                f"SKRSelector chooses between what answers directly and what retrieves: of "
+                f"{len(choices)} choices {sorted(retrieving)} cannot be those that retrieve"
+            )
+        question = checked_question(query.query_str)
+        decision = yield from decided(self._router, question)
+        emit({"type": "route", "decision": to_plain(decision)})
+        wanted = sorted(retrieving) if decision.retrieve else direct
+        if self._selector is None or len(wanted) == 1:
+            chosen = [SingleSelection(index=place, reason=decision.reason) for place in wanted]
+            return SelectorResult(selections=chosen)
+        return (yield from self._among(wanted, choices, query, decision.reason))
+
+    def _among(
+        self, wanted: Sequence[int], choices: Sequence[ToolMetadata], query: QueryBundle, why: str
+    ) -> Flow[SelectorResult]:
+        """Let the selector choose among the choices of one kind."""
+        selector: Any = self._selector
+        some = [choices[place] for place in wanted]
+        result = yield from call(selector.select, selector.aselect, some, query)
+        if not result.selections or not all(0 <= each < len(some) for each in result.inds):
+            raise ModelError(f"the selector chose {result.inds} of {len(some)} choices, from 0")
+        return SelectorResult(
+            selections=[
+                SingleSelection(index=wanted[each.index], reason=f"{why}; {each.reason}")
+                for each in result.selections
+            ]
+        )
+
+    def _get_prompts(self) -> PromptDictType:
+        return {}  # a router keeps its own
+
+    def _update_prompts(self, prompts: PromptDictType) -> None:
+        pass
+
+    def _get_prompt_modules(self) -> PromptMixinType:
+        return {} if self._selector is None else {"selector": self._selector}
+
+
+def _note(text: str) -> NodeWithScore:
+    """A node that says in place of documents that none is needed."""
+    return NodeWithScore(node=TextNode(text=text, metadata={"known": True}))

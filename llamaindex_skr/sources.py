@@ -1,0 +1,306 @@
+"""LlamaIndex's retrievers and indexes as retrievers: one, several that are fused, postprocessed.
+
+Example:
+    >>> from llama_index.core import MockEmbedding, VectorStoreIndex
+    >>> index = VectorStoreIndex([], embed_model=MockEmbedding(8))
+    >>> as_retriever(index, similarity_top_k=5).retriever.similarity_top_k
+    5
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
+from dataclasses import replace
+from inspect import signature
+from typing import Any, Protocol, runtime_checkable
+
+from llama_index.core.base.base_retriever import BaseRetriever
+from llama_index.core.postprocessor.types import BaseNodePostprocessor
+from llama_index.core.schema import NodeWithScore, QueryBundle
+from llama_index.core.vector_stores.types import MetadataFilters
+
+from llamaindex_skr.nodes import to_node, to_reference
+from skr_core.errors import InputError, RetrieverError, translated
+from skr_core.ports import LanguageModel, Retriever
+from skr_core.references.found import FoundReferences, errors_of
+from skr_core.references.fusion import FusedRetriever
+from skr_core.types import Reference
+
+_QUESTION: ContextVar[QueryBundle | None] = ContextVar("skr_question", default=None)
+
+
+@runtime_checkable
+class Index(Protocol):
+    """An index of LlamaIndex, or another object with a retriever."""
+
+    def as_retriever(self, **kwargs: Any) -> BaseRetriever:
+        """Make a retriever."""
+        ...
+
+
+OneRetriever = Retriever | BaseRetriever | Index
+"""A retriever or an index of LlamaIndex, or a `Retriever`."""
+
+RetrieverLike = OneRetriever | Mapping[str, OneRetriever]
+"""One of these, or several by name, whose rankings are fused."""
+
+
+class LlamaIndexRetriever:
+    """A LlamaIndex retriever as a `Retriever`.
+
+    Many retrievers, BM25 and most of one's own among them, define no ``_aretrieve``; LlamaIndex's
+    default for it blocks the event loop while it searches. Where that matters, give a retriever
+    with an async implementation.
+
+    Args:
+        retriever: The retriever.
+        name: The name in records and errors; by default that of the retriever's class.
+
+    Example:
+        >>> class Search(BaseRetriever):
+        ...     def _retrieve(self, query_bundle):
+        ...         return [to_node(Reference.of(f"About {query_bundle.query_str}"))]
+        >>> LlamaIndexRetriever(Search()).retrieve("Paris")[0].text
+        'About Paris'
+    """
+
+    def __init__(self, retriever: BaseRetriever, *, name: str | None = None) -> None:
+        self.retriever = retriever
+        self.name = name or type(retriever).__name__
+
+    def retrieve(self, query: str) -> Sequence[Reference]:
+        """Find references, best first; raises `RetrieverError` when the retriever fails."""
+        with translated(RetrieverError, self.name):
+            return _references(self.retriever.retrieve(_bundle_of(query)))
+
+    async def aretrieve(self, query: str) -> Sequence[Reference]:
+        """Async version of `retrieve`."""
+        with translated(RetrieverError, self.name):
+            return _references(await self.retriever.aretrieve(_bundle_of(query)))
+
+
+class PostprocessedRetriever:
+    """A retriever whose nodes go through node postprocessors: rerankers, filters, replacers.
+
+    As in LlamaIndex's ``RetrieverQueryEngine`` the nodes of each search are processed in turn, with
+    that search's own query: in the loop the nodes of a follow-up query are ranked by that query.
+    Ranks, not scores, then decide which references of all rounds are kept.
+
+    Args:
+        retriever: The retriever. Several that are fused are processed as one.
+        postprocessors: The postprocessors of LlamaIndex, in their order.
+
+    Raises:
+        InputError: One of them is no postprocessor.
+        RetrieverError: While retrieving: a postprocessor failed.
+
+    Example:
+        >>> from skr_core.testing import MappingRetriever
+        >>> search = MappingRetriever({"Capital?": ["Lyon is large.", "Paris is the capital."]})
+        >>> class AboutParis(BaseNodePostprocessor):
+        ...     def _postprocess_nodes(self, nodes, query_bundle=None):
+        ...         return [each for each in nodes if "Paris" in each.text]
+        >>> for found in PostprocessedRetriever(search, [AboutParis()]).retrieve("Capital?"):
+        ...     print(found.text)
+        Paris is the capital.
+    """
+
+    def __init__(
+        self, retriever: Retriever, postprocessors: Sequence[BaseNodePostprocessor]
+    ) -> None:
+        for each in postprocessors:
+            given: object = each  # callers without a type checker may give anything
+            if not isinstance(given, BaseNodePostprocessor):
+                raise InputError(f"a node postprocessor is wanted, not {type(given).__name__}")
+        self.retriever = retriever
+        self.postprocessors = list(postprocessors)
+        names = [type(each).__name__ for each in postprocessors]
+        self.name = " > ".join((retriever.name, *names))
+
+    def retrieve(self, query: str) -> Sequence[Reference]:
+        """Find references, best first."""
+        found = self.retriever.retrieve(query)
+        nodes = _nodes(found)
+        with translated(RetrieverError, self.name):
+            for each in self.postprocessors if nodes else ():
+                nodes = each.postprocess_nodes(nodes, _bundle_of(query))
+            return _postprocessed(nodes, found)
+
+    async def aretrieve(self, query: str) -> Sequence[Reference]:
+        """Async version of `retrieve`."""
+        found = await self.retriever.aretrieve(query)
+        nodes = _nodes(found)
+        with translated(RetrieverError, self.name):
+            for each in self.postprocessors if nodes else ():
+                nodes = await each.apostprocess_nodes(nodes, _bundle_of(query))
+            return _postprocessed(nodes, found)
+
+
+class BundledRetriever:
+    """A retriever that searches the question with the caller's whole ``QueryBundle``.
+
+    A query transform such as HyDE gives a ``QueryBundle`` other texts to embed. In the loop each
+    round searches texts of its own; where one of them is the question, the LlamaIndex retrievers
+    behind this one search with the bundle.
+
+    Args:
+        retriever: The retriever.
+        bundle: The question, and the texts or the vector that stand for it in a search.
+
+    Example:
+        >>> from skr_core.testing import MappingRetriever
+        >>> search = MappingRetriever({"Capital?": ["Paris is the capital."]})
+        >>> asked = QueryBundle("Capital?", custom_embedding_strs=["Some city is the capital."])
+        >>> BundledRetriever(search, asked).retrieve("Capital?")[0].text
+        'Paris is the capital.'
+    """
+
+    def __init__(self, retriever: Retriever, bundle: QueryBundle) -> None:
+        self.retriever = retriever
+        self.bundle = bundle
+        self.name = retriever.name
+
+    def retrieve(self, query: str) -> Sequence[Reference]:
+        """Find references, best first."""
+        with self._asked():
+            return self.retriever.retrieve(query)
+
+    async def aretrieve(self, query: str) -> Sequence[Reference]:
+        """Async version of `retrieve`."""
+        with self._asked():
+            return await self.retriever.aretrieve(query)
+
+    @contextmanager
+    def _asked(self) -> Iterator[None]:
+        token = _QUESTION.set(self.bundle)
+        try:
+            yield
+        finally:
+            _QUESTION.reset(token)
+
+
+def bundled(retriever: Retriever, bundle: QueryBundle) -> Retriever:
+    """The retriever itself, or a `BundledRetriever` where the bundle is more than a text."""
+    more = (bundle.custom_embedding_strs, bundle.embedding, bundle.image_path)
+    return BundledRetriever(retriever, bundle) if any(more) else retriever
+
+
+def as_retriever(
+    retriever: RetrieverLike,
+    *,
+    model: LanguageModel | None = None,
+    similarity_top_k: int | None = None,
+    filters: MetadataFilters | None = None,
+    node_postprocessors: Sequence[BaseNodePostprocessor] = (),
+) -> Retriever:
+    """Make a `Retriever` of LlamaIndex's retrievers and indexes.
+
+    Args:
+        retriever: A LlamaIndex retriever, an index, or a `Retriever`, which is returned as it is.
+            Several by name are fused, see `FusedRetriever`.
+        model: The model of an index whose retriever asks one, in place of ``Settings.llm``.
+        similarity_top_k: The number of nodes that an index finds for a query.
+        filters: The conditions that the metadata of an index's nodes must meet.
+        node_postprocessors: The rerankers and filters of each search's nodes, see
+            `PostprocessedRetriever`.
+
+    Raises:
+        InputError: The retriever is none of these, or takes no `similarity_top_k` or no `filters`.
+
+    Example:
+        >>> class Search(BaseRetriever):
+        ...     def _retrieve(self, query_bundle):
+        ...         return []
+        >>> as_retriever(Search()).name
+        'Search'
+    """
+    asked = {"similarity_top_k": similarity_top_k, "filters": filters}
+    options = {name: value for name, value in asked.items() if value is not None}
+    if options and not isinstance(retriever, Index):
+        (name, *_) = options
+        raise InputError(f"a ready retriever takes no {name}: give it to index.as_retriever(...)")
+    if isinstance(retriever, Mapping):
+        parts = {name: _one(each, model, {}, name) for name, each in retriever.items()}
+        found: Retriever = FusedRetriever(parts)
+    else:
+        found = _one(retriever, model, options)
+    return PostprocessedRetriever(found, node_postprocessors) if node_postprocessors else found
+
+
+def _one(
+    retriever: OneRetriever,
+    model: LanguageModel | None,
+    options: Mapping[str, Any],
+    name: str | None = None,
+) -> Retriever:
+    if isinstance(retriever, Index):
+        retriever = _retriever_of(retriever, getattr(model, "llm", None), options)
+    # Before the port: a LlamaIndex retriever with a name has all methods of the port.
+    if isinstance(retriever, BaseRetriever):
+        return LlamaIndexRetriever(retriever, name=name)
+    found: object = retriever  # callers without a type checker may give anything
+    if isinstance(found, LlamaIndexRetriever) and name:
+        return LlamaIndexRetriever(found.retriever, name=name)
+    if isinstance(found, Retriever):
+        return found
+    given = type(found).__name__
+    raise InputError(f"a retriever is wanted, not {given}: give a LlamaIndex retriever or index")
+
+
+def _retriever_of(index: Index, llm: object, options: Mapping[str, Any]) -> BaseRetriever:
+    """The retriever of an index, made with options that are known to count.
+
+    Many of LlamaIndex's retrievers swallow unknown options, and a filter that is not applied finds
+    what it should hide. So each option must be one that the retriever's class names.
+    """
+    retriever = None
+    if llm:
+        with suppress(TypeError):  # an index with a model of its own takes no other
+            retriever = index.as_retriever(**options, llm=llm)
+    if retriever is None:
+        with suppress(TypeError):
+            retriever = index.as_retriever(**options)
+    known = () if retriever is None else signature(type(retriever).__init__).parameters
+    for name in options:
+        if name not in known:
+            raise InputError(
+                f"{type(index).__name__} takes no {name}: give its own index.as_retriever(...)"
+            )
+    return index.as_retriever() if retriever is None else retriever
+
+
+def _bundle_of(query: str) -> QueryBundle:
+    """The caller's bundle where the query is the question, else the query alone.
+
+    A copy each time, because retrievers write their own embedding into it.
+    """
+    asked = _QUESTION.get()
+    if asked is not None and asked.query_str.strip() == query.strip():
+        return replace(asked)
+    return QueryBundle(query)
+
+
+def _references(nodes: Sequence[NodeWithScore]) -> list[Reference]:
+    found = [to_reference(node) for node in nodes]
+    return [reference for reference in found if reference.text.strip()]
+
+
+def _nodes(found: Sequence[Reference]) -> list[NodeWithScore]:
+    """The very nodes, without the metadata that fusion added to them."""
+    return [to_node(replace(reference, also_in=(), found_by=())) for reference in found]
+
+
+def _postprocessed(nodes: Sequence[NodeWithScore], found: Sequence[Reference]) -> FoundReferences:
+    """The nodes that are left as references, each with the places where it was found."""
+    ids = [node.node.node_id for node in _nodes(found)]
+    sources = dict(zip(ids, found, strict=True))
+    references = []
+    for node in nodes:
+        reference = to_reference(node)
+        if (source := sources.get(node.node.node_id)) is not None:
+            reference = replace(reference, also_in=source.also_in, found_by=source.found_by)
+        references.append(reference)
+    kept = [reference for reference in references if reference.text.strip()]
+    return FoundReferences(kept, errors_of(found))

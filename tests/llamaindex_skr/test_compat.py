@@ -1,0 +1,87 @@
+"""Canaries for `llamaindex_skr._compat`: what it relies on in llama-index-core 0.14.25.
+
+Where one fails, the new version works otherwise: look whether the module is still needed.
+"""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+import pytest
+from llama_index.core.base.base_query_engine import BaseQueryEngine
+from llama_index.core.base.response.schema import AsyncStreamingResponse
+from llama_index.core.query_engine import SubQuestionQueryEngine
+from llama_index.core.query_engine.sub_question_query_engine import SubQuestionAnswerPair
+from llama_index.core.question_gen.types import SubQuestion
+from llama_index.core.response_synthesizers import get_response_synthesizer
+from llama_index.core.tools import QueryEngineTool
+
+from llamaindex_skr._compat import READERS_OF_TEXT, is_read_as_text
+from tests.llamaindex_skr.fakes import Speaker
+
+
+class AsString(AsyncStreamingResponse):
+    """A stream that can be turned into a string, and keeps who does so."""
+
+    def __str__(self) -> str:
+        caller: Any = inspect.currentframe()
+        self.readers.append(caller.f_back.f_globals["__name__"])
+        return "read as text"
+
+    readers: list[str] = []  # noqa: RUF012 - shared by all of a test
+
+
+class Engine(BaseQueryEngine):
+    """Answers with a stream, and keeps whether it is known to be read as text."""
+
+    def __init__(self) -> None:
+        super().__init__(None)
+        self.known: list[bool] = []
+
+    async def _aquery(self, query_bundle: Any) -> Any:
+        self.known.append(is_read_as_text())
+        return AsString(response_gen=None)  # type: ignore[arg-type]
+
+    def _query(self, query_bundle: Any) -> Any:
+        raise NotImplementedError
+
+    def _get_prompt_modules(self) -> Any:
+        return {}
+
+
+@pytest.fixture
+def engine() -> Engine:
+    AsString.readers.clear()
+    return Engine()
+
+
+async def test_a_tool_turns_an_async_response_into_a_string_at_once(engine: Engine) -> None:
+    output = await QueryEngineTool.from_defaults(engine).acall("Who?")
+    assert output.content == "read as text", "it awaits the stream: _compat may go"
+    assert engine.known == [True]
+    assert all(name.startswith(READERS_OF_TEXT) for name in AsString.readers)
+
+
+async def test_so_does_the_engine_of_sub_questions(engine: Engine) -> None:
+    tool = QueryEngineTool.from_defaults(engine, name="films", description="Films.")
+
+    class One:
+        async def agenerate(self, tools: Any, query: Any) -> list[SubQuestion]:
+            return [SubQuestion(sub_question="Who?", tool_name="films")]
+
+    divided = SubQuestionQueryEngine(
+        question_gen=One(),  # type: ignore[arg-type]
+        response_synthesizer=get_response_synthesizer(llm=Speaker(lambda prompt: "Ada.")),
+        query_engine_tools=[tool],
+        verbose=False,
+    )
+    response = await divided.aquery("Who?")
+    assert "read as text" in response.source_nodes[0].node.get_content()
+    assert engine.known == [True]
+    assert {*AsString.readers} == {SubQuestionAnswerPair.__module__}
+
+
+async def test_whoever_awaits_a_response_gets_the_stream(engine: Engine) -> None:
+    await engine.aquery("Who?")
+    assert engine.known == [False]
