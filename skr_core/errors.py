@@ -4,7 +4,6 @@
 SKRError
 ├── InputError            what the caller gave cannot be used (also a ValueError)
 │   └── DataError         a line or a file of data is broken; names the place
-├── OptionError           a keyword that is not taken; names the right one (also a TypeError)
 ├── StoreError            the reference store cannot be opened, read or written
 │   ├── EmbedderMismatch  the store was made by another embedder
 │   └── StoreLocked       another process has the store open
@@ -63,10 +62,6 @@ class SKRError(Exception):
 
 class InputError(SKRError, ValueError):
     """What the caller gave cannot be used; nothing was done."""
-
-
-class OptionError(SKRError, TypeError):
-    """A keyword that is not taken; the message says what is right in its place."""
 
 
 class DataError(InputError):

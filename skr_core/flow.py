@@ -34,7 +34,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One call, in both colours, that a flow asks its driver to make."""
+    """One call, sync and async, that a flow asks its driver to make."""
 
     blocking: Callable[[], Any]
     awaitable: Callable[[], Awaitable[Any]]

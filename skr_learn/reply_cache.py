@@ -14,6 +14,7 @@ import sqlite3
 import threading
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from skr_core.errors import InputError, StoreError
 from skr_core.flow import Flow, arun, call, run
@@ -31,13 +32,14 @@ _LOG = logging.getLogger(__name__)
 class ReplyCache:
     """Texts by key in a file of SQLite, for as many threads and processes as like.
 
-    What the disk does not take is not kept, and what cannot be read is not there; the log says so.
+    A file that is damaged, or another, is put aside, named ``.damaged``, and an empty one takes its
+    place. What the disk does not take is not kept; the log says so.
 
     Args:
         path: The file; made if missing.
 
     Raises:
-        StoreError: There can be no such file, or it is another.
+        StoreError: There can be no such file.
 
     Example:
         >>> import tempfile
@@ -54,17 +56,7 @@ class ReplyCache:
         self._lock = threading.Lock()
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            # The lock keeps the threads apart.
-            self._connection = sqlite3.connect(
-                self.path, timeout=PATIENCE_S, check_same_thread=False
-            )
-            # What a power cut takes is asked for again.
-            self._connection.execute("PRAGMA journal_mode = WAL")
-            self._connection.execute("PRAGMA synchronous = NORMAL")
-            with self._connection:
-                self._connection.execute(
-                    "CREATE TABLE IF NOT EXISTS texts (key TEXT PRIMARY KEY, value TEXT)"
-                )
+            self._connection = self._opened()
         except (OSError, sqlite3.Error) as error:
             raise StoreError(f"{self.path} cannot be used as a cache: {error}") from error
 
@@ -81,14 +73,8 @@ class ReplyCache:
 
     def get(self, key: str) -> str | None:
         """Return the text of a key; None where there is none."""
-        with self._lock:
-            try:
-                rows = self._connection.execute("SELECT value FROM texts WHERE key = ?", [key])
-                found = rows.fetchone()
-            except sqlite3.Error as error:
-                _LOG.warning("%s: %s", self.path, error)
-                return None
-        return found and str(found[0])
+        found = self._tried("SELECT value FROM texts WHERE key = ?", key)
+        return str(found[0]) if found else None
 
     async def aget(self, key: str) -> str | None:
         """Async version of `get`, in a thread, because a disk may be slow."""
@@ -96,18 +82,65 @@ class ReplyCache:
 
     def put(self, key: str, value: str) -> None:
         """Keep a text; the last one of a key counts."""
-        with self._lock:
-            try:
-                with self._connection:
-                    self._connection.execute(
-                        "INSERT OR REPLACE INTO texts VALUES (?, ?)", [key, value]
-                    )
-            except sqlite3.Error as error:  # locked for long, or the disk is full
-                _LOG.warning("%s: %s", self.path, error)
+        self._tried("INSERT OR REPLACE INTO texts VALUES (?, ?)", key, value)
 
     async def aput(self, key: str, value: str) -> None:
         """Async version of `put`, in a thread."""
         await asyncio.to_thread(self.put, key, value)
+
+    def _tried(self, statement: str, *values: str) -> tuple[Any, ...] | None:
+        with self._lock:
+            try:
+                with self._connection:
+                    found: tuple[Any, ...] | None
+                    found = self._connection.execute(statement, values).fetchone()
+                    return found
+            except sqlite3.DatabaseError as error:
+                if _is_damage(error):
+                    self._connection.close()
+                    self._put_aside()
+                    self._connection = self._opened()
+                else:  # locked for long, or the disk is full
+                    _LOG.warning("%s: %s", self.path, error)
+                return None
+
+    def _opened(self) -> sqlite3.Connection:
+        try:
+            return _connected(self.path)
+        except sqlite3.DatabaseError as error:
+            if not _is_damage(error):
+                raise
+            self._put_aside()
+            return _connected(self.path)
+
+    def _put_aside(self) -> None:
+        aside = self.path.with_name(f"{self.path.name}.damaged")
+        _LOG.warning("%s is damaged: it is now %s, and a new one begins", self.path, aside.name)
+        self.path.replace(aside)
+        for beside in ("-wal", "-shm"):
+            self.path.with_name(f"{self.path.name}{beside}").unlink(missing_ok=True)
+
+
+def _connected(path: Path) -> sqlite3.Connection:
+    # The lock of the cache keeps its threads apart.
+    connection = sqlite3.connect(path, timeout=PATIENCE_S, check_same_thread=False)
+    try:
+        # What a power cut takes is asked for again.
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("PRAGMA synchronous = NORMAL")
+        with connection:
+            connection.execute(
+                "CREATE TABLE IF NOT EXISTS texts (key TEXT PRIMARY KEY, value TEXT)"
+            )
+    except sqlite3.Error:
+        connection.close()
+        raise
+    return connection
+
+
+def _is_damage(error: sqlite3.DatabaseError) -> bool:
+    """Say whether the file is at fault, and not who else uses it or the disk."""
+    return type(error) is sqlite3.DatabaseError
 
 
 class CachedModel:

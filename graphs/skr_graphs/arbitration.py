@@ -79,10 +79,11 @@ def decide_again(
 
 def described(answers: Mapping[Action, Answer]) -> dict[Action, CandidateAnswer]:
     """Describe answers, the direct one among them, as arbiters compare them."""
-    from skr_core.candidates import CandidateAnswer  # loaded only where there is an arbiter
+    # Loaded only where there is an arbiter.
+    from skr_core.rivals import candidate_of_answer
 
     direct = answers["direct"].text
-    return {action: CandidateAnswer.in_answer(answer, direct) for action, answer in answers.items()}
+    return {action: candidate_of_answer(answer, direct) for action, answer in answers.items()}
 
 
 def arbitrate(state: SKRState, step: StepContext) -> Flow[Plain]:

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.skr_core.reflectors.test_learned import record
 
 from langchain_skr import create_skr_chain, create_skr_graph, create_skr_tool
 from skr_core.errors import InputError
@@ -19,6 +18,7 @@ from skr_learn import LearnedReflector
 from tests.skr_graphs.climbing import Knowing, ladder, question_of
 from tests.skr_graphs.climbing import library as huts
 from tests.skr_graphs.deciding import LEADER, SUM, WRONG, adding, arbiter, library, model_of
+from tests.skr_learn.reflectors.test_learned import record
 
 pytestmark = pytest.mark.usefixtures("few_trees")
 

@@ -13,7 +13,6 @@ from llama_index.core.instrumentation import get_dispatcher
 from llama_index.core.instrumentation.event_handlers import BaseEventHandler
 from llama_index.core.instrumentation.events import BaseEvent
 from pydantic import PrivateAttr
-from tests.skr_core.reflectors.test_learned import record
 
 from llamaindex_skr import SKRChatEngine, SKRQueryEngine, SKRVerdictEvent, create_skr_tool
 from skr_core.references.citations import UNSUPPORTED
@@ -24,6 +23,7 @@ from tests.langchain_skr.test_reflecting import QUESTION, model, teams
 from tests.skr_graphs.climbing import Knowing, ladder, question_of
 from tests.skr_graphs.climbing import library as huts
 from tests.skr_graphs.deciding import SUM, WRONG, adding, arbiter, library
+from tests.skr_learn.reflectors.test_learned import record
 
 
 class Verdicts(BaseEventHandler):

@@ -1,4 +1,4 @@
-"""Deadlines around and within calls, in both colours."""
+"""Deadlines around and within calls, sync and async."""
 
 from __future__ import annotations
 

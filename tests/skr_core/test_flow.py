@@ -16,7 +16,7 @@ from skr_core.flow import Call, Flow, Gather, arun, call, gather, run
 
 
 class Doubler:
-    """Both colours of one verb; records which was used."""
+    """Sync and async of one verb; records which was used."""
 
     def __init__(self, fail: type[BaseException] | None = None) -> None:
         self.used: list[str] = []

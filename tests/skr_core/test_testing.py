@@ -62,7 +62,7 @@ def test_threads_share_one_script():
     assert sorted(map(int, said)) == list(range(50))
 
 
-def test_the_broken_model_fails_in_both_colours():
+def test_the_broken_model_fails_sync_and_async():
     with pytest.raises(ModelError):
         BrokenModel().generate(ASK)
     with pytest.raises(ModelError):

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from typing import Any, get_args
 
 import pytest
-from langchain_core.caches import InMemoryCache
 
 from skr_core.budget import Budget
 from skr_core.errors import ModelError, RetrieverError
@@ -18,7 +17,7 @@ from skr_core.settings import ActionAnswerer, Settings, WhenInsufficient
 from skr_core.testing import BrokenModel, MappingRetriever, ScriptedModel
 from skr_core.types import ACTIONS, Action, Answer
 from skr_graphs import GraphAnswerer
-from skr_learn.reply_cache import CachedModel
+from skr_learn.reply_cache import CachedModel, ReplyCache
 from tests.skr_graphs.doubles import QUESTION, searchable
 
 Each = Callable[[GraphAnswerer], dict[Action, Answer]]
@@ -151,7 +150,7 @@ Ask = Callable[[Settings, bool], dict[str, Answer]]
 SEARCH = MappingRetriever({"Capital?": ["Paris is large."], "capital city": ["Lyon is small."]})
 
 
-def system(cache: InMemoryCache, draft: str) -> Settings:
+def system(cache: ReplyCache, draft: str) -> Settings:
     """One that asks a model at every step."""
     replies = {
         "answer_directly": ["It is Lyon."],
@@ -197,7 +196,7 @@ def by_action(settings: Settings, awaited: bool) -> dict[str, Answer]:
 def test_every_step_counts_what_a_cache_replied_apart(
     draft: str, tasks: set[str], ask: Ask, awaited: bool
 ) -> None:
-    cache = InMemoryCache()
+    cache = ReplyCache(":memory:")
     first = ask(system(cache, draft), awaited)
     again = ask(system(cache, draft), awaited)
     last = "routed" if ask is routed else "loop"

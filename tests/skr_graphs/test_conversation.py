@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from langchain_core.caches import InMemoryCache
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, ToolMessage
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import END, START, MessagesState, StateGraph
@@ -19,7 +18,7 @@ from skr_core.settings import Settings
 from skr_core.testing import BrokenModel, MappingRetriever, ScriptedModel
 from skr_core.types import Decision, Generation, Reference, Task
 from skr_graphs import GraphAnswerer, SKRContext, answer_of, create_self_completion_graph
-from skr_learn.reply_cache import CachedModel
+from skr_learn.reply_cache import CachedModel, ReplyCache
 from tests.skr_graphs.citizen import invoke
 
 THREAD: Any = {"configurable": {"thread_id": "1"}}
@@ -383,7 +382,7 @@ async def test_a_failure_leaves_the_question_as_it_is(form: str) -> None:
 
 async def test_a_cached_rewriting_is_counted_as_such(form: str) -> None:
     talk = Talk()
-    context = SKRContext(model=CachedModel(talk.model, InMemoryCache()))
+    context = SKRContext(model=CachedModel(talk.model, ReplyCache(":memory:")))
     given = {"question": LEANING, "history": HISTORY}
     for calls in (1, 0):
         output = await invoke(form, talk.graph.compile(), given, context=context)

@@ -206,13 +206,27 @@ def test_another_process_finds_it(path: Path) -> None:
         assert cache.get("b") == ascii("näïve ☃")
 
 
-@pytest.mark.parametrize("content", [b"no database at all, but long enough " * 100, b"\x01" * 999])
-def test_a_file_of_another_kind_is_said_at_once(path: Path, content: bytes) -> None:
+@pytest.mark.parametrize("content", [b"no database at all, but long enough " * 100, b"\x00" * 999])
+def test_a_file_of_another_kind_is_put_aside(path: Path, content: bytes) -> None:
     path.parent.mkdir()
     path.write_bytes(content)
-    with pytest.raises(StoreError, match="cannot be used as a cache"):
-        ReplyCache(path)
-    assert path.read_bytes() == content
+    with ReplyCache(path) as cache:
+        assert cache.get("a") is None
+        cache.put("a", "one")
+        assert cache.get("a") == "one"
+    assert path.with_name("replies.sqlite.damaged").read_bytes() == content
+
+
+def test_a_file_damaged_while_it_is_open_is_a_miss(path: Path) -> None:
+    with ReplyCache(path) as cache:
+        for number in range(200):
+            cache.put(str(number), "text " * 100)
+    content = path.read_bytes()
+    path.write_bytes(content[:4096] + b"\xff" * (len(content) - 4096))
+    with ReplyCache(path) as cache:
+        assert [cache.get(str(number)) for number in range(200)] == [None] * 200
+        cache.put("0", "anew")
+        assert cache.get("0") == "anew"
 
 
 def test_where_there_can_be_no_file_is_said_at_once(tmp_path: Path) -> None:
@@ -235,3 +249,4 @@ def test_a_file_that_somebody_holds_keeps_nobody_from_an_answer(
         holder.close()
         cache.put("a", "one")
         assert cache.get("a") == "one"
+    assert not path.with_name("replies.sqlite.damaged").exists()

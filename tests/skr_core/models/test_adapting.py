@@ -58,7 +58,7 @@ frameworks = pytest.mark.parametrize(
 
 
 @frameworks
-@pytest.mark.parametrize("colour", ["sync", "async"])
+@pytest.mark.parametrize("form", ["sync", "async"])
 @pytest.mark.parametrize(
     ("router", "reply"),
     [
@@ -69,21 +69,19 @@ frameworks = pytest.mark.parametrize(
         (lambda model: InContextRouter(model, known=["Who?"], unknown=["Why?"]), "No, I don't."),
     ],
 )
-def test_a_router(router: Any, reply: str, make: Make, colour: str) -> None:
+def test_a_router(router: Any, reply: str, make: Make, form: str) -> None:
     chosen = router(make(reply))
-    decision = (
-        chosen.decide(QUESTION) if colour == "sync" else asyncio.run(chosen.adecide(QUESTION))
-    )
+    decision = chosen.decide(QUESTION) if form == "sync" else asyncio.run(chosen.adecide(QUESTION))
     assert not decision.retrieve
     assert decision.usage.calls
 
 
 @frameworks
-@pytest.mark.parametrize("colour", ["sync", "async"])
-def test_a_judge_of_drafts(make: Make, colour: str) -> None:
+@pytest.mark.parametrize("form", ["sync", "async"])
+def test_a_judge_of_drafts(make: Make, form: str) -> None:
     judge = JudgeReflector(make("insufficient: the year"))
     given: tuple[Any, ...] = (QUESTION, [], "Jane Austen.")
-    judged = judge.reflect(*given) if colour == "sync" else asyncio.run(judge.areflect(*given))
+    judged = judge.reflect(*given) if form == "sync" else asyncio.run(judge.areflect(*given))
     assert judged.missing == "the year"
 
 

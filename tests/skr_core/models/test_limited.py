@@ -1,4 +1,4 @@
-"""What many questions may cost together, in both colours and side by side."""
+"""What many questions may cost together, sync, async and side by side."""
 
 from __future__ import annotations
 

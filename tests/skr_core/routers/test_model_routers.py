@@ -1,4 +1,4 @@
-"""The routers that ask the model: what they ask, how they read it, what it costs; both colours."""
+"""The routers that ask the model: what they ask, how they read it and what it costs."""
 
 from __future__ import annotations
 
