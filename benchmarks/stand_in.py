@@ -15,13 +15,17 @@ import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
+from skr_core.usage import count_tokens
+
 from benchmarks.adaptive_rag import WORDS
-from skr_app.extractive import ExtractiveModel
-from skr_app.extractive.evidence import read_sentences
-from skr_app.extractive.follow_up import follow_up_queries
-from skr_app.extractive.quoting import choose_quotes, is_sufficient
-from skr_app.extractive.text import content_words
-from skr_core.budget import count_tokens
+from skr_app.extractive import (
+    ExtractiveModel,
+    choose_quotes,
+    content_words,
+    follow_up_queries,
+    is_sufficient,
+    read_sentences,
+)
 from skr_core.ports import OnToken
 from skr_core.prompts.asking import answer_anyway
 from skr_core.texts import words

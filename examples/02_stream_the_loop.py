@@ -4,11 +4,11 @@ import os
 
 from langchain_skr import create_skr_graph
 from langchain_skr.models import load_model
-from skr_app.sample import load_sample
+from skr_app.country import load_country
 from skr_graphs import SKRContext
 from skr_store import ChromaStore
 
-sample = load_sample()  # an invented country: put your retriever in its place
+sample = load_country()  # an invented country: put your retriever in its place
 model = load_model(os.environ["SKR_MODEL"]) if "SKR_MODEL" in os.environ else sample.model()
 question = "Where was the engineer who designed the Marrow Bay lighthouse born?"
 

@@ -7,10 +7,10 @@ from langgraph.checkpoint.memory import InMemorySaver
 
 from langchain_skr import create_skr_graph
 from langchain_skr.models import load_model
-from skr_app.sample import load_sample
+from skr_app.country import load_country
 from skr_store import ChromaStore
 
-sample = load_sample()
+sample = load_country()
 model = load_model(os.environ["SKR_MODEL"]) if "SKR_MODEL" in os.environ else sample.model()
 thread: Any = {"configurable": {"thread_id": "1"}}
 

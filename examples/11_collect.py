@@ -3,13 +3,13 @@
 import os
 
 from langchain_skr.models import load_model
-from skr_app.sample import load_sample
+from skr_app.country import load_country
 from skr_core import Settings
 from skr_graphs import GraphAnswerer
 from skr_learn import collect
 from skr_store import ChromaStore
 
-sample = load_sample()  # an invented country: put your questions and your retriever in its place
+sample = load_country()  # an invented country: put your questions and your retriever in its place
 model = load_model(os.environ["SKR_MODEL"]) if "SKR_MODEL" in os.environ else sample.model()
 
 with ChromaStore.ephemeral() as store:

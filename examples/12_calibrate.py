@@ -3,13 +3,13 @@
 import os
 
 from langchain_skr.models import load_model
-from skr_app.sample import load_sample
+from skr_app.country import load_country
 from skr_core import Settings, load_router
 from skr_graphs import GraphAnswerer
 from skr_learn import calibrate, collect
 from skr_store import ChromaStore
 
-sample = load_sample()
+sample = load_country()
 model = load_model(os.environ["SKR_MODEL"]) if "SKR_MODEL" in os.environ else sample.model()
 
 with ChromaStore.ephemeral() as store:

@@ -3,13 +3,13 @@
 import os
 
 from langchain_skr.models import load_model
-from skr_app.sample import load_sample
+from skr_app.country import load_country
 from skr_core import Settings
 from skr_core.routers import CertaintyLevelRouter, ConfidenceRouter
 from skr_graphs import GraphAnswerer
 from skr_store import ChromaStore
 
-sample = load_sample()
+sample = load_country()
 model = load_model(os.environ["SKR_MODEL"]) if "SKR_MODEL" in os.environ else sample.model()
 
 # One way of asking: retrieve where the model is not certain though a wrong "certain" is punished.

@@ -5,7 +5,7 @@ import re
 
 from langchain_skr import create_skr_graph
 from langchain_skr.models import load_model
-from skr_app.sample import load_sample
+from skr_app.country import load_country
 from skr_core import Decision
 from skr_graphs import answer_of
 from skr_store import ChromaStore
@@ -25,7 +25,7 @@ class RetrieveWhatChanges:
         return self.decide(question)
 
 
-sample = load_sample()
+sample = load_country()
 model = load_model(os.environ["SKR_MODEL"]) if "SKR_MODEL" in os.environ else sample.model()
 
 with ChromaStore.ephemeral() as store:

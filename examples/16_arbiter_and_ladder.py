@@ -3,14 +3,14 @@
 import os
 
 from langchain_skr.models import load_model
-from skr_app.sample import load_sample
+from skr_app.country import load_country
 from skr_core import Settings
 from skr_graphs import GraphAnswerer
 from skr_learn import collect
 from skr_learn.arbiters import Arbiter, Ladder
 from skr_store import ChromaStore
 
-sample = load_sample()
+sample = load_country()
 model = load_model(os.environ["SKR_MODEL"]) if "SKR_MODEL" in os.environ else sample.model()
 QUESTION = "Who was the first climber of Mount Tarrow?"  # known by heart; the passages mislead
 

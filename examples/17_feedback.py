@@ -4,7 +4,7 @@ import os
 
 from langchain_skr import create_skr_graph
 from langchain_skr.models import load_model
-from skr_app.sample import load_sample
+from skr_app.country import load_country
 from skr_core import Settings
 from skr_graphs import GraphAnswerer, answer_of
 from skr_learn import collect
@@ -12,7 +12,7 @@ from skr_learn.routers import CombinedRouter
 from skr_learn.self_knowledge.feedback import record_of_feedback
 from skr_store import ChromaStore
 
-sample = load_sample()
+sample = load_country()
 model = load_model(os.environ["SKR_MODEL"]) if "SKR_MODEL" in os.environ else sample.model()
 QUESTION = "Whose picture does the ten-crown note bear?"
 

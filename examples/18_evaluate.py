@@ -4,8 +4,8 @@ import os
 from dataclasses import replace
 
 from langchain_skr.models import load_model
+from skr_app.country import load_country
 from skr_app.extractive import LexicalEntailment
-from skr_app.sample import load_sample
 from skr_core import Settings
 from skr_core.files import KeyedLog
 from skr_core.flow import run
@@ -14,7 +14,7 @@ from skr_learn.evaluation import System, ask_all, judge_all
 from skr_learn.evaluation.measuring import mean
 from skr_store import ChromaStore
 
-sample = load_sample()
+sample = load_country()
 model = load_model(os.environ["SKR_MODEL"]) if "SKR_MODEL" in os.environ else sample.model()
 
 # What an answer has to say; `skr key-facts make` drafts them with a model, and a person reviews.

@@ -4,13 +4,13 @@ import os
 from pathlib import Path
 
 from llamaindex_skr import SKRQueryEngine, load_model
-from skr_app.sample import load_sample
+from skr_app.country import load_country
 from skr_core import Settings
 from skr_graphs import GraphAnswerer
 from skr_learn import calibrate, collect
 from skr_store import ChromaStore
 
-sample = load_sample()
+sample = load_country()
 llm = load_model(os.environ["SKR_MODEL"]) if "SKR_MODEL" in os.environ else sample.model()
 
 with ChromaStore.ephemeral() as store:  # yours: an index, or a retriever of LlamaIndex's

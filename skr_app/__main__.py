@@ -1,4 +1,4 @@
-"""Where the ``skr`` command begins: without its extra, one line says how to install it."""
+"""The start of the ``skr`` command: without its extra, one line says how to install it."""
 
 from __future__ import annotations
 

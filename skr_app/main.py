@@ -13,7 +13,6 @@ from typing import Annotated, Any
 
 import typer
 
-from skr_app.flags import name_flags
 from skr_app.output import console, escape, messages
 from skr_core.errors import (
     BudgetError,
@@ -36,11 +35,15 @@ COMMANDS = (
     "evaluate",
     "store",
 )
-"""In the order of the help."""
+"""The commands, in the order of the help."""
 
 
 def make_app(names: Iterable[str] = COMMANDS) -> typer.Typer:
-    """The command with these of its commands; importing all takes longer than most of them run."""
+    """Make the command line of some commands: importing all takes longer than most of them run.
+
+    Args:
+        names: The names of the commands.
+    """
     made = typer.Typer(
         name="skr",
         help="Know when to retrieve, and keep retrieving until the references suffice.",
@@ -59,12 +62,11 @@ def make_app(names: Iterable[str] = COMMANDS) -> typer.Typer:
             made.add_typer(module.app, name=name)
         else:
             made.command(name)(getattr(module, name))
-    name_flags(made)
     return made
 
 
-def _tell_version(asked: bool) -> None:
-    if asked:
+def _show_version(wanted: bool) -> None:
+    if wanted:
         from importlib.metadata import version
 
         console.print(f"skr {version('skr-rag')}")
@@ -75,7 +77,7 @@ def _begin(
     version: Annotated[
         bool,
         typer.Option(
-            "--version", callback=_tell_version, is_eager=True, help="Show the version and exit."
+            "--version", callback=_show_version, is_eager=True, help="Show the version and exit."
         ),
     ] = False,
 ) -> None:
@@ -100,14 +102,31 @@ VARIABLES = (
     "SKR_TEMPERATURE",
     "SKR_TOKEN",
 )
-"""Of the environment, which options are read from."""
+"""The environment's variables that options are read from."""
+
+IN_FLAGS = {
+    "load it with force=True": "load it with --force",
+    ", or read them with mixed_stamps=True": "",
+    "give another out=": "give another --out",
+    "the base_url= of a server": "the --base-url of a server",
+    "give likelihoods, such as skr_core.models.openai_server.CompletionScorer": (
+        "give --likelihoods"
+    ),
+    "give embedder=": "it can be used from Python, with the embedder it was fitted with",
+    "  or  ChromaStore.rebuild(path, embedder=...)": "",
+    "(another process, or another ChromaStore of this one)": "(another process)",
+    "close that one; to share it, close it there too and run  skr store serve": "end that "
+    "command; to share the store, run  skr store serve",
+    "use  ChromaStore.connect(url)": "give the commands  --store URL",
+}
+"""Words of the library's errors that are about Python, and what a command says in their place."""
 
 INTERRUPTED = 130
 """The shell's exit code for a command that Ctrl-C ended."""
 
 
 FAILURES = (ModelError, RetrieverError, BudgetError, EngineError)
-"""Of what was asked, and not of what was given."""
+"""Errors of the services that were asked, not of what the user gave."""
 
 
 def main() -> None:
@@ -121,12 +140,15 @@ def run(make: Callable[[], typer.Typer]) -> None:
 
     Exit codes: 2 for input, files and stores that cannot be used, 1 when a model, a retriever or
     an engine failed, or what may be spent is.
+
+    Args:
+        make: The function that makes the application.
     """
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # an encoding that lacks a letter stops no answer
             stream.reconfigure(errors="replace")
     logging.getLogger("pypdf").setLevel(logging.ERROR)  # a file that it cannot read is our error
-    _tell_misspelt()
+    _warn_of_misspelt_variables()
     try:
         made = make()
         made(prog_name=made.info.name)
@@ -140,8 +162,8 @@ def run(make: Callable[[], typer.Typer]) -> None:
         sys.exit(INTERRUPTED)
 
 
-def _tell_misspelt() -> None:
-    """A variable that is written wrongly is read by nobody, which nobody would notice."""
+def _warn_of_misspelt_variables() -> None:
+    """Name the variables that look like ours and are read by nobody."""
     unread = sorted(
         name for name in os.environ if name.startswith("SKR_") and name not in VARIABLES
     )
@@ -155,11 +177,23 @@ def _tell_misspelt() -> None:
 
 
 def _show(error: Exception) -> None:
-    said = str(error)
+    text = in_flags(str(error))
     if isinstance(error, OSError) and error.filename is not None:
-        said = f"{os.fsdecode(error.filename)}: {error.strerror}"
-    line = " ".join(said.split()) or type(error).__name__
+        text = f"{os.fsdecode(error.filename)}: {error.strerror}"
+    line = " ".join(text.split()) or type(error).__name__
     messages.print(f"[bold red]error:[/bold red] {escape(line)}", soft_wrap=True)
+
+
+def in_flags(text: str) -> str:
+    """An error's text with flags and commands in place of Python's keywords and calls.
+
+    Example:
+        >>> in_flags("it was made with the model 'a': make it anew, or load it with force=True")
+        "it was made with the model 'a': make it anew, or load it with --force"
+    """
+    for python, flag in IN_FLAGS.items():
+        text = text.replace(python, flag)
+    return text
 
 
 if __name__ == "__main__":

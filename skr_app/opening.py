@@ -1,102 +1,208 @@
-"""What commands open: models, caches, embedders, and what is searched."""
+"""From options to opened things: the settings of a system, what it searches, its questions."""
 
 from __future__ import annotations
 
+import hashlib
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from skr_app.extractive.loading import is_extractive
-from skr_app.limits import limited, limited_scorer
-from skr_core.budget import TokenCount, count_tokens
-from skr_core.errors import InputError, StoreError
+import orjson
+
+from skr_app.models import Models
+from skr_app.options import SearchMode, SystemOptions
+from skr_app.output import Advance, messages, progress
+from skr_core.budget import Budget
+from skr_core.errors import DataError, InputError, StoreError
+from skr_core.files import read_whole
+from skr_core.plain import from_plain
+from skr_core.ports import AnswerArbiter
+from skr_core.prompts.templates import DEFAULT_TEMPLATES, PromptTemplates
+from skr_core.questions import Question, corpus_of, read_questions
+from skr_core.registry import registered
+from skr_core.settings import Settings
+from skr_core.types import Demonstration
 
 if TYPE_CHECKING:
-    from skr_core.ports import Embedder, LanguageModel, TextScorer
-    from skr_core.questions import Question
+    from skr_core.ports import Embedder, LanguageModel, ReferenceStore, Retriever, Router
     from skr_core.types import Reference
-    from skr_learn.reply_cache import ReplyCache
-    from skr_store.chroma_store import ChromaStore
-    from skr_store.hybrid_search import SearchMode
+    from skr_store import ChromaStore
 
 HASHING = "hashing"
-"""The option's default: of routers, which need a vector of each question."""
+"""The default of --embedder: the embedder of routers, which need a vector of each question."""
 BATCH = 1_000
-"""Passages added at a time, between two looks at the progress."""
+"""Passages that are added between two updates of the progress bar."""
 
 
-def make_model(
-    model: str, base_url: str | None, count: Callable[[str], TokenCount] = count_tokens
-) -> LanguageModel:
-    """Make the model that an option names; ``SKR_TEMPERATURE`` says its temperature.
-
-    Args:
-        model: As the option names it.
-        base_url: Of its server.
-        count: Says how many tokens the extractive model has read and written.
-
-    Raises:
-        InputError: There is no such model, or it has no price where money is limited; or the
-            address is none, or the temperature no number.
-    """
-    if base_url and not base_url.startswith(("http://", "https://")):
-        raise InputError(f"--base-url {base_url}: begin it with http:// or https://")
-    said = os.environ.get("SKR_TEMPERATURE")
-    try:
-        temperature = float(said) if said else None
-    except ValueError as error:
-        raise InputError(f"SKR_TEMPERATURE must be a number, not {said!r}") from error
-    if model == "extractive":  # which needs no framework
-        from skr_app.extractive import ExtractiveModel
-
-        return limited(ExtractiveModel(count=count))
-    from langchain_skr.models import load_model
-
-    return limited(load_model(model, base_url=base_url, temperature=temperature))
-
-
-def open_likelihoods(model: str, base_url: str | None) -> TextScorer:
-    """What tells how likely the model that an option names finds a text.
-
-    Raises:
-        InputError: It is a model that tells no such thing, or has no price where money is limited.
-    """
-    if is_extractive(model):
-        raise InputError(
-            "--likelihoods needs a model behind a server that tells them, such as vLLM: give "
-            "--model and --base-url"
-        )
-    from skr_core.models.openai_server import CompletionScorer
-
-    return limited_scorer(CompletionScorer(model.removeprefix("openai:"), base_url=base_url))
-
-
-def open_cache(stack: ExitStack, folder: Path | None) -> ReplyCache | None:
-    """Open the cache in a folder; None where no folder is named.
+def open_settings(
+    options: SystemOptions,
+    models: Models,
+    retriever: Retriever | None,
+    *,
+    model: LanguageModel | None = None,
+    router: Path | None = None,
+    force: bool = False,
+    max_calls: int | None = None,
+) -> Settings:
+    """Open the system that a command's options describe.
 
     Args:
-        stack: Closes the cache.
-        folder: Made if missing.
+        options: The options.
+        models: Makes the model that answers and those that judge.
+        retriever: The retriever that is searched.
+        model: The model that answers, in place of the one that the options name.
+        router: The folder of a saved router, and of the arbiter beside it; None retrieves always.
+        force: Take what was saved although it was made with something else.
+        max_calls: The calls of the model that a question may take.
 
     Raises:
-        StoreError: It cannot be used.
+        SKRError: An option cannot be used.
+    """
+    model = model or models.model(options.model)
+    scorer = models.likelihoods(options.model) if options.likelihoods else None
+    loaded: Router | None = None
+    arbiter: AnswerArbiter | None = None
+    if router is not None:
+        loaded = open_router(router, model, retriever, force=force)
+        arbiter = open_arbiter(router, model, retriever, force=force)
+    # Where neither an arbiter nor a ladder was saved, likelihoods decide by the papers' rule.
+    if scorer is not None and arbiter is None and not isinstance(loaded, AnswerArbiter):
+        from skr_learn.arbiters import MarginArbiter
+
+        arbiter = MarginArbiter()
+    return Settings.of(
+        model,
+        retriever,
+        router=loaded,
+        arbiter=arbiter,
+        likelihoods=scorer,
+        reflector=models.reflector(options.reflector, model, retriever, force=force),
+        budget=Budget(
+            max_rounds=options.max_rounds, max_calls=max_calls, deadline_s=models.limits.seconds
+        ),
+        when_insufficient=options.when_insufficient,
+        decompose=options.decompose,
+        templates=read_templates(options.templates),
+        demonstrations=read_demonstrations(options.demonstrations),
+    )
+
+
+def open_router(
+    folder: Path, model: LanguageModel, retriever: Retriever | None = None, *, force: bool = False
+) -> Router:
+    """Load a saved router for what it will work with; it makes its own embedder.
+
+    Args:
+        folder: The folder of the router.
+        model: The model that answers.
+        retriever: The retriever that is searched.
+        force: Load it although it was made with something else.
+
+    Raises:
+        InputError: There is no router in the folder.
+        StampMismatch: It was made with something else, unless `force`.
+    """
+    from skr_core import load_router
+
+    return load_router(folder, model=model, retriever=retriever, force=force)
+
+
+def open_arbiter(
+    folder: Path, model: LanguageModel, retriever: Retriever | None = None, *, force: bool = False
+) -> AnswerArbiter | None:
+    """Load the arbiter in a router's folder, as `open_router` does; None where there is none."""
+    from skr_core.routers.saving import holds_arbiter
+
+    if not holds_arbiter(folder):
+        return None
+    from skr_learn import Arbiter
+
+    return Arbiter.load(folder, model=model, retriever=retriever, force=force)
+
+
+def router_stamp(folder: Path | None) -> dict[str, str]:
+    """A stamp that tells the router and arbiter in a folder from others, also earlier ones there.
+
+    Args:
+        folder: The folder; None has no stamp.
     """
     if folder is None:
-        return None
-    from skr_learn.reply_cache import ReplyCache
+        return {}
+    from skr_core.routers.saving import ARBITER_FILE, ROUTER_FILE
 
-    return stack.enter_context(ReplyCache(folder / "replies.sqlite"))
+    files = (folder / ROUTER_FILE, folder / ARBITER_FILE)
+    content = b"".join(file.read_bytes() for file in files if file.is_file())
+    return {"router": f"{folder.name} ({hashlib.blake2b(content, digest_size=4).hexdigest()})"}
 
 
-def through(cache: ReplyCache | None, model: LanguageModel) -> LanguageModel:
-    """The model, asked through a cache where there is one."""
-    if cache is None:
-        return model
-    from skr_learn.reply_cache import CachedModel
+def read_templates(templates: str | None) -> PromptTemplates:
+    """The words of the prompts that an option names: a set of templates, or a JSON file of them.
 
-    return CachedModel(model, cache)
+    Raises:
+        InputError: There is no such set or file, or a template lacks a placeholder.
+        DataError: The file is not JSON, or not of templates.
+    """
+    if templates is None:
+        return DEFAULT_TEMPLATES
+    from skr_core.prompts.papers import RALLM_TEMPLATES, SKR_TEMPLATES, W2R_TEMPLATES
+
+    sets = {
+        "default": DEFAULT_TEMPLATES,
+        "rallm": RALLM_TEMPLATES,
+        "skr": SKR_TEMPLATES,
+        "w2r": W2R_TEMPLATES,
+    }
+    if templates in sets:
+        return sets[templates]
+    path = Path(templates)
+    if not path.is_file():
+        raise InputError(f"--templates {templates}: give {', '.join(sets)}, or a JSON file")
+    try:
+        return from_plain(PromptTemplates, orjson.loads(read_whole(path)), strict=True)
+    except orjson.JSONDecodeError as error:
+        raise DataError(path, None, f"this is not JSON ({error})") from error
+    except InputError as error:
+        raise DataError(path, None, str(error)) from error
+
+
+def read_demonstrations(path: Path | None) -> tuple[Demonstration, ...]:
+    """Worked examples of a JSONL file: ``question``, ``answer``, and ``contexts`` where given.
+
+    Raises:
+        InputError: There is no such file.
+        DataError: A line is broken, or none has an answer.
+    """
+    if path is None:
+        return ()
+    rows = [each for each in read_questions(path) if each.gold]
+    if not rows:
+        raise DataError(path, None, "there is no question with an answer in this file")
+    return tuple(
+        Demonstration(each.asked, each.gold[0], tuple(part.text for part in each.contexts))
+        for each in rows
+    )
+
+
+def load_questions(
+    path: Path, dataset: str | None = None, *, limit: int | None = None, skip_bad: bool = False
+) -> list[Question]:
+    """Read a file of questions, in our own form or in that of a registered source.
+
+    Args:
+        path: The file.
+        dataset: The name of the source; None reads our own form.
+        limit: The number of questions that are read at most.
+        skip_bad: Leave out lines that cannot be read.
+
+    Raises:
+        InputError: There is no such file or source.
+        DataError: A line is broken, unless `skip_bad`.
+    """
+    read = read_questions if dataset is None else registered("questions", dataset)
+    questions: list[Question] = read(path, limit=limit, skip_bad=skip_bad)
+    return questions
 
 
 def open_embedder(embedder: str) -> Embedder:
@@ -121,27 +227,21 @@ def open_store(
     """Open the store that an option names.
 
     Args:
-        store: A folder or an address.
-        embedder: As in `ChromaStore.open`.
-        search: How it is searched.
-        must_exist: Do not make it.
+        store: The folder or the address of the store.
+        embedder: The embedder, as `ChromaStore.open` takes it.
+        search: The way the store is searched.
+        must_exist: Refuse to make a new store.
 
     Raises:
-        StoreError: It must exist and does not, or cannot be opened.
+        StoreError: The store must exist and does not, or cannot be opened.
     """
-    from skr_app.output import messages
-    from skr_store.chroma_store import ChromaStore
-    from skr_store.folder import JOURNAL_NAME
+    from skr_store import ChromaStore
 
     if store.startswith(("http://", "https://")):
         with messages.status("Opening the store"):
             return ChromaStore.connect(store, embedder=embedder, search=search)
-    path = store_folder(store) if must_exist else place_of_store(store)
     # A folder of something else must not become a store because somebody asked a question.
-    if must_exist and not (path / JOURNAL_NAME).exists():
-        raise StoreError(
-            f"there is no store at {path}: make one with  skr ingest FILES --store {path}"
-        )
+    path = existing_store(store) if must_exist else place_of_store(store)
     with messages.status("Opening the store"):  # which may have to be put right first
         return ChromaStore.open(path, embedder=embedder, search=search)
 
@@ -151,18 +251,34 @@ def store_folder(store: str) -> Path:
     return Path(os.path.expanduser(store))
 
 
-def place_of_store(store: str) -> Path:
-    """The folder that an option names, of a store or for a new one.
+def existing_store(store: str) -> Path:
+    """The folder of a store that is there already.
 
     Raises:
-        StoreError: It holds other files: as a store it would be passed over by ingestion.
+        StoreError: There is no store.
+    """
+    from skr_store.folder import JOURNAL_NAME
+
+    path = store_folder(store)
+    if not (path / JOURNAL_NAME).exists():
+        raise StoreError(
+            f"there is no store at {path}: make one with  skr ingest FILES --store {path}"
+        )
+    return path
+
+
+def place_of_store(store: str) -> Path:
+    """The folder of a store, or of one that is to be made there.
+
+    Raises:
+        StoreError: The folder holds other files: ingestion would pass over a store in it.
     """
     from skr_store.folder import JOURNAL_NAME
     from skr_store.locking import LOCK_NAME
 
     path = store_folder(store)
-    held = {each.name for each in path.iterdir()} if path.is_dir() else set()
-    if {JOURNAL_NAME, LOCK_NAME}.isdisjoint(held) and any(each[0] != "." for each in held):
+    files = {each.name for each in path.iterdir()} if path.is_dir() else set()
+    if {JOURNAL_NAME, LOCK_NAME}.isdisjoint(files) and any(each[0] != "." for each in files):
         raise StoreError(
             f"{path} holds other files and no store: name a folder for the store alone, such as "
             f"{path / 'store'}"
@@ -171,7 +287,7 @@ def place_of_store(store: str) -> Path:
 
 
 def check_writable(folder: Path) -> None:
-    """Say that a folder's files cannot be written before work is spent on them.
+    """Refuse a folder whose files cannot be written, before work is spent on them.
 
     Raises:
         InputError: They cannot.
@@ -194,22 +310,21 @@ def open_searched(
     """Open what questions are searched in: a store, a corpus file, or their own contexts.
 
     Args:
-        stack: Closes the store.
+        stack: The stack that closes the store.
         store: A store that is there already.
         corpus: A file of passages, ingested for this run alone.
-        questions: Their contexts are searched where neither is given.
-        embedder: As an option names it.
-        search: How it is searched.
+        questions: The questions, whose contexts are searched where neither is given.
+        embedder: The embedder, as --embedder names it.
+        search: The way the store is searched.
         skip_bad: Leave out lines of the corpus that cannot be read.
 
     Returns:
-        The store, and a name for what it holds that tells one corpus from another.
+        The store, and a name for its passages that tells one corpus from another.
 
     Raises:
         InputError: Both are given, or there is nothing to search.
     """
-    from skr_app.output import progress
-    from skr_store.chroma_store import ChromaStore
+    from skr_store import ChromaStore
 
     if corpus is not None and store is not None:
         raise InputError("give either --corpus or --store")
@@ -232,22 +347,55 @@ def searched_references(
     Raises:
         InputError: There are none.
     """
-    from skr_app.measuring import collect_references, digest_of
-    from skr_core.questions import corpus_of
-
-    references = (
-        corpus_of(list(questions))
-        if corpus is None
-        else collect_references(corpus, skip_bad=skip_bad)
-    )
+    if corpus is None:
+        references, name = corpus_of(list(questions)), "contexts"
+    else:
+        references, name = collect_references(corpus, skip_bad=skip_bad), corpus.name
     if not references:
         raise InputError("the questions hold no contexts to search: give --corpus or --store")
-    name = "contexts" if corpus is None else corpus.name
     return references, f"{name} ({len(references):,} passages, {digest_of(references)})"
 
 
-def add_all(store: ChromaStore, references: Sequence[Reference], advance: Any) -> None:
-    """Add references, telling how far it is."""
+def add_all(store: ReferenceStore, references: Sequence[Reference], advance: Advance) -> None:
+    """Add references to a store, and report the progress."""
     for start in range(0, len(references), BATCH):
         store.add(references[start : start + BATCH])
         advance(min(start + BATCH, len(references)), len(references))
+
+
+def collect_references(corpus: Path, *, skip_bad: bool) -> list[Reference]:
+    """The passages of a corpus file, as ingestion cuts them."""
+    from skr_store.ingestion import ingest
+
+    collected = _Collected()
+    ingest([corpus], collected, skip_bad=skip_bad)
+    return list(collected.references.values())
+
+
+def digest_of(references: Sequence[Reference]) -> str:
+    """A few digits that tell one corpus from another."""
+    joined = "".join(sorted(reference.id for reference in references))
+    return hashlib.blake2b(joined.encode(), digest_size=4).hexdigest()
+
+
+class _Collected:
+    """A store that collects what is added, and finds nothing."""
+
+    name = "collected"
+
+    def __init__(self) -> None:
+        self.references: dict[str, Reference] = {}
+
+    def add(self, references: Sequence[Reference]) -> int:
+        before = len(self.references)
+        self.references |= {reference.id: reference for reference in references}
+        return len(self.references) - before
+
+    async def aadd(self, references: Sequence[Reference]) -> int:
+        return self.add(references)
+
+    def retrieve(self, query: str) -> Sequence[Reference]:
+        return ()
+
+    async def aretrieve(self, query: str) -> Sequence[Reference]:
+        return ()

@@ -1,34 +1,97 @@
-"""Options that several commands share."""
+"""Options that several commands share, each written once.
+
+Options that belong together are the fields of a dataclass, and a command takes the dataclass as one
+parameter: `spread` shows the fields to Typer as the command's own options. A default that a setting
+or a budget has is read from there.
+"""
 
 from __future__ import annotations
 
-from enum import StrEnum
+from collections.abc import Callable
+from dataclasses import dataclass, fields, is_dataclass
+from functools import wraps
+from inspect import Parameter, Signature, signature
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, Literal, TypeVar, get_type_hints
 
 import typer
 from platformdirs import user_data_path
 
+from skr_core.budget import Budget
+from skr_core.settings import Settings, WhenInsufficient
+
+T = TypeVar("T")
+
 DEFAULT_STORE = str(user_data_path("skr-rag", appauthor=False) / "store")
+LIMITS = Budget()
+"""The limits of a question where no option says otherwise."""
 
 
-class SearchMode(StrEnum):
-    """How a store searches."""
+def spread(command: Callable[..., T]) -> Callable[..., T]:
+    """Replace each parameter of a command that is a dataclass of options by the options.
 
-    hybrid = "hybrid"
-    dense = "dense"
-    bm25 = "bm25"
+    Args:
+        command: The command. A parameter annotated with a dataclass stands for its fields, which
+            are annotated as Typer's options are and have defaults.
+
+    Returns:
+        The command with the fields as keyword parameters; it makes the dataclasses of them.
+
+    Example:
+        >>> @dataclass
+        ... class Greeting:
+        ...     word: Annotated[str, typer.Option("--word", help="The word to greet with.")] = "Hi"
+        >>> @spread
+        ... def greet(name: str, greeting: Greeting, loud: bool = False) -> str:
+        ...     return f"{greeting.word}, {name}!"
+        >>> list(signature(greet).parameters)
+        ['name', 'word', 'loud']
+        >>> greet(name="Ada", word="Good day")
+        'Good day, Ada!'
+    """
+    hints = get_type_hints(command, include_extras=True)
+    groups: dict[str, Any] = {name: hint for name, hint in hints.items() if is_dataclass(hint)}
+    parameters = []
+    for name, each in signature(command).parameters.items():
+        if name in groups:
+            parameters += _parameters_of(groups[name])
+        else:
+            parameters.append(each.replace(kind=Parameter.KEYWORD_ONLY, annotation=hints[name]))
+
+    @wraps(command)
+    def spread_out(**given: Any) -> T:
+        for name, group in groups.items():
+            chosen = {each.name for each in fields(group)} & given.keys()
+            given[name] = group(**{each: given.pop(each) for each in chosen})
+        return command(**given)
+
+    spread_out.__annotations__ = {each.name: each.annotation for each in parameters}
+    spread_out.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
+    return spread_out
 
 
-class WhenInsufficient(StrEnum):
-    """What is answered when the references never sufficed."""
+def _parameters_of(group: Any) -> list[Parameter]:
+    hints = get_type_hints(group, include_extras=True)
+    return [
+        Parameter(
+            each.name, Parameter.KEYWORD_ONLY, default=each.default, annotation=hints[each.name]
+        )
+        for each in fields(group)
+    ]
 
-    best_draft = "best_draft"
-    own_knowledge = "own_knowledge"
-    refuse = "refuse"
 
-
-StoreOption = Annotated[
+Question = Annotated[str, typer.Argument(help="What you want to know.", show_default=False)]
+Questions = Annotated[
+    Path,
+    typer.Argument(
+        help="JSONL with question and answers (also .gz), or see --dataset.", show_default=False
+    ),
+]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead.")]
+SkipBad = Annotated[
+    bool, typer.Option("--skip-bad", help="Leave out lines that cannot be read, and count them.")
+]
+Store = Annotated[
     str,
     typer.Option(
         "--store",
@@ -37,18 +100,7 @@ StoreOption = Annotated[
         show_default="your data folder",
     ),
 ]
-GivenStoreOption = Annotated[
-    str | None, typer.Option("--store", envvar="SKR_STORE", help="A store that is there already.")
-]
-CorpusOption = Annotated[
-    Path | None,
-    typer.Option(
-        "--corpus",
-        help="JSONL with id, title, text, ingested for this run alone. Without it and --store, "
-        "the contexts in the questions file are the corpus.",
-    ),
-]
-ModelOption = Annotated[
+Model = Annotated[
     str,
     typer.Option(
         "--model",
@@ -59,23 +111,24 @@ ModelOption = Annotated[
         "with each request; without, none is.",
     ),
 ]
-BaseUrlOption = Annotated[
+BaseUrl = Annotated[
     str | None,
     typer.Option(
         "--base-url",
         envvar="SKR_BASE_URL",
-        help="Of an OpenAI-compatible server: Ollama, vLLM, LM Studio. OPENAI_BASE_URL works too.",
+        help="Address of an OpenAI-compatible server: Ollama, vLLM, LM Studio. OPENAI_BASE_URL "
+        "works too.",
     ),
 ]
-CacheOption = Annotated[
-    Path | None,
+Deadline = Annotated[
+    float | None,
     typer.Option(
-        "--cache",
-        envvar="SKR_CACHE",
-        help="Folder in which models' replies are kept: what was asked before costs nothing.",
+        "--deadline",
+        min=0.001,
+        help="Seconds for a question; then the best draft so far is served, or it has failed.",
     ),
 ]
-EmbedderOption = Annotated[
+Embedder = Annotated[
     str,
     typer.Option(
         "--embedder",
@@ -83,76 +136,167 @@ EmbedderOption = Annotated[
         help="`hashing` (needs no download), or a sentence-transformers model: name or folder.",
     ),
 ]
-SearchOption = Annotated[
+SearchMode = Literal["hybrid", "dense", "bm25"]
+Search = Annotated[
     SearchMode, typer.Option("--search", envvar="SKR_SEARCH", help="How the store is searched.")
 ]
-MaxRoundsOption = Annotated[
-    int, typer.Option("--max-rounds", min=1, help="Rounds of retrieval; 1 is single shot.")
-]
-WhenInsufficientOption = Annotated[
-    WhenInsufficient,
-    typer.Option(
-        "--when-insufficient",
-        metavar="<name>",
-        help="What is answered when the references never sufficed: `best_draft`, `own_knowledge` "
-        "(the best draft, or else what the model knows by itself) or `refuse`.",
-    ),
-]
-DecomposeOption = Annotated[
-    bool,
-    typer.Option(
-        "--decompose", help="Ask for the parts of a question before the first search; one call."
-    ),
-]
-TemplatesOption = Annotated[
-    str | None,
-    typer.Option(
-        "--templates",
-        help="The words of the prompts, for every system: `default`, `rallm`, `skr`, `w2r`, or a "
-        "JSON file with some of answer_directly, answer_with_references, answer_anyway and "
-        "self_complete.",
-    ),
-]
-DemonstrationsOption = Annotated[
-    Path | None,
-    typer.Option(
-        "--demonstrations",
-        help="JSONL with question, answer and perhaps contexts: worked examples, for every system.",
-    ),
-]
-LikelihoodsOption = Annotated[
-    bool,
-    typer.Option(
-        "--likelihoods",
-        help="Ask the model's server how likely it finds its own answer and the one from "
-        "references (six short prompts, nothing generated): vLLM and llama-cpp-python tell.",
-    ),
-]
-JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object instead.")]
-SkipBadOption = Annotated[
-    bool, typer.Option("--skip-bad", help="Leave out lines that cannot be read, and count them.")
-]
-ForceOption = Annotated[
+Force = Annotated[
     bool,
     typer.Option("--force", help="Use the router although it was made with another model."),
 ]
-QuestionsArgument = Annotated[
-    Path,
-    typer.Argument(
-        help="JSONL with question and answers (also .gz), or see --dataset.", show_default=False
-    ),
-]
-DatasetOption = Annotated[
-    str | None,
-    typer.Option(
-        "--dataset",
-        metavar="<name>",
-        help="The questions file has the form of this source, which a package registers: with "
-        "skr-lab installed the published data sets, such as hotpotqa.",
-    ),
-]
-LimitOption = Annotated[int | None, typer.Option("--limit", min=1, help="Questions at most.")]
-ConcurrencyOption = Annotated[
-    int,
-    typer.Option("--concurrency", min=1, help="Questions under way at a time, over all workers."),
-]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelOptions:
+    """The model that answers, and what asking it may cost."""
+
+    model: Model = "extractive"
+    base_url: BaseUrl = None
+    deadline: Deadline = None
+    max_spend: Annotated[
+        float | None,
+        typer.Option(
+            "--max-spend",
+            min=0.0,
+            help="US dollars for all that this command asks, by --prices. What was answered is "
+            "kept.",
+        ),
+    ] = None
+    prices: Annotated[
+        Path | None,
+        typer.Option(
+            "--prices",
+            help='JSON of your prices in USD a million tokens: {"MODEL": {"prompt": 1, '
+            '"completion": 2}}.',
+        ),
+    ] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class SystemOptions(ModelOptions):
+    """The system that answers: how it searches, and the settings of its loop."""
+
+    embedder: Embedder = "hashing"
+    search: Search = "hybrid"
+    max_rounds: Annotated[
+        int, typer.Option("--max-rounds", min=1, help="Rounds of retrieval; 1 is single shot.")
+    ] = LIMITS.max_rounds
+    templates: Annotated[
+        str | None,
+        typer.Option(
+            "--templates",
+            help="The words of the prompts, for every system: `default`, `rallm`, `skr`, `w2r`, or "
+            "a JSON file with some of answer_directly, answer_with_references, answer_anyway and "
+            "self_complete.",
+        ),
+    ] = None
+    demonstrations: Annotated[
+        Path | None,
+        typer.Option(
+            "--demonstrations",
+            help="JSONL with question, answer and perhaps contexts: worked examples, for every "
+            "system.",
+        ),
+    ] = None
+    when_insufficient: Annotated[
+        WhenInsufficient,
+        typer.Option(
+            "--when-insufficient",
+            metavar="<name>",
+            help="What is answered when the references never sufficed: `best_draft`, "
+            "`own_knowledge` (the best draft, or else what the model knows by itself) or `refuse`.",
+        ),
+    ] = Settings.when_insufficient
+    reflector: Annotated[
+        str,
+        typer.Option(
+            "--reflector",
+            help="Judges whether a draft's references suffice: `refusal` (the verdict in the "
+            "model's own reply), `judge` or `judge:MODEL` (one call more), "
+            "`entailment:lexical|nli:NAME|true:NAME|judge:MODEL` (each sentence follows from what "
+            "it cites), or `learned:FOLDER`, made by `skr calibrate --reflector`.",
+        ),
+    ] = "refusal"
+    likelihoods: Annotated[
+        bool,
+        typer.Option(
+            "--likelihoods",
+            help="Ask the model's server how likely it finds its own answer and the one from "
+            "references (six short prompts, nothing generated): vLLM and llama-cpp-python tell.",
+        ),
+    ] = False
+    decompose: Annotated[
+        bool,
+        typer.Option(
+            "--decompose",
+            help="Ask for the parts of a question before the first search; one call.",
+        ),
+    ] = Settings.decompose
+
+
+@dataclass(frozen=True, kw_only=True)
+class AskOptions(SystemOptions):
+    """The system that answers a person's questions, over a store that is there already."""
+
+    store: Store = DEFAULT_STORE
+    max_calls: Annotated[
+        int | None, typer.Option("--max-calls", min=1, help="Calls of the model.")
+    ] = LIMITS.max_calls
+    router: Annotated[
+        Path | None,
+        typer.Option(
+            "--router", help="Folder of a router, made by `skr calibrate`. Always, without."
+        ),
+    ] = None
+    force: Force = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class BatchOptions(SystemOptions):
+    """The system that answers a file of questions, and what it searches."""
+
+    store: Annotated[
+        str | None,
+        typer.Option("--store", envvar="SKR_STORE", help="A store that is there already."),
+    ] = None
+    corpus: Annotated[
+        Path | None,
+        typer.Option(
+            "--corpus",
+            help="JSONL with id, title, text, ingested for this run alone. Without it and --store, "
+            "the contexts in the questions file are the corpus.",
+        ),
+    ] = None
+    dataset: Annotated[
+        str | None,
+        typer.Option(
+            "--dataset",
+            metavar="<name>",
+            help="The questions file has the form of this source, which a package registers: with "
+            "skr-lab installed the published data sets, such as hotpotqa.",
+        ),
+    ] = None
+    limit: Annotated[int | None, typer.Option("--limit", min=1, help="Questions at most.")] = None
+    concurrency: Annotated[
+        int,
+        typer.Option(
+            "--concurrency", min=1, help="Questions under way at a time, over all workers."
+        ),
+    ] = 8
+    requests_per_second: Annotated[
+        float | None,
+        typer.Option(
+            "--requests-per-second",
+            min=0.0,
+            help="Requests to models that begin in a second, at most, over all workers.",
+        ),
+    ] = None
+    cache: Annotated[
+        Path | None,
+        typer.Option(
+            "--cache",
+            envvar="SKR_CACHE",
+            help="Folder in which models' replies are kept: what was asked before costs nothing.",
+        ),
+    ] = None
+    skip_bad: SkipBad = False

@@ -1,4 +1,4 @@
-"""What commands print: one JSON object, or text for people with progress on standard error."""
+"""The output of commands: one JSON object, or text for people with progress on standard error."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import orjson
 from rich import markup
 from rich.cells import cell_len
 from rich.console import Console
+from rich.panel import Panel
 from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
@@ -21,10 +22,13 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 from rich.table import Table
+from rich.text import Text
 
+from skr_app.extractive import is_extractive
 from skr_core.cleaning import cleaned
 from skr_core.files import encodable_json
-from skr_core.plain import to_plain
+from skr_core.plain import from_plain, to_plain
+from skr_core.types import Action, Answer, Decision, Usage
 
 console = Console(highlight=False, emoji=False)
 """For results, on standard output."""
@@ -32,17 +36,49 @@ console = Console(highlight=False, emoji=False)
 messages = Console(stderr=True, highlight=False, emoji=False)
 """For progress and remarks, so that results can be piped."""
 
+STOP_REASONS = {
+    "known": "the model knows this without references",
+    "sufficient": "the references suffice",
+    "uncited": "the model finds the references sufficient, but cites none",
+    "no_new_queries": "the model had no further query",
+    "no_new_references": "searching found nothing new",
+    "not_worth_it": "another round is not expected to be worth its price",
+    "max_rounds": "the rounds are used up",
+    "max_calls": "the calls are used up",
+    "max_tokens": "the tokens are used up",
+    "max_spend": "the money is used up",
+    "deadline": "the time is used up",
+    "retriever_failed": "the retriever failed",
+    "model_failed": "the model failed, this is its best draft",
+}
+DECIDED: dict[Action, str] = {
+    "direct": "Known",
+    "single": "Retrieve once",
+    "loop": "Retrieve",
+}
+SERVED: dict[Action, str] = {
+    "direct": "The model's own answer",
+    "single": "The answer of one round",
+    "loop": "The answer of the loop",
+}
+BASELINE = (
+    "The extractive model is a baseline: it quotes sentences and knows no language. "
+    "Give --model for a real one."
+)
+EXCERPT = 160
+"""The characters of a source that are shown."""
+
 Advance = Callable[[int, int | None], None]
-"""Told how much is done, and of how much where that is known."""
+"""Is given how much is done, and of how much where that is known."""
 
 
 def escape(text: str) -> str:
-    """A text of somebody else's, cleaned, and none of it taken for Rich's markup."""
+    """Somebody else's text, cleaned, with nothing in it that Rich takes for markup."""
     return markup.escape(cleaned(text))
 
 
 def counted(number: int, noun: str) -> str:
-    """A number of things.
+    """A number with its noun.
 
     Example:
         >>> counted(1, "record"), counted(200, "record")
@@ -66,9 +102,9 @@ def print_table(headings: Sequence[str], rows: Sequence[Sequence[str]], *, title
     way is printed in parts, each with the names of the rows before it.
 
     Args:
-        headings: Of the columns; the first stands over the names.
-        rows: What is compared: a name, then a figure for each further heading.
-        title: Printed above the table.
+        headings: The headings of the columns; the first stands over the names.
+        rows: The rows: a name, then a figure for each further heading.
+        title: The line above the table.
     """
     as_it_stands = [list(headings), *map(list, rows)]
     turned = [list(column) for column in zip(*as_it_stands, strict=True)]
@@ -131,3 +167,91 @@ def progress(label: str) -> Iterator[Advance]:
             bars.update(task, completed=done, total=total)
 
         yield advance
+
+
+def show_answer(console: Console, answer: Answer, model: str, *, streamed: bool = False) -> None:
+    """Show an answer: how it came about, the text, its sources and its cost.
+
+    Args:
+        console: The console to print to.
+        answer: The answer.
+        model: The model, as --model names it.
+        streamed: Leave out what a stream has shown already.
+    """
+    if not streamed:
+        _rounds(console, answer)
+        console.print(
+            Panel(Text(cleaned(answer.text) or "(no answer)"), title="Answer", title_align="left")
+        )
+    _sources(console, answer)
+    if answer.decision.retrieve and not answer.grounded:
+        console.print("[yellow]Not supported by the references.[/yellow]")
+    if answer.verdict:
+        console.print(f"[dim]Served: {escape(answer.verdict.reason)}[/dim]")
+    usage = answer.total_usage
+    rounds = counted(len(answer.rounds), "round")
+    console.print(
+        f"[dim]Stopped: {STOP_REASONS[answer.stop_reason]} · {rounds} · {spent(usage)}[/dim]"
+    )
+    if is_extractive(model):
+        console.print(f"[dim]{BASELINE}[/dim]")
+
+
+def show_event(console: Console, event: dict[str, Any]) -> None:
+    """Show one event of the graph."""
+    kind = event["type"]
+    if kind == "route":
+        _decision(console, from_plain(Decision, event["decision"]))
+    elif kind == "query":
+        console.print(f"[cyan]search {event['round']}[/cyan] {escape(event['query'])}")
+    elif kind == "references":
+        console.print(f"  {len(event['added'])} new references, {event['total']} in hand")
+    elif kind == "reflection":
+        console.print(f"  {escape(event['reflection']['reason'])}")
+    elif kind == "token":
+        console.print(Text(cleaned(event["text"])), end="")
+    elif kind == "retract":
+        console.print("\n  [dim]not the answer: it refuses after all[/dim]")
+    elif kind == "answer":
+        console.print()
+
+
+def spent(usage: Usage) -> str:
+    """Calls and tokens in words.
+
+    Example:
+        >>> spent(Usage(prompt_tokens=1_900, completion_tokens=100, calls=1, estimated=True))
+        '1 call · 2,000 tokens (estimated)'
+    """
+    about = " (estimated)" if usage.estimated else ""
+    cached = f" · {usage.cached_calls} from a cache" if usage.cached_calls else ""
+    return f"{counted(usage.calls, 'call')} · {usage.total_tokens:,} tokens{about}{cached}"
+
+
+def _rounds(console: Console, answer: Answer) -> None:
+    _decision(console, answer.decision)
+    for number, each in enumerate(answer.rounds, start=1):
+        for query in each.queries:
+            console.print(f"[cyan]search {number}[/cyan] {escape(query)}")
+        for error in each.errors:
+            console.print(f"  [red]failed[/red] {escape(error)}")
+        verdict = f" · {escape(each.reflection.reason)}" if each.reflection else ""
+        console.print(f"  {len(each.found)} new references{verdict}")
+
+
+def _decision(console: Console, decision: Decision) -> None:
+    console.print(f"[bold]{DECIDED[decision.action]}[/bold]: {escape(decision.reason)}")
+
+
+def _sources(console: Console, answer: Answer) -> None:
+    cited = {citation.reference_id for citation in answer.citations}
+    if not cited:
+        return
+    table = Table(box=None, show_header=False, padding=(0, 1))
+    for number, each in enumerate(answer.references, start=1):
+        if each.id in cited:
+            excerpt = " ".join(each.text.split())
+            excerpt = excerpt if len(excerpt) <= EXCERPT else excerpt[:EXCERPT].rstrip() + " …"
+            text = f"[bold]{escape(each.title)}[/bold] {escape(excerpt)}"
+            table.add_row(f"[bold]\\[{number}][/bold]", text)
+    console.print(table)

@@ -75,12 +75,12 @@ FIRST_USES = {
     ),
     "matplotlib": (
         "plots",
-        "from skr_app.report.drawing import plot\n"
-        "from skr_app.report.tables import Result; plot(Result('a', 'b', {}, ()))",
+        "from skr_app.report import plot\n"
+        "from skr_app.report import Result; plot(Result('a', 'b', {}, ()))",
     ),
     "jinja2": (
         "plots",
-        "from skr_app.report.page import report_page; report_page([])",
+        "from skr_app.report import report_page; report_page([])",
     ),
     "sentence_transformers": (
         "local",
@@ -89,7 +89,7 @@ FIRST_USES = {
     ),
     "ray": ("ray", "from skr_core.engines import RayEngine; RayEngine()"),
     "fastapi": ("web", "import skr_app.web.app"),
-    "uvicorn": ("web", "import skr_app.web.serving"),
+    "uvicorn": ("web", "import skr_app.web.streaming"),
     "langchain": ("langchain", "from langchain_skr import load_model; load_model('anthropic:a')"),
     "langchain_openai": (
         "openai",
@@ -157,8 +157,8 @@ def test_the_command_tells_another_missing_extra_in_one_line(tmp_path: Path) -> 
 
 def test_a_run_is_kept_without_its_plot(tmp_path: Path) -> None:
     code = (
-        "from skr_app.report.folder import RunFolder\n"
-        "from skr_app.report.tables import Result\n"
+        "from skr_app.report import RunFolder\n"
+        "from skr_app.report import Result\n"
         "with RunFolder(sys.argv[1], {}) as folder: folder.write(Result('a', 'b', {}, ()), {})"
     )
     result = without("matplotlib", code, str(tmp_path))

@@ -16,12 +16,11 @@
 # %%
 import os
 
-from skr_app.sample import load_sample
-from skr_app.sample.reading import write_sample
+from skr_app.country import load_country, write_country
 from skr_core import read_questions
 from skr_store import ChromaStore
 
-sample = load_sample()
+sample = load_country()
 if "SKR_MODEL" in os.environ:  # a real one, such as SKR_MODEL=openai:gpt-4.1-mini
     from langchain_skr import load_model
 
@@ -39,7 +38,7 @@ else:
 # %%
 from pathlib import Path
 
-write_sample(Path("varnland"))  # writes questions.jsonl, corpus.jsonl and memory.jsonl
+write_country(Path("varnland"))  # writes questions.jsonl, corpus.jsonl and memory.jsonl
 print(*Path("varnland/questions.jsonl").read_text().splitlines()[5:9], sep="\n")
 
 questions = read_questions("varnland/questions.jsonl")

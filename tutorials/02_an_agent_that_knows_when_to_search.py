@@ -16,10 +16,10 @@
 # %%
 import os
 
-from skr_app.sample import load_sample
+from skr_app.country import load_country
 from skr_store import ChromaStore
 
-sample = load_sample()
+sample = load_country()
 store = ChromaStore.ephemeral(k=4)  # any LangChain retriever or vector store does as well
 added = store.add(list(sample.corpus))
 

@@ -16,10 +16,10 @@ from llama_index.core import VectorStoreIndex
 from llama_index.core.embeddings import BaseEmbedding
 from llama_index.core.schema import TextNode
 
-from skr_app.sample import load_sample
+from skr_app.country import load_country
 from skr_core import HashingEmbedder
 
-sample = load_sample()
+sample = load_country()
 
 
 class SharedWords(BaseEmbedding):

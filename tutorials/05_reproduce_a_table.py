@@ -23,7 +23,7 @@
 import os
 from pathlib import Path
 
-from skr_app.sample import load_sample
+from skr_app.country import load_country
 from skr_store import ChromaStore
 
 RECORDED = Path(os.environ.get("SKR_DATA", "nowhere")) / "whentoretrieve_nq_chatgpt.jsonl.gz"
@@ -46,7 +46,7 @@ from skr_core.routers import ConfidenceRouter
 from skr_graphs import GraphAnswerer
 from skr_learn import collect
 
-sample = load_sample()
+sample = load_country()
 model = load_model(os.environ["SKR_MODEL"]) if "SKR_MODEL" in os.environ else sample.model()
 questions = [each for each in sample.questions if "unanswerable" not in each.types]
 

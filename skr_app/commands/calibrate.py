@@ -3,132 +3,112 @@
 from __future__ import annotations
 
 import shlex
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from skr_app.opening import check_writable, open_embedder
-from skr_app.options import EmbedderOption, JsonOption, SkipBadOption
+from skr_app.options import Embedder, Json, SkipBad, SystemOptions
 from skr_app.output import console, escape, print_json, print_table, progress
 from skr_core.errors import InputError
 from skr_core.plain import to_plain
+from skr_learn import read_self_knowledge
 from skr_learn.routers.registry import titles
-from skr_learn.self_knowledge import read_self_knowledge
 
 if TYPE_CHECKING:
     from skr_core.types import Action
-    from skr_learn.calibration import RoutingCurve
-
-
-class Cost(StrEnum):
-    """What cost is counted in."""
-
-    retrievals = "retrievals"
-    calls = "calls"
-    tokens = "tokens"
-    usd = "usd"
-
-
-Records = Annotated[
-    Path, typer.Argument(help="Records made by `skr collect` (also .gz).", show_default=False)
-]
-Out = Annotated[Path, typer.Option("--out", help="Folder the router is written to.")]
-Routers = Annotated[
-    str | None,
-    typer.Option(
-        "--router",
-        help=f"Choose among these, with commas between: {titles()}. By default those that learn "
-        "from outcomes, and those that the records hold statements of; never `encoder`.",
-    ),
-]
-Actions = Annotated[
-    str | None,
-    typer.Option(
-        "--actions",
-        help="Choose among these: direct and single, loop or both. By default all that every "
-        "record holds.",
-    ),
-]
-CostOption = Annotated[
-    Cost | None,
-    typer.Option(
-        "--cost", help="What cost is counted in. By default tokens where recorded, else retrievals."
-    ),
-]
-Prices = Annotated[
-    Path | None, typer.Option("--prices", help="JSON file of models' prices, for --cost usd.")
-]
-Rate = Annotated[
-    float | None,
-    typer.Option(
-        "--retrieval-rate", min=0, max=1, help="Best accuracy at this share of questions."
-    ),
-]
-Price = Annotated[
-    float | None,
-    typer.Option(
-        "--price",
-        min=0,
-        help="Best accuracy less this for each unit of cost: retrieval, call, 1,000 tokens or "
-        "dollar.",
-    ),
-]
-Budget = Annotated[
-    float | None, typer.Option("--budget", min=0, help="Best accuracy at this cost a question.")
-]
-ArbiterOption = Annotated[
-    bool,
-    typer.Option(
-        help="Look whether it pays to weigh the direct answer against the retrieving ones, and to "
-        "ask for one after the other where the records hold all three."
-    ),
-]
-ReflectorFlag = Annotated[
-    bool,
-    typer.Option(
-        help="Learn from the records which drafts to send back, too, and save it beside the "
-        "router: `skr ask --reflector learned:FOLDER`."
-    ),
-]
-Steps = Annotated[
-    float,
-    typer.Option("--multistep-steps", min=1, help="Retrievals of a loop that nobody counted."),
-]
-Plot = Annotated[
-    Path | None, typer.Option("--plot", help="Draw the curve into this .png or .svg file.")
-]
+    from skr_learn import RoutingCurve
 
 
 def calibrate(
-    records: Records,
-    out: Out = Path("router"),
-    router: Routers = None,
-    actions: Actions = None,
-    cost: CostOption = None,
-    prices: Prices = None,
-    retrieval_rate: Rate = None,
-    price: Price = None,
-    budget: Budget = None,
-    arbiter: ArbiterOption = True,
-    reflector: ReflectorFlag = False,
-    multistep_steps: Steps = 3.35,
-    embedder: EmbedderOption = "hashing",
-    plot: Plot = None,
-    skip_bad: SkipBadOption = False,
-    json: JsonOption = False,
+    records: Annotated[
+        Path,
+        typer.Argument(help="Records made by `skr collect` (also .gz).", show_default=False),
+    ],
+    out: Annotated[Path, typer.Option("--out", help="Folder the router is written to.")] = Path(
+        "router"
+    ),
+    router: Annotated[
+        str | None,
+        typer.Option(
+            "--router",
+            help=f"Choose among these, with commas between: {titles()}. By default those that "
+            "learn from outcomes, and those that the records hold statements of; never `encoder`.",
+        ),
+    ] = None,
+    actions: Annotated[
+        str | None,
+        typer.Option(
+            "--actions",
+            help="Choose among these: direct and single, loop or both. By default all that every "
+            "record holds.",
+        ),
+    ] = None,
+    cost: Annotated[
+        Literal["retrievals", "calls", "tokens", "usd"] | None,
+        typer.Option(
+            "--cost",
+            help="What cost is counted in. By default tokens where recorded, else retrievals.",
+        ),
+    ] = None,
+    prices: Annotated[
+        Path | None, typer.Option("--prices", help="JSON file of models' prices, for --cost usd.")
+    ] = None,
+    retrieval_rate: Annotated[
+        float | None,
+        typer.Option(
+            "--retrieval-rate", min=0, max=1, help="Best accuracy at this share of questions."
+        ),
+    ] = None,
+    price: Annotated[
+        float | None,
+        typer.Option(
+            "--price",
+            min=0,
+            help="Best accuracy less this for each unit of cost: retrieval, call, 1,000 tokens or "
+            "dollar.",
+        ),
+    ] = None,
+    budget: Annotated[
+        float | None,
+        typer.Option("--budget", min=0, help="Best accuracy at this cost a question."),
+    ] = None,
+    arbiter: Annotated[
+        bool,
+        typer.Option(
+            help="Look whether it pays to weigh the direct answer against the retrieving ones, and "
+            "to ask for one after the other where the records hold all three."
+        ),
+    ] = True,
+    reflector: Annotated[
+        bool,
+        typer.Option(
+            help="Learn from the records which drafts to send back, too, and save it beside the "
+            "router: `skr ask --reflector learned:FOLDER`."
+        ),
+    ] = False,
+    multistep_steps: Annotated[
+        float,
+        typer.Option("--multistep-steps", min=1, help="Retrievals of a loop that nobody counted."),
+    ] = 3.35,
+    embedder: Embedder = SystemOptions.embedder,
+    plot: Annotated[
+        Path | None, typer.Option("--plot", help="Draw the curve into this .png or .svg file.")
+    ] = None,
+    skip_bad: SkipBad = False,
+    json: Json = False,
 ) -> None:
     """Choose a router and its price on recorded self-knowledge, and say what it is worth."""
     from skr_core.budget import read_prices
-    from skr_learn.calibration import calibrating as choose_router
+    from skr_learn import calibrate as choose_router
     from skr_learn.figures import check_name
 
-    # What cannot be written is said before minutes are spent on it.
+    # A file that cannot be written is refused before minutes are spent on it.
     if out.exists() and not out.is_dir():
         raise InputError(f"{out} is a file: give --out a folder")
     check_writable(out)
-    if cost is Cost.usd and prices is None:
+    if cost == "usd" and prices is None:
         raise InputError("--cost usd needs --prices: a file with the prices of your models")
     if plot is not None:
         check_name(plot)
@@ -139,7 +119,7 @@ def calibrate(
             embedder=open_embedder(embedder),
             routers=split(router) or None,
             actions=_actions(actions),
-            cost=None if cost is None else cost.value,
+            cost=cost,
             prices=None if prices is None else read_prices(prices),
             retrieval_rate=retrieval_rate,
             price=price,
@@ -172,15 +152,15 @@ def calibrate(
             console.print(escape(each.sentence))
     if worth is not None:
         console.print(escape(worth.sentence))
-        _tell_use("The reflector", out, f"--reflector {shlex.quote(f'learned:{out}')}")
-    _tell_use("The router", out, f"--router {shlex.quote(str(out))}")
+        _print_use("The reflector", out, f"--reflector {shlex.quote(f'learned:{out}')}")
+    _print_use("The router", out, f"--router {shlex.quote(str(out))}")
 
 
-def _tell_use(what: str, out: Path, option: str) -> None:
-    told = (
+def _print_use(what: str, out: Path, option: str) -> None:
+    text = (
         f"{what} is in {out}. With the model and store of the records:  skr ask QUESTION {option}"
     )
-    console.print(escape(told), soft_wrap=True)
+    console.print(escape(text), soft_wrap=True)
 
 
 def split(names: str | None) -> list[str]:
@@ -221,7 +201,7 @@ def _print(curve: RoutingCurve) -> None:
         for cost, accuracy, low, high, line, best in rows
     ]
     headings = (unit, "accuracy", "95 % interval", "at random", "oracle")
-    # Prices that lead to the same decisions are told once.
+    # Prices that lead to the same decisions are one row.
     print_table(headings, list(dict.fromkeys(printed)))
     constants = " · ".join(
         f"{action} {accuracy.mean:.3f} at {curve.constant_costs[action]:.2f}"
@@ -236,7 +216,7 @@ def _print(curve: RoutingCurve) -> None:
 
 def _print_guidance(curve: RoutingCurve) -> None:
     """SKR Figure 4 and Table 2, for every router that was tried."""
-    from skr_app.report.tables import shown
+    from skr_app.report import shown
 
     console.print()
     print_table(

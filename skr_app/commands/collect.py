@@ -3,127 +3,102 @@
 from __future__ import annotations
 
 import asyncio
-from contextlib import ExitStack
-from enum import StrEnum
-from functools import partial
+import atexit
+import os
+import shlex
+import socket
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass, field, replace
+from functools import cache, partial
 from pathlib import Path
-from typing import Annotated
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
-from skr_core.engines import LocalEngine
+from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+from rich.progress import Progress as Bars
 
-from skr_app.collected import bar, print_summary, summary
-from skr_app.described import Described
-from skr_app.engines import (
-    AddressOption,
-    EngineName,
-    EngineOption,
-    WorkersOption,
-    open_engine,
-    open_for,
+from skr_app.models import Limits, Models, open_cache
+from skr_app.opening import (
+    add_all,
+    existing_store,
+    load_questions,
+    open_searched,
+    open_settings,
+    open_store,
+    searched_references,
+    store_embedder,
 )
-from skr_app.limits import (
-    DeadlineOption,
-    MaxSpendOption,
-    PricesOption,
-    RateOption,
-    shared_limits,
-)
-from skr_app.measuring import load_questions
-from skr_app.options import (
-    DEFAULT_STORE,
-    BaseUrlOption,
-    CacheOption,
-    ConcurrencyOption,
-    CorpusOption,
-    DatasetOption,
-    DecomposeOption,
-    DemonstrationsOption,
-    EmbedderOption,
-    GivenStoreOption,
-    JsonOption,
-    LikelihoodsOption,
-    LimitOption,
-    MaxRoundsOption,
-    ModelOption,
-    QuestionsArgument,
-    SearchMode,
-    SearchOption,
-    SkipBadOption,
-    TemplatesOption,
-    WhenInsufficient,
-    WhenInsufficientOption,
-)
-from skr_app.output import print_json
-from skr_app.reflecting import ReflectorOption
+from skr_app.options import DEFAULT_STORE, BatchOptions, Json, Questions, spread
+from skr_app.output import console, counted, escape, messages, print_json, print_table, progress
 from skr_core.errors import InputError, ModelError
-from skr_learn.self_knowledge import Progress, acollect
-from skr_learn.self_knowledge.scoring import TextMetric
+from skr_core.types import ACTIONS
+from skr_learn import RayWorkers, SelfKnowledge, acollect
+from skr_learn import collect as collect_records
+from skr_learn.metrics import bootstrap
+from skr_learn.self_knowledge import (
+    Judge,
+    Progress,
+)
+from skr_learn.self_knowledge.scoring import Metric, TextMetric
+
+if TYPE_CHECKING:
+    from skr_core.questions import Question
+    from skr_core.types import Effect
+    from skr_graphs import GraphAnswerer
+
+ACTION_WORDS = {
+    "direct": "without retrieval",
+    "single": "one round",
+    "loop": "until it suffices",
+}
 
 
-class Metric(StrEnum):
-    """How an answer is scored."""
-
-    accuracy = "accuracy"
-    contains = "contains"
-    exact_match = "exact_match"
-    f1 = "f1"
-    choice = "choice"
-
-
-Out = Annotated[
-    Path,
-    typer.Option("--out", help="Records are appended here; the same command again goes on."),
-]
-MetricOption = Annotated[
-    Metric, typer.Option("--metric", help="How answers are compared with the right ones.")
-]
-JudgeOption = Annotated[
-    str | None,
-    typer.Option("--judge", help="A model that says right or wrong, in place of --metric."),
-]
-AskOption = Annotated[
-    str | None,
-    typer.Option(
-        "--ask",
-        help="Routers that ask the model itself, with commas between, each asked once a question: "
-        "prompt:TEMPLATE, in_context, confidence:STRATEGY, certainty_level, uncertainty.",
-    ),
-]
-
-
+@spread
 def collect(
-    questions: QuestionsArgument,
-    out: Out = Path("self-knowledge.jsonl"),
-    store: GivenStoreOption = None,
-    corpus: CorpusOption = None,
-    dataset: DatasetOption = None,
-    model: ModelOption = "extractive",
-    base_url: BaseUrlOption = None,
-    deadline: DeadlineOption = None,
-    max_spend: MaxSpendOption = None,
-    prices: PricesOption = None,
-    embedder: EmbedderOption = "hashing",
-    search: SearchOption = SearchMode.hybrid,
-    max_rounds: MaxRoundsOption = 3,
-    when_insufficient: WhenInsufficientOption = WhenInsufficient.best_draft,
-    reflector: ReflectorOption = "refusal",
-    likelihoods: LikelihoodsOption = False,
-    decompose: DecomposeOption = False,
-    templates: TemplatesOption = None,
-    demonstrations: DemonstrationsOption = None,
-    metric: MetricOption = Metric.accuracy,
-    judge: JudgeOption = None,
-    ask: AskOption = None,
-    limit: LimitOption = None,
-    concurrency: ConcurrencyOption = 8,
-    engine: EngineOption = EngineName.local,
-    address: AddressOption = None,
-    workers: WorkersOption = None,
-    requests_per_second: RateOption = None,
-    cache: CacheOption = None,
-    skip_bad: SkipBadOption = False,
-    json: JsonOption = False,
+    questions: Questions,
+    options: BatchOptions,
+    out: Annotated[
+        Path,
+        typer.Option("--out", help="Records are appended here; the same command again goes on."),
+    ] = Path("self-knowledge.jsonl"),
+    metric: Annotated[
+        Metric, typer.Option("--metric", help="How answers are compared with the right ones.")
+    ] = "accuracy",
+    judge: Annotated[
+        str | None,
+        typer.Option("--judge", help="A model that says right or wrong, in place of --metric."),
+    ] = None,
+    ask: Annotated[
+        str | None,
+        typer.Option(
+            "--ask",
+            help="Routers that ask the model itself, with commas between, each asked once a "
+            "question: prompt:TEMPLATE, in_context, confidence:STRATEGY, certainty_level, "
+            "uncertainty.",
+        ),
+    ] = None,
+    engine: Annotated[
+        Literal["local", "ray"],
+        typer.Option(
+            "--engine",
+            help="`local` works in this process, `ray` in workers, here or on a cluster.",
+        ),
+    ] = "local",
+    address: Annotated[
+        str | None,
+        typer.Option(
+            "--address",
+            help="Address of a Ray cluster, HOST:PORT or ray://HOST:PORT. Without it Ray is "
+            "started here.",
+        ),
+    ] = None,
+    workers: Annotated[
+        int | None,
+        typer.Option("--workers", min=1, help="Workers of Ray; by default one a processor."),
+    ] = None,
+    json: Json = False,
 ) -> None:
     """Answer each question without retrieval, in one round and in the loop; record the scores.
 
@@ -131,16 +106,19 @@ def collect(
     Without --store and --corpus the questions' own contexts are searched, or
     where they have none the store that skr ingest makes.
     """
-    from skr_graphs import GraphAnswerer
-    from skr_learn.routers.registry import asking_routers
-
     # Where the contexts are the corpus, those of all questions are.
-    read = load_questions(questions, dataset, None, limit=None, skip_bad=skip_bad)
-    asked = read[:limit]
+    read = load_questions(questions, options.dataset, skip_bad=options.skip_bad)
+    asked = read[: options.limit]
     if not any(answer.strip() for question in asked for answer in question.gold):
         raise InputError(f"{questions}: no question has a right answer to compare with")
-    if store is None and corpus is None and not any(each.contexts for each in read):
-        store = DEFAULT_STORE
+    if engine == "local" and (address, workers) != (None, None):
+        given = "--workers" if address is None else "--address"
+        raise InputError(f"{given} is for --engine ray")
+    if options.store is None and options.corpus is None and not any(q.contexts for q in read):
+        options = replace(options, store=DEFAULT_STORE)
+    limits = Limits.of(
+        options.deadline, options.max_spend, options.prices, options.requests_per_second
+    )
     last = Progress(0)
 
     def remember(progress: Progress) -> None:
@@ -149,50 +127,275 @@ def collect(
         show(progress)
 
     with ExitStack() as stack:
-        place = open_engine(stack, engine, address, workers)
-        system = Described(
-            model=model,
-            base_url=base_url,
-            embedder=embedder,
-            search=search.value,
-            reflector=reflector,
-            likelihoods=likelihoods,
-            max_rounds=max_rounds,
-            when_insufficient=when_insufficient,
-            decompose=decompose,
-            templates=templates,
-            demonstrations=demonstrations,
-            cache=cache,
-            limits=shared_limits(place),
-        )
-        opened, searched, system = open_for(
-            stack,
-            place,
-            system,
-            store=store,
-            corpus=corpus,
-            questions=read,
-            skip_bad=skip_bad,
-        )
-        is_local = isinstance(place, LocalEngine)
-        show = stack.enter_context(bar())
-        records = asyncio.run(
-            acollect(
-                asked,
-                GraphAnswerer(system.open(stack, opened)) if is_local else system.answerer,
-                out=out,
-                metric=partial(system.judge, judge) if judge else TextMetric(metric.value),
-                ask=partial(asking_routers, ask.split(",")) if ask else None,
-                concurrency=concurrency,
-                corpus=searched,
-                on_progress=remember,
-                engine=place,
-            )
-        )
+        ray: RayWorkers | None = None
+        if engine == "ray":
+            ray = stack.enter_context(RayWorkers(address, count=workers))
+            recipe, searched = _for_workers(stack, ray, options, read)
+            answerer: Any = recipe.answerer
+            make_judge: Callable[[str], Judge] = recipe.judge
+        else:
+            answerer, make_judge, searched = _here(stack, options, limits, read)
+        show = stack.enter_context(_bar())
+        given: dict[str, Any] = {
+            "out": out,
+            "metric": partial(make_judge, judge) if judge else TextMetric(metric),
+            "ask": ask.split(",") if ask else (),
+            "concurrency": options.concurrency,
+            "corpus": searched,
+            "on_progress": remember,
+        }
+        if ray is None:
+            records = asyncio.run(acollect(asked, answerer, **given))
+        else:
+            records = collect_records(asked, answerer, workers=ray, **given)
     if last.failed and not records:
         raise ModelError(f"every question failed; the last: {last.last_failure}")
-    found = summary(records, last)
+    found = _summary(records, last)
     if json:
         print_json({"out": str(out), **found})
     else:
-        print_summary(found, last, out)
+        _print_summary(found, last, out)
+
+
+def _here(
+    stack: ExitStack, options: BatchOptions, limits: Limits, questions: Sequence[Question]
+) -> tuple[GraphAnswerer, Callable[[str], Judge], str]:
+    """The system in this process, what makes a judge beside it, and a name for its corpus."""
+    from skr_graphs import GraphAnswerer
+
+    store, searched = open_searched(
+        stack,
+        store=options.store,
+        corpus=options.corpus,
+        questions=questions,
+        embedder=options.embedder,
+        search=options.search,
+        skip_bad=options.skip_bad,
+    )
+    models = Models(options.base_url, limits, open_cache(stack, options.cache))
+    answerer = GraphAnswerer(open_settings(options, models, store))
+    return answerer, lambda name: Judge(models.model(name)), searched
+
+
+@dataclass(frozen=True)
+class SystemRecipe:
+    """The recipe by which a worker opens the system: a client, store or model cannot be sent.
+
+    Attributes:
+        options: The options of the system.
+        address: The address of the store's server.
+        folder: The folder of the command, which relative paths begin at.
+    """
+
+    options: BatchOptions
+    address: str
+    folder: str = field(default_factory=os.getcwd)
+
+    def answerer(self) -> GraphAnswerer:
+        """The system, opened for as long as this process lasts."""
+        from skr_graphs import GraphAnswerer
+
+        models = self._models()
+        embedder = store_embedder(self.options.embedder)
+        store = open_store(self.address, embedder, self.options.search)
+        return GraphAnswerer(open_settings(self.options, models, _opened().enter_context(store)))
+
+    def judge(self, name: str) -> Judge:
+        """A judge within the same limits, through the same cache."""
+        return Judge(self._models().model(name))
+
+    def _models(self) -> Models:
+        with suppress(OSError):  # another machine may not have the folder
+            os.chdir(self.folder)
+        kept = open_cache(_opened(), self.options.cache)
+        options = self.options
+        limits = Limits.of(
+            options.deadline, options.max_spend, options.prices, options.requests_per_second
+        )
+        return Models(options.base_url, limits, kept)
+
+
+@cache
+def _opened() -> ExitStack:
+    """The stack of what stays open until the process ends."""
+    stack = ExitStack()
+    atexit.register(stack.close)
+    return stack
+
+
+def _for_workers(
+    stack: ExitStack,
+    ray: RayWorkers,
+    options: BatchOptions,
+    questions: Sequence[Question],
+) -> tuple[SystemRecipe, str]:
+    """The recipe by which workers open the system, and a name for its corpus.
+
+    Each worker has an equal share of what the command may spend, and of its rate.
+
+    Raises:
+        InputError: Workers of a cluster cannot reach the store, or there is nothing to search.
+        StoreError: There is no such store.
+    """
+    address, searched = _serve_searched(stack, ray, options, questions)
+    share = replace(
+        options,
+        max_spend=options.max_spend and options.max_spend / ray.count,
+        requests_per_second=options.requests_per_second and options.requests_per_second / ray.count,
+    )
+    return SystemRecipe(share, address), searched
+
+
+def _serve_searched(
+    stack: ExitStack, ray: RayWorkers, options: BatchOptions, questions: Sequence[Question]
+) -> tuple[str, str]:
+    """Serve what is searched: a folder has one process at a time, and workers are many.
+
+    Returns:
+        The address of the server, and a name for the corpus.
+    """
+    from skr_store import ChromaStore
+    from skr_store.server import serve
+
+    store, embedder = options.store, store_embedder(options.embedder)
+    if options.corpus is not None and store is not None:
+        raise InputError("give either --corpus or --store")
+    if store is not None and "://" in store:
+        return store, store
+    if not ray.is_local:
+        raise InputError(
+            "the workers of a cluster share a store by its address: run  skr store serve FOLDER "
+            "--host HOST  where they reach it, and give --store http://HOST:8000"
+        )
+    if store is None:
+        references, name = searched_references(options.corpus, questions, skip_bad=options.skip_bad)
+        folder = Path(stack.enter_context(TemporaryDirectory(prefix="skr-store-")))
+        with (
+            ChromaStore.open(folder, embedder=embedder) as opened,
+            progress("Ingesting") as advance,
+        ):
+            add_all(opened, references, advance)
+    else:
+        folder = existing_store(store)
+        name = folder.name
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    stack.enter_context(serve(folder, embedder, port=port))
+    return f"http://127.0.0.1:{port}", name
+
+
+def _summary(records: Sequence[SelfKnowledge], progress: Progress) -> dict[str, Any]:
+    """The summary of records: accuracies of the constant policies, and what was spent."""
+    effects: dict[Effect, int] = {"helps": 0, "hurts": 0, "same": 0}
+    for record in records:
+        effects[record.effect] += 1
+    n = max(1, len(records))
+    right = {
+        action: bootstrap([record.outcomes[action].score for record in records])
+        for action in ACTIONS
+    }
+    best = bootstrap(
+        [max(outcome.score for outcome in record.outcomes.values()) for record in records]
+    )
+    return {
+        "n": len(records),
+        "accuracy": {action: each.mean for action, each in right.items()},
+        "accuracy_ci": {action: [each.low, each.high] for action, each in right.items()},
+        "best_of_all": best.mean,
+        "best_of_all_ci": [best.low, best.high],
+        "retrievals": {
+            action: sum(record.outcomes[action].retrievals or 0.0 for record in records) / n
+            for action in ACTIONS
+        },
+        "prompt_tokens": {
+            action: sum(
+                usage.prompt_tokens
+                for record in records
+                if (usage := record.outcomes[action].usage)
+            )
+            / n
+            for action in ACTIONS
+        },
+        "effects": effects,
+        "all_wrong": sum(record.all_wrong for record in records),
+        "statements": sorted({name for record in records for name in record.statements}),
+        "reused": progress.reused,
+        "failed": progress.failed,
+        "missed": progress.missed,
+        "unscored": progress.unscored,
+        "usage": progress.usage,
+    }
+
+
+def _print_summary(found: dict[str, Any], progress: Progress, out: Path) -> None:
+    """Print the summary for people, and what to do next."""
+    rows = [
+        [
+            f"{action} ({ACTION_WORDS[action]})",
+            _accuracy(found["accuracy"][action], found["accuracy_ci"][action]),
+            f"{found['retrievals'][action]:.2f}",
+            f"{found['prompt_tokens'][action]:,.0f}",
+        ]
+        for action in ACTIONS
+    ]
+    best = _accuracy(found["best_of_all"], found["best_of_all_ci"])
+    rows.append(["the best of them for each question", best, "", ""])
+    print_table(["action", "accuracy", "retrievals", "prompt tokens"], rows)
+    effects = found["effects"]
+    console.print(
+        f"Retrieval helps {counted(effects['helps'], 'question')} and hurts {effects['hurts']}; "
+        f"no answer is right on {found['all_wrong']}."
+    )
+    console.print(f"{counted(found['n'], 'record')} in {escape(str(out))} ({_spent(progress)})")
+    console.print(
+        f"Does routing pay on them?  skr calibrate {escape(shlex.quote(str(out)))}", soft_wrap=True
+    )
+    if progress.unscored:
+        console.print(f"{progress.unscored} questions have no right answer to compare with")
+    for count, what in ((progress.failed, "failed"), (progress.missed, "lack a statement")):
+        if count:
+            messages.print(
+                f"[yellow]{count} questions {what}[/yellow]; run it again to ask them again. "
+                f"The last: {escape(progress.last_failure)}"
+            )
+
+
+def _accuracy(mean: float, interval: Sequence[float]) -> str:
+    low, high = interval
+    return f"{mean:.3f} ({low:.3f} to {high:.3f})"
+
+
+def _spent(progress: Progress) -> str:
+    usage = progress.usage
+    about = " (estimated)" if usage.estimated else ""
+    cached = f", {usage.cached_calls:,} replies from the cache" if usage.cached_calls else ""
+    return f"{usage.calls:,} calls, {usage.total_tokens:,} tokens{about}{cached}"
+
+
+@contextmanager
+def _bar() -> Iterator[Callable[[Progress], None]]:
+    """A bar on standard error with the rate and what has been spent."""
+    columns = (
+        TextColumn("Collecting"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[rate]}"),
+        TimeRemainingColumn(),
+        TextColumn("{task.fields[spent]}"),
+    )
+    with Bars(*columns, console=messages) as bars:
+        task = bars.add_task("", total=None, rate="", spent="")
+
+        def show(progress: Progress) -> None:
+            seconds = bars.tasks[task].elapsed or 0.0
+            asked = progress.done - progress.reused
+            bars.update(
+                task,
+                completed=progress.done,
+                total=progress.total,
+                rate=f"{asked / seconds:.1f}/s" if seconds > 0 else "",
+                spent=_spent(progress),
+            )
+
+        yield show

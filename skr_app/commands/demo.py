@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import shlex
+from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from statistics import fmean
@@ -12,29 +13,35 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from skr_app import render
-from skr_app.demo_corpus import QUESTION, ROUTED, demo_store
-from skr_app.drawing import curve_in_characters
-from skr_app.options import JsonOption
-from skr_app.output import console, escape, print_json, print_table, progress
+from skr_app.country import (
+    KINDS,
+    QUESTION,
+    ROUTED,
+    Country,
+    country_store,
+    load_country,
+    write_country,
+)
+from skr_app.options import Json
+from skr_app.output import (
+    DECIDED,
+    console,
+    escape,
+    print_json,
+    print_table,
+    progress,
+    show_answer,
+)
 from skr_core.errors import InputError
 from skr_core.files import replace_file
 
 if TYPE_CHECKING:
-    from skr_app.sample import Sample
     from skr_core.types import Answer
-    from skr_learn.calibration import Calibration
-    from skr_learn.self_knowledge import SelfKnowledge
-    from skr_store.chroma_store import ChromaStore
+    from skr_learn import Calibration, RoutingCurve, SelfKnowledge
+    from skr_store import ChromaStore
 
-Out = Annotated[
-    Path,
-    typer.Option(
-        "--out",
-        help="Folder for the demonstration's files: passages, questions, router and curve. "
-        "Files of the same names are replaced.",
-    ),
-]
+WIDTH, HEIGHT = 56, 12
+"""The characters that the curve takes."""
 NEXT = """\
 [bold]The same, step by step[/bold], with the files that are now in {out}
   export SKR_MODEL=extractive:{out}/memory.jsonl SKR_STORE={out}/store
@@ -51,35 +58,43 @@ NEXT = """\
   skr ask "..." --model ... --router router"""
 
 
-def demo(out: Out = Path("skr-demo"), json: JsonOption = False) -> None:
+def demo(
+    out: Annotated[
+        Path,
+        typer.Option(
+            "--out",
+            help="Folder for the demonstration's files: passages, questions, router and curve. "
+            "Files of the same names are replaced.",
+        ),
+    ] = Path("skr-demo"),
+    json: Json = False,
+) -> None:
     """Show the loop and the routing in a minute, over an invented country that ships.
 
     A question that takes two searches; what a model without weights knows of
     200 questions; whether routing pays, and choosing between two answers; and
     two questions that are routed differently.
     """
-    from skr_app.sample import load_sample
-    from skr_app.sample.reading import write_sample
     from skr_graphs import answer_of, without_messages
 
     if out.exists() and not out.is_dir():
         raise InputError(f"{out} is a file: give --out a folder")
-    sample = load_sample()
-    write_sample(out)
+    country = load_country()
+    write_country(out)
     with progress("Ingesting") as advance:
-        store = demo_store(advance)
+        store = country_store(advance)
     with store:
-        output = _two_hops(sample, store)
+        output = _two_hops(country, store)
         if not json:
             _heading("A question that takes two searches")
             console.print(f"[bold]Question[/bold]: {QUESTION}\n")
-            render.answer(console, answer_of(output), "extractive")
+            show_answer(console, answer_of(output), "extractive")
             _heading("What does the model know by itself?")
-        records = _collect(sample, store, out)
+        records = _collect(country, store, out)
         if not json:
-            _print_records(sample, records)
+            _print_records(country, records)
             _heading("Does it pay to retrieve only where it does not know?")
-        found = _calibrate(sample, records, out)
+        found = _calibrate(country, records, out)
         picture = _draw(found, out)
         if not json:
             console.print(curve_in_characters(found.curve), highlight=False)
@@ -90,12 +105,12 @@ def demo(out: Out = Path("skr-demo"), json: JsonOption = False) -> None:
             if picture:
                 console.print(f"\nThe curve is drawn in {escape(str(picture))}.")
             _heading("Two questions, routed")
-        answers = _routed(sample, store, found)
+        answers = _routed(country, store, found)
     if json:
         print_json(
             {
                 "two_hops": without_messages(output),
-                "accuracy_by_kind": _by_kind(sample, records),
+                "accuracy_by_kind": _by_kind(country, records),
                 "sentence": found.curve.sentence,
                 "curve": found.curve,
                 "arbiter": found.arbitration.sentence if found.arbitration else None,
@@ -107,7 +122,7 @@ def demo(out: Out = Path("skr-demo"), json: JsonOption = False) -> None:
         return
     for answer in answers:
         console.print(f"[bold]Question[/bold]: {escape(answer.question)}")
-        action = render.DECIDED[answer.decision.action]
+        action = DECIDED[answer.decision.action]
         console.print(f"[bold]{action}[/bold]: {escape(answer.decision.reason)}")
         console.print(escape(answer.text))
         if answer.verdict:
@@ -117,41 +132,41 @@ def demo(out: Out = Path("skr-demo"), json: JsonOption = False) -> None:
     console.print(NEXT.format(out=folder, question=QUESTION), soft_wrap=True)
 
 
-def _two_hops(sample: Sample, store: ChromaStore) -> Any:
+def _two_hops(country: Country, store: ChromaStore) -> Any:
     from langchain_skr import create_skr_graph
 
-    return create_skr_graph(sample.model(), store).invoke({"question": QUESTION})
+    return create_skr_graph(country.model(), store).invoke({"question": QUESTION})
 
 
-def _collect(sample: Sample, store: ChromaStore, out: Path) -> list[SelfKnowledge]:
+def _collect(country: Country, store: ChromaStore, out: Path) -> list[SelfKnowledge]:
     """Each question by each action, of the system that is served; always anew."""
     from skr_core import Settings
     from skr_graphs import GraphAnswerer
-    from skr_learn.self_knowledge import acollect
+    from skr_learn import acollect
 
     with TemporaryDirectory() as folder, progress("Collecting") as advance:
         file = Path(folder) / "records.jsonl"
         records = asyncio.run(
             acollect(
-                sample.questions,
-                GraphAnswerer(Settings.of(sample.model(), store)),
+                country.questions,
+                GraphAnswerer(Settings.of(country.model(), store)),
                 out=file,
                 corpus="sample",
-                on_progress=lambda told: advance(told.done, told.total),
+                on_progress=lambda each: advance(each.done, each.total),
             )
         )
         replace_file(out / "self-knowledge.jsonl", file.read_bytes())
     return records
 
 
-def _calibrate(sample: Sample, records: list[SelfKnowledge], out: Path) -> Calibration:
+def _calibrate(country: Country, records: list[SelfKnowledge], out: Path) -> Calibration:
     """The router that looks at question and answer, an arbiter where it pays; both are kept."""
-    from skr_learn.calibration import calibrate
+    from skr_learn import calibrate
 
     with progress("Calibrating") as advance:
         found = calibrate(
             records,
-            model=sample.model(),
+            model=country.model(),
             routers=["combined"],
             on_progress=advance,
         )
@@ -168,21 +183,19 @@ def _draw(found: Calibration, out: Path) -> Path | None:
     return path
 
 
-def _routed(sample: Sample, store: ChromaStore, found: Calibration) -> list[Answer]:
+def _routed(country: Country, store: ChromaStore, found: Calibration) -> list[Answer]:
     from skr_core import Settings
     from skr_graphs import GraphAnswerer
 
     answerer = GraphAnswerer(
-        Settings.of(sample.model(), store, router=found.router, arbiter=found.arbiter)
+        Settings.of(country.model(), store, router=found.router, arbiter=found.arbiter)
     )
     return [answerer.answer(question) for question in ROUTED]
 
 
-def _by_kind(sample: Sample, records: list[SelfKnowledge]) -> dict[str, dict[str, float]]:
+def _by_kind(country: Country, records: list[SelfKnowledge]) -> dict[str, dict[str, float]]:
     """Accuracy of each action on each kind of question."""
-    from skr_app.sample.reading import KINDS
-
-    kinds = {each.question: each.types[0] for each in sample.questions}
+    kinds = {each.question: each.types[0] for each in country.questions}
     return {
         kind: {
             action: fmean(
@@ -198,12 +211,12 @@ def _by_kind(sample: Sample, records: list[SelfKnowledge]) -> dict[str, dict[str
     }
 
 
-def _print_records(sample: Sample, records: list[SelfKnowledge]) -> None:
+def _print_records(country: Country, records: list[SelfKnowledge]) -> None:
     whole = {
         action: fmean([record.outcomes[action].score for record in records])
         for action in ("direct", "single", "loop")
     }
-    rows = [*_by_kind(sample, records).items(), ("all 200", whole)]
+    rows = [*_by_kind(country, records).items(), ("all 200", whole)]
     print_table(
         ["questions whose answer is", "from memory", "one search", "the loop"],
         [[kind, *(f"{each:.2f}" for each in right.values())] for kind, right in rows],
@@ -214,3 +227,61 @@ def _heading(text: str) -> None:
     console.print()
     console.rule(f"[bold]{text}[/bold]", align="left")
     console.print()
+
+
+def curve_in_characters(curve: RoutingCurve) -> str:
+    """Accuracy against cost: the router's curve, the constant policies, and what is chosen.
+
+    Args:
+        curve: The curve that calibration found.
+
+    Returns:
+        Lines of a chart with its axes and a legend below.
+    """
+    from skr_learn.calibration.plotting import COST_LABELS
+
+    constants = {
+        action: (curve.constant_costs[action], each.mean)
+        for action, each in curve.constants.items()
+    }
+    points = [*zip(curve.costs, curve.accuracy, strict=True), *constants.values()]
+    grid = _Grid([cost for cost, _ in points], [accuracy for _, accuracy in points])
+    for cost, accuracy in zip(curve.costs, curve.random_line, strict=True):
+        grid.put(cost, accuracy, "·")
+    for cost, accuracy in zip(curve.costs, curve.accuracy, strict=True):
+        grid.put(cost, accuracy, "•")
+    for action, (cost, accuracy) in constants.items():
+        grid.put(cost, accuracy, action[0].upper())
+    grid.put(curve.chosen_cost, curve.chosen.mean, "◆")
+    named = "  ".join(f"{action[0].upper()} {action}" for action in constants)
+    return "\n".join(
+        [
+            *grid.lines(COST_LABELS[curve.unit]),
+            f"◆ chosen  • {curve.router}  · drawn at random  {named}",
+        ]
+    )
+
+
+class _Grid:
+    """Characters at places given in costs and accuracies."""
+
+    def __init__(self, costs: Sequence[float], accuracies: Sequence[float]) -> None:
+        self._right = max(costs, default=0.0) or 1.0
+        self._bottom, self._top = min(accuracies, default=0.0), max(accuracies, default=1.0)
+        self._cells = [[" "] * WIDTH for _ in range(HEIGHT)]
+
+    def put(self, cost: float, accuracy: float, mark: str) -> None:
+        """Put a mark; what lies outside of the chart stands at its edge."""
+        column = round(cost / self._right * (WIDTH - 1))
+        height = (accuracy - self._bottom) / (self._top - self._bottom or 1.0)
+        row = round((1 - height) * (HEIGHT - 1))
+        self._cells[min(max(row, 0), HEIGHT - 1)][min(max(column, 0), WIDTH - 1)] = mark
+
+    def lines(self, label: str) -> list[str]:
+        """The chart, with accuracies to its left and costs below it."""
+        edge = {0: f"{self._top:.2f}", HEIGHT - 1: f"{self._bottom:.2f}"}
+        rows = [
+            f"{edge.get(row, ''):>5} ┤{''.join(cells)}" for row, cells in enumerate(self._cells)
+        ]
+        end = f"{self._right:.2f} {label}"
+        return [*rows, f"{'':>6}└{'─' * WIDTH}", f"{'':>7}0{end:>{WIDTH - 1}}"]

@@ -4,79 +4,41 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import ExitStack
-from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from skr_app.described import Described
-from skr_app.engines import (
-    AddressOption,
-    EngineName,
-    EngineOption,
-    WorkersOption,
-    open_engine,
-    open_for,
-)
-from skr_app.limits import (
-    DeadlineOption,
-    MaxSpendOption,
-    PricesOption,
-    RateOption,
-    shared_limits,
-)
-from skr_app.measuring import (
-    EntailmentOption,
-    OutOption,
+from skr_app.models import Limits, Models, open_cache
+from skr_app.opening import load_questions, open_searched, open_settings, router_stamp
+from skr_app.options import BatchOptions, Force, Json, Questions, spread
+from skr_app.report import (
+    PAIRS,
+    Result,
+    RunFolder,
     ask_and_judge,
-    load_questions,
-    make_judging,
+    compare,
+    row_of,
     show_result,
+    shown,
 )
-from skr_app.opening import open_cache
-from skr_app.options import (
-    BaseUrlOption,
-    CacheOption,
-    ConcurrencyOption,
-    CorpusOption,
-    DatasetOption,
-    DecomposeOption,
-    DemonstrationsOption,
-    EmbedderOption,
-    ForceOption,
-    GivenStoreOption,
-    JsonOption,
-    LikelihoodsOption,
-    LimitOption,
-    MaxRoundsOption,
-    ModelOption,
-    QuestionsArgument,
-    SearchMode,
-    SearchOption,
-    SkipBadOption,
-    TemplatesOption,
-    WhenInsufficient,
-    WhenInsufficientOption,
-)
-from skr_app.reflecting import ReflectorOption
-from skr_app.report.findings import PAIRS
-from skr_app.report.folder import RunFolder
-from skr_app.report.tables import Result, compare, row_of, shown
-from skr_app.systems import SYSTEMS, make_systems, router_stamp
-from skr_learn.evaluation.asking import Answers
-from skr_learn.evaluation.measuring import Judged, difference, mean, measures_of
+from skr_core.budget import price_of, read_prices
+from skr_core.errors import InputError
+from skr_core.settings import Settings
+from skr_core.types import Action
+from skr_learn.evaluation import Answers, Judged, System
+from skr_learn.evaluation.measuring import difference, mean
 
-Systems = Annotated[
-    str,
-    typer.Option(
-        "--systems",
-        help=f"Names with commas between them: {', '.join(SYSTEMS)}.",
-    ),
-]
-Router = Annotated[
-    Path | None, typer.Option("--router", help="Folder of a saved router, for `adaptive`.")
-]
+ACTIONS: dict[str, Action | None] = {
+    "single_shot": "single",
+    "loop": "loop",
+    "never": "direct",
+    "always": "loop",
+    "adaptive": None,
+}
+"""The systems of the graph, each with the action it always takes; the router decides for None."""
+
+SYSTEMS = tuple(ACTIONS)
 
 COLUMNS = {
     "title_recall_at_10": "title_recall",
@@ -92,39 +54,23 @@ COLUMNS = {
 """Names in the output, and the measures behind them."""
 
 
+@spread
 def evaluate(
-    questions: QuestionsArgument,
-    corpus: CorpusOption = None,
-    store: GivenStoreOption = None,
-    dataset: DatasetOption = None,
-    systems: Systems = "single_shot,loop",
-    router: Router = None,
-    force: ForceOption = False,
-    model: ModelOption = "extractive",
-    base_url: BaseUrlOption = None,
-    deadline: DeadlineOption = None,
-    max_spend: MaxSpendOption = None,
-    embedder: EmbedderOption = "hashing",
-    search: SearchOption = SearchMode.hybrid,
-    max_rounds: MaxRoundsOption = 3,
-    when_insufficient: WhenInsufficientOption = WhenInsufficient.best_draft,
-    reflector: ReflectorOption = "refusal",
-    likelihoods: LikelihoodsOption = False,
-    decompose: DecomposeOption = False,
-    templates: TemplatesOption = None,
-    demonstrations: DemonstrationsOption = None,
-    entailment: EntailmentOption = None,
-    prices: PricesOption = None,
-    out: OutOption = None,
-    limit: LimitOption = None,
-    concurrency: ConcurrencyOption = 8,
-    engine: EngineOption = EngineName.local,
-    address: AddressOption = None,
-    workers: WorkersOption = None,
-    requests_per_second: RateOption = None,
-    cache: CacheOption = None,
-    skip_bad: SkipBadOption = False,
-    json: JsonOption = False,
+    questions: Questions,
+    options: BatchOptions,
+    systems: Annotated[
+        str,
+        typer.Option("--systems", help=f"Names with commas between them: {', '.join(SYSTEMS)}."),
+    ] = "single_shot,loop",
+    router: Annotated[
+        Path | None, typer.Option("--router", help="Folder of a saved router, for `adaptive`.")
+    ] = None,
+    force: Force = False,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", help="Folder of the run: the same command again goes on in it."),
+    ] = None,
+    json: Json = False,
 ) -> None:
     """Ask every system every question and compare them: does the loop pay, does the router?
 
@@ -133,44 +79,31 @@ def evaluate(
     alone; `always` is the loop.
     """
     # Where the contexts are the corpus, those of all questions are.
-    read = load_questions(questions, dataset, limit=None, skip_bad=skip_bad)
-    asked = read[:limit]
+    read = load_questions(questions, options.dataset, skip_bad=options.skip_bad)
+    asked = read[: options.limit]
+    limits = Limits.of(
+        options.deadline, options.max_spend, options.prices, options.requests_per_second
+    )
     with ExitStack() as stack:
-        place = open_engine(stack, engine, address, workers)
-        described = Described(
-            model=model,
-            base_url=base_url,
-            embedder=embedder,
-            search=search.value,
-            reflector=reflector,
-            likelihoods=likelihoods,
-            max_rounds=max_rounds,
-            when_insufficient=when_insufficient,
-            decompose=decompose,
-            templates=templates,
-            demonstrations=demonstrations,
-            cache=cache,
-            router=router,
-            force=force,
-            limits=shared_limits(place),
-        )
-        opened, searched, described = open_for(
+        store, searched = open_searched(
             stack,
-            place,
-            described,
-            store=store,
-            corpus=corpus,
+            store=options.store,
+            corpus=options.corpus,
             questions=read,
-            skip_bad=skip_bad,
+            embedder=options.embedder,
+            search=options.search,
+            skip_bad=options.skip_bad,
         )
-        system = described.open(stack, opened)
-        judging = make_judging(entailment, prices, system.model, base_url, open_cache(stack, cache))
+        models = Models(options.base_url, limits, open_cache(stack, options.cache))
+        system = open_settings(options, models, store, router=router, force=force)
+        prices = None if options.prices is None else read_prices(options.prices)
+        price = None if prices is None else price_of(prices, system.model.name)
         chosen = make_systems(systems, system, has_router=router is not None)
         settings = {
             "model": system.model.name,
-            "retriever": opened.name,
+            "retriever": store.name,
             "corpus": searched,
-            "max_rounds": str(max_rounds),
+            "max_rounds": str(options.max_rounds),
         }
         stamp = {
             "command": "evaluate",
@@ -185,10 +118,9 @@ def evaluate(
                     chosen,
                     asked,
                     folder,
-                    judging,
-                    concurrency,
-                    engine=place,
-                    make=partial(described.systems, systems),
+                    price=price,
+                    concurrency=options.concurrency,
+                    limits=limits,
                 )
             )
             result = result_of(judged, {"questions": questions.name, **settings})
@@ -197,7 +129,7 @@ def evaluate(
         "questions": str(questions),
         "model": system.model.name,
         "retriever": settings["retriever"],
-        **{name: summary(answers[name], judged[name]) for name in judged},
+        **{name: _summary(answers[name], judged[name]) for name in judged},
     }
     if {"single_shot", "loop"} <= judged.keys():
         more["gain"] = {
@@ -229,17 +161,14 @@ def result_of(judged: dict[str, list[Judged]], settings: dict[str, str]) -> Resu
 def whether_the_loop_pays(judged: dict[str, list[Judged]]) -> str:
     """Whether going on until the references suffice makes better answers than one search does.
 
-    RaLLM Table 4: it does for strong models, and costs weak ones answers. By key-facts where the
-    questions have them.
+    RaLLM Table 4: it does for strong models, and costs weak ones answers.
     """
     if not {"single_shot", "loop"} <= judged.keys():
         return ""
-    known = measures_of(judged["loop"])
-    measure = "key_fact_f1" if "key_fact_f1" in known else "answer_accuracy"
-    gain = difference(judged["loop"], judged["single_shot"], measure)
+    gain = difference(judged["loop"], judged["single_shot"], "answer_accuracy")
     if not gain.n:
         return ""
-    figures = f"{measure} {shown(gain, signed=True)} over a single shot, n {gain.n}"
+    figures = f"answer_accuracy {shown(gain, signed=True)} over a single shot, n {gain.n}"
     if gain.low > 0:
         return f"The loop pays with this model: {figures}."
     if gain.high < 0:
@@ -247,8 +176,8 @@ def whether_the_loop_pays(judged: dict[str, list[Judged]]) -> str:
     return f"Whether the loop pays with this model these questions do not tell: {figures}."
 
 
-def summary(answers: Answers, judged: list[Judged]) -> dict[str, object]:
-    """A system as it goes out: means over questions, and the seconds all of them took."""
+def _summary(answers: Answers, judged: list[Judged]) -> dict[str, object]:
+    """The figures of a system: means over questions, and the seconds that all of them took."""
     answered = [each.answer for each in judged if each.answer is not None]
     reasons = [answer.stop_reason for answer in answered]
     return {
@@ -259,3 +188,33 @@ def summary(answers: Answers, judged: list[Judged]) -> dict[str, object]:
         "n_failed": answers.n_failed,
         "stop_reasons": {reason: reasons.count(reason) for reason in sorted(set(reasons))},
     }
+
+
+def make_systems(names: str, settings: Settings, *, has_router: bool = False) -> list[System]:
+    """Make the systems that an option names, each once.
+
+    Args:
+        names: The names of systems, with commas between them.
+        settings: The settings of the graph.
+        has_router: Whether the settings have a router that was asked for.
+
+    Raises:
+        InputError: A name is none of them, or something that one needs was not given.
+    """
+    from skr_graphs import GraphAnswerer
+
+    wanted = list(dict.fromkeys(name.strip() for name in names.split(",") if name.strip()))
+    if not wanted:
+        raise InputError(f"--systems names none: give some of {', '.join(SYSTEMS)}")
+    unknown = [name for name in wanted if name not in SYSTEMS]
+    if unknown:
+        known = ", ".join(SYSTEMS)
+        raise InputError(f"--systems names no system {unknown[0]!r}: known are {known}")
+    if "adaptive" in wanted and not has_router:
+        raise InputError("the system adaptive needs --router: the folder of a saved router")
+    answerer = GraphAnswerer(settings)
+    # `always` is the loop: what one has answered the other need not answer again.
+    return [
+        System.of(name, answerer, key=ACTIONS[name] or name, action=ACTIONS[name])
+        for name in wanted
+    ]

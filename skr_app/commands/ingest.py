@@ -2,81 +2,58 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from skr_core.engines import Engine, EngineEmbedder, LocalEngine
 
-from skr_app.engines import (
-    AddressOption,
-    EngineName,
-    EngineOption,
-    WorkersOption,
-    open_engine,
-)
-from skr_app.opening import HASHING, open_embedder, open_store, store_folder
-from skr_app.options import (
-    DEFAULT_STORE,
-    JsonOption,
-    SkipBadOption,
-    StoreOption,
-)
+from skr_app.opening import open_embedder, open_store, store_folder
+from skr_app.options import DEFAULT_STORE, Json, SkipBad, Store
 from skr_app.output import console, counted, escape, messages, print_json, progress
 from skr_core.errors import InputError
 from skr_core.texts import encodable
 
 if TYPE_CHECKING:
     from skr_core.ports import Embedder
-    from skr_store.chroma_store import ChromaStore
+    from skr_store import ChromaStore
     from skr_store.ingestion import IngestReport
 
-Files = Annotated[
-    list[Path] | None,
-    typer.Argument(
-        metavar="FILES...",
-        help="Files or folders: text, Markdown, HTML, PDF, JSONL with id, title, text (also .gz).",
-        show_default=False,
-    ),
-]
-Rebuild = Annotated[
-    bool,
-    typer.Option("--rebuild", help="Make the index anew from the store's record of references."),
-]
-
-
-KINDS_TOLD = 8
-"""Of the files that were passed over."""
-
-Embedding = Annotated[
-    str | None,
-    typer.Option(
-        "--embedder",
-        envvar="SKR_EMBEDDER",
-        help="For search by meaning: a sentence-transformers model, by name or folder. Without one "
-        "a new store is searched by words; `hashing` makes vectors of words.",
-        show_default=False,
-    ),
-]
+KINDS_SHOWN = 8
+"""The kinds of files passed over that are named."""
 
 
 def ingest(
-    files: Files = None,
-    store: StoreOption = DEFAULT_STORE,
-    embedder: Embedding = None,
-    rebuild: Rebuild = False,
-    engine: EngineOption = EngineName.local,
-    address: AddressOption = None,
-    workers: WorkersOption = None,
-    skip_bad: SkipBadOption = False,
-    json: JsonOption = False,
+    files: Annotated[
+        list[Path] | None,
+        typer.Argument(
+            metavar="FILES...",
+            help="Files or folders: text, Markdown, HTML, PDF, JSONL with id, title, text (also "
+            ".gz).",
+            show_default=False,
+        ),
+    ] = None,
+    store: Store = DEFAULT_STORE,
+    embedder: Annotated[
+        str | None,
+        typer.Option(
+            "--embedder",
+            envvar="SKR_EMBEDDER",
+            help="For search by meaning: a sentence-transformers model, by name or folder. Without "
+            "one a new store is searched by words; `hashing` makes vectors of words.",
+            show_default=False,
+        ),
+    ] = None,
+    rebuild: Annotated[
+        bool,
+        typer.Option(
+            "--rebuild", help="Make the index anew from the store's record of references."
+        ),
+    ] = False,
+    skip_bad: SkipBad = False,
+    json: Json = False,
 ) -> None:
-    """Put documents into the reference store; what is there already is not added again.
-
-    With --engine ray workers read, cut and embed, and this process alone writes.
-    """
+    """Put documents into the reference store; what is there already is not added again."""
     if not files and not rebuild:
         raise InputError("name the files or folders to ingest, or give --rebuild")
     from skr_store.ingestion import ingest as ingest_files
@@ -86,14 +63,10 @@ def ingest(
     find_files(files or (), (lambda _: None) if skip_bad else stop)
     report: IngestReport | None = None
     open_it = _rebuild if rebuild else partial(open_store, must_exist=False)
-    with ExitStack() as stack:
-        place = open_engine(stack, engine, address, workers)
-        opened = stack.enter_context(open_it(store, _embedder(embedder, place)))
+    with open_it(store, open_embedder(embedder) if embedder else None) as opened:
         if files:
             with progress("Ingesting") as advance:
-                report = ingest_files(
-                    files, opened, skip_bad=skip_bad, on_progress=advance, engine=place
-                )
+                report = ingest_files(files, opened, skip_bad=skip_bad, on_progress=advance)
         count = opened.count()
     if json:
         print_json(
@@ -108,14 +81,6 @@ def ingest(
     if report:
         _print(report)
     console.print(f"{counted(count, 'reference')} in {escape(store)}")
-
-
-def _embedder(name: str | None, engine: Engine) -> Embedder | None:
-    if not name:
-        return None
-    if isinstance(engine, LocalEngine) or name == HASHING:  # sending takes longer than hashing
-        return open_embedder(name)
-    return EngineEmbedder(partial(open_embedder, name), engine)
 
 
 def _found(report: IngestReport) -> dict[str, object]:
@@ -139,14 +104,16 @@ def _print(report: IngestReport) -> None:
     if more := report.skipped - len(report.problems):
         console.print(f"  and {more} more")
     if others := report.other_kinds:
-        kinds = ", ".join(list(others)[:KINDS_TOLD]) + (", ..." if len(others) > KINDS_TOLD else "")
+        kinds = ", ".join(list(others)[:KINDS_SHOWN]) + (
+            ", ..." if len(others) > KINDS_SHOWN else ""
+        )
         console.print(
             f"{counted(sum(others.values()), 'file')} of kinds that are not read: {escape(kinds)}"
         )
 
 
 def _rebuild(store: str, embedder: Embedder | None) -> ChromaStore:
-    from skr_store.chroma_store import ChromaStore
+    from skr_store import ChromaStore
 
     if store.startswith(("http://", "https://")):
         raise InputError("--rebuild works on a store's folder; a server keeps no record to read")

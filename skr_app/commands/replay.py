@@ -10,42 +10,10 @@ import typer
 
 from skr_app.commands.calibrate import split
 from skr_app.opening import open_embedder
-from skr_app.options import EmbedderOption, JsonOption, SkipBadOption
+from skr_app.options import Embedder, Json, SkipBad, SystemOptions
 from skr_app.output import console, print_json, print_table, progress
+from skr_learn import read_self_knowledge
 from skr_learn.routers.registry import titles
-from skr_learn.self_knowledge import read_self_knowledge
-
-Train = Annotated[Path, typer.Option("--train", help="Records to fit on (also .gz).")]
-Test = Annotated[
-    Path | None,
-    typer.Option("--test", help="Records to judge on; cross-fitted on --train without."),
-]
-Routers = Annotated[
-    str,
-    typer.Option(
-        "--router",
-        help=f"With commas between: always, never, recommended, {titles()}, arbiter, ladder, "
-        "margins, signal:FIELD; of three actions also multistep.",
-    ),
-]
-Signal = Annotated[
-    list[str] | None,
-    typer.Option("--signal", help="A field as a score, such as extra.giveup; may be repeated."),
-]
-By = Annotated[str | None, typer.Option("--by", help="Field that makes groups: extra.dataset.")]
-Actions = Annotated[
-    int, typer.Option("--actions", min=2, max=3, help="3 adds multi-step retrieval.")
-]
-Budget = Annotated[
-    float, typer.Option("--budget", min=0, help="Retrievals a question, of three actions.")
-]
-Steps = Annotated[
-    float,
-    typer.Option(
-        "--multistep-steps", min=1, help="Retrievals of a multi-step answer where not recorded."
-    ),
-]
-Seeds = Annotated[int, typer.Option("--seeds", min=1, help="Times the folds are drawn anew.")]
 
 COLUMNS = {
     "accuracy": "accuracy",
@@ -59,26 +27,55 @@ COLUMNS = {
     "beneficial_guidance": "sent the right way",
     "accuracy_when_known": "right when known",
 }
-"""What is told of a router, by its name in the JSON."""
+"""The columns of the table, by their names in the JSON."""
 DIFFERENCES = ("gain", "gain_over_always", "regret", "area_gain")
 
 
 def replay(
-    train: Train,
-    test: Test = None,
-    router: Routers = "always,never,recommended",
-    signal: Signal = None,
-    by: By = None,
-    actions: Actions = 2,
-    budget: Budget = 1.85,
-    multistep_steps: Steps = 3.35,
-    seeds: Seeds = 1,
-    embedder: EmbedderOption = "hashing",
-    skip_bad: SkipBadOption = False,
-    json: JsonOption = False,
+    train: Annotated[Path, typer.Option("--train", help="Records to fit on (also .gz).")],
+    test: Annotated[
+        Path | None,
+        typer.Option("--test", help="Records to judge on; cross-fitted on --train without."),
+    ] = None,
+    router: Annotated[
+        str,
+        typer.Option(
+            "--router",
+            help=f"With commas between: always, never, recommended, {titles()}, arbiter, ladder, "
+            "margins, signal:FIELD; of three actions also multistep.",
+        ),
+    ] = "always,never,recommended",
+    signal: Annotated[
+        list[str] | None,
+        typer.Option("--signal", help="A field as a score, such as extra.giveup; may be repeated."),
+    ] = None,
+    by: Annotated[
+        str | None, typer.Option("--by", help="Field that makes groups: extra.dataset.")
+    ] = None,
+    actions: Annotated[
+        int, typer.Option("--actions", min=2, max=3, help="3 adds multi-step retrieval.")
+    ] = 2,
+    budget: Annotated[
+        float,
+        typer.Option("--budget", min=0, help="Retrievals a question, of three actions."),
+    ] = 1.85,
+    multistep_steps: Annotated[
+        float,
+        typer.Option(
+            "--multistep-steps",
+            min=1,
+            help="Retrievals of a multi-step answer where not recorded.",
+        ),
+    ] = 3.35,
+    seeds: Annotated[
+        int, typer.Option("--seeds", min=1, help="Times the folds are drawn anew.")
+    ] = 1,
+    embedder: Embedder = SystemOptions.embedder,
+    skip_bad: SkipBad = False,
+    json: Json = False,
 ) -> None:
     """Fit routers and arbiters on recorded answers and judge them on others."""
-    from skr_learn.calibration import replaying as judge
+    from skr_learn import replay as judge
     from skr_learn.calibration.replaying import THREE, TWO
 
     fitting = read_self_knowledge(train, skip_bad=skip_bad, mixed_stamps=True)
@@ -118,11 +115,11 @@ def _print(name: str, group: dict[str, Any]) -> None:
         if each in group
     )
     results = group["routers"]
-    told = [column for column in COLUMNS if any(column in each for each in results.values())]
+    shown = [column for column in COLUMNS if any(column in each for each in results.values())]
     print_table(
-        ["router", *(COLUMNS[column] for column in told)],
+        ["router", *(COLUMNS[column] for column in shown)],
         [
-            [router, *(_figure(result, column, group["n"]) for column in told)]
+            [router, *(_figure(result, column, group["n"]) for column in shown)]
             for router, result in results.items()
         ],
         title=f"{name}: {group['n']:,} questions, {about}; in brackets 95 % intervals",

@@ -8,43 +8,34 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
-from skr_app.configured import open_router
-from skr_app.limits import DeadlineOption
-from skr_app.opening import make_model
-from skr_app.options import (
-    BaseUrlOption,
-    JsonOption,
-    ModelOption,
-)
-from skr_app.output import console, escape, messages, print_json
-from skr_app.render import DECIDED, spent
+from skr_app.models import Models
+from skr_app.opening import open_router
+from skr_app.options import BaseUrl, Deadline, Json, Model, ModelOptions, Question
+from skr_app.output import DECIDED, console, escape, messages, print_json, spent
 from skr_core.bounds import Bounds, bounded
 from skr_core.flow import call, run
 from skr_core.plain import to_plain
 from skr_core.prompts.asking import checked_question
 
-QuestionArgument = Annotated[str, typer.Argument(help="What you want to know.", show_default=False)]
-RouterFolder = Annotated[
-    Path, typer.Option("--router", help="Folder of a router, made by `skr calibrate`.")
-]
-Force = Annotated[
-    bool, typer.Option("--force", help="Use it although it was made with another model.")
-]
-
 
 def route(
-    question: QuestionArgument,
-    router: RouterFolder = Path("router"),
-    model: ModelOption = "extractive",
-    base_url: BaseUrlOption = None,
-    deadline: DeadlineOption = None,
-    force: Force = False,
-    json: JsonOption = False,
+    question: Question,
+    router: Annotated[
+        Path, typer.Option("--router", help="Folder of a router, made by `skr calibrate`.")
+    ] = Path("router"),
+    model: Model = ModelOptions.model,
+    base_url: BaseUrl = None,
+    deadline: Deadline = None,
+    force: Annotated[
+        bool, typer.Option("--force", help="Use it although it was made with another model.")
+    ] = False,
+    json: Json = False,
 ) -> None:
     """Show whether a router would retrieve for a question, and why."""
     question = checked_question(question)
+    asked = Models.of(ModelOptions(model=model, base_url=base_url, deadline=deadline)).model(model)
     with messages.status("Deciding"):
-        opened = open_router(router, make_model(model, base_url), force=force)
+        opened = open_router(router, asked, force=force)
         deciding = call(opened.decide, opened.adecide, question)
         decision = run(bounded(deciding, Bounds.within(deadline)))
     if json:

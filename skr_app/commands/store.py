@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from skr_app.opening import place_of_store, store_embedder
-from skr_app.options import EmbedderOption
+from skr_app.options import Embedder, SystemOptions
 from skr_app.output import escape, messages
 from skr_core.errors import StoreError
 
@@ -29,7 +29,7 @@ def serve(
         str, typer.Option("--host", help="Where to listen; Chroma asks nobody for a password.")
     ] = "127.0.0.1",
     port: Annotated[int, typer.Option("--port", min=1, max=65_535)] = 8000,
-    embedder: EmbedderOption = "hashing",
+    embedder: Embedder = SystemOptions.embedder,
 ) -> None:
     """Serve a store's folder with Chroma, and keep others from opening it meanwhile."""
     from skr_store.server import serve as serve_folder

@@ -1,22 +1,46 @@
-"""A language model without weights: it quotes the sentences that carry the answer."""
+"""A language model without weights: it quotes the sentences that carry the answer.
 
-from importlib import import_module
-from typing import TYPE_CHECKING
+A baseline for trying everything without a key or a network, and for tests. `ExtractiveModel` is
+announced as the model named ``extractive``, see `skr_core.registry`.
+"""
 
-if TYPE_CHECKING:
-    from skr_app.extractive.entailment import LexicalEntailment as LexicalEntailment
-    from skr_app.extractive.model import ExtractiveModel as ExtractiveModel
+from skr_app.extractive.evidence import (
+    MAX_QUOTES,
+    Quotes,
+    Sentence,
+    choose_quotes,
+    is_sufficient,
+    read_sentences,
+)
+from skr_app.extractive.follow_up import follow_up_queries
+from skr_app.extractive.model import (
+    NAME,
+    THRESHOLD,
+    ExtractiveModel,
+    LexicalEntailment,
+    Memory,
+    is_extractive,
+    load_extractive,
+)
+from skr_app.extractive.text import content_words, fits, names, read_lines
 
-_MODULES = {
-    "ExtractiveModel": "skr_app.extractive.model",
-    "LexicalEntailment": "skr_app.extractive.entailment",
-}
-
-__all__ = ["ExtractiveModel", "LexicalEntailment"]
-
-
-def __getattr__(name: str) -> object:
-    """Import what is asked for: nobody pays for what is not used."""
-    if name in _MODULES:
-        return getattr(import_module(_MODULES[name]), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+__all__ = [
+    "MAX_QUOTES",
+    "NAME",
+    "THRESHOLD",
+    "ExtractiveModel",
+    "LexicalEntailment",
+    "Memory",
+    "Quotes",
+    "Sentence",
+    "choose_quotes",
+    "content_words",
+    "fits",
+    "follow_up_queries",
+    "is_extractive",
+    "is_sufficient",
+    "load_extractive",
+    "names",
+    "read_lines",
+    "read_sentences",
+]

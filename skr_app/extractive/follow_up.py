@@ -37,8 +37,8 @@ class Lead:
     """A name worth searching.
 
     Attributes:
-        name: As written.
-        score: How promising it is; the names of the question itself have 1.
+        name: The name as written.
+        score: The score, the higher the more promising; names of the question itself have 1.
         context: The words of the sentence that it stands in.
     """
 
@@ -50,7 +50,7 @@ class Lead:
 def follow_up_queries(
     question: str, references: Sequence[Reference], asked: Sequence[str] = (), limit: int = 4
 ) -> list[str]:
-    """What to search next, the most promising first.
+    """The queries to search next, the most promising first.
 
     The bridge between two passages is a name in a sentence that matches the question, while no
     reference has that name as its title. It is asked for together with those words of the
@@ -59,9 +59,9 @@ def follow_up_queries(
 
     Args:
         question: The user's question.
-        references: What has been found.
+        references: The references that were found.
         asked: Queries that were searched already.
-        limit: How many are wanted at most.
+        limit: The number of queries at most.
 
     Example:
         >>> film = Reference.of("Jaws is a film directed by Steven Spielberg.", "Jaws")
@@ -84,8 +84,8 @@ def follow_up_queries(
             chosen.append(lead)
     queries = [_query(lead.name, lead.context, question, weights) for lead in chosen]
     if not queries:
-        held = frozenset[str]().union(*(sentence.words for sentence in sentences))
-        queries = [_query("", held, question, weights)]
+        found = frozenset[str]().union(*(sentence.words for sentence in sentences))
+        queries = [_query("", found, question, weights)]
     repeated = {query.casefold() for query in asked}
     return [query for query in queries if query and query.casefold() not in repeated]
 

@@ -1,18 +1,34 @@
-"""ExtractiveModel: a language model without weights, so that everything runs out of the box."""
+"""Models without weights, so that everything runs out of the box.
+
+`ExtractiveModel` answers, `LexicalEntailment` judges whether one text follows from another.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 
-from skr_app.extractive.evidence import Sentence, without_brackets
+from skr_app.extractive.evidence import (
+    Quotes,
+    Sentence,
+    choose_best,
+    choose_quotes,
+    covered,
+    is_sufficient,
+    read_sentences,
+    speaks_of_all,
+    term_weights,
+    without_brackets,
+)
 from skr_app.extractive.follow_up import follow_up_queries
-from skr_app.extractive.loading import NAME
-from skr_app.extractive.memory import Memory
-from skr_app.extractive.quoting import Quotes, choose_quotes, is_sufficient, speaks_of_all
-from skr_app.extractive.text import content_words
+from skr_app.extractive.text import content_words, names, stem
 from skr_core.budget import TokenCount, count_tokens, estimate_usage
-from skr_core.ports import OnToken
+from skr_core.errors import InputError
+from skr_core.files import read_jsonl
+from skr_core.ports import Entailment, OnToken
 from skr_core.prompts.routing import ANSWER_ALONE, CERTAINTY_ALONE
 from skr_core.prompts.templates import (
     INSUFFICIENT,
@@ -22,8 +38,10 @@ from skr_core.prompts.templates import (
     SEARCH_LEAD,
     SUFFICIENT,
 )
+from skr_core.texts import straight_quotes
 from skr_core.types import Generation, Prompt, Reference
 
+NAME = "extractive"
 UNKNOWN = "I don't know."
 # A statement is called certain that speaks of so much of the question; where the prompt threatens
 # with punishment, or doubts the answer, of so much.
@@ -32,6 +50,61 @@ CERTAIN_THOUGH_WARNED = 0.75
 _FILE_NAME = re.compile(
     r"://|\.(?:md|txt|rst|html?|pdf|jsonl?|csv|docx?|pptx?|xlsx?|py|ipynb)\Z", re.IGNORECASE
 )
+# A statement that speaks of less than this of the question answers another one.
+LEAST_SUPPORT = 0.4
+
+
+@dataclass(frozen=True, slots=True)
+class Recalled:
+    """The answer of a memory to a question.
+
+    Attributes:
+        text: The statement; empty where it says nothing.
+        support: The share of the question that the statement speaks of, 0 to 1.
+    """
+
+    text: str = ""
+    support: float = 0.0
+
+
+class Memory:
+    """Statements that are believed, whether they are still true or not.
+
+    Args:
+        statements: Passages, as a store holds them: what each says of its title.
+
+    Attributes:
+        version: A hash of what is known, empty where that is nothing: what was collected with one
+            memory does not describe another.
+
+    Example:
+        >>> memory = Memory([Reference.of("The mayor of Arden is Ada Moor.", "Arden")])
+        >>> memory.recall("Who is mayor of Arden?").text
+        'The mayor of Arden is Ada Moor.'
+        >>> memory.recall("Who built the bridge?").text
+        ''
+    """
+
+    def __init__(self, statements: Sequence[Reference] = ()) -> None:
+        # No statement is better for its place in the memory, as a passage is for its rank.
+        self._sentences = [sentence for each in statements for sentence in read_sentences([each])]
+        ids = "\x00".join(each.id for each in statements).encode()
+        self.version = hashlib.blake2b(ids, digest_size=4).hexdigest() if ids else ""
+
+    def recall(self, question: str) -> Recalled:
+        """The statement that speaks most of a question, where one speaks enough of it.
+
+        It has to name whatever the question names: what is known of one town is no answer about
+        another.
+        """
+        weights = term_weights(question, self._sentences)
+        named = {stem(word) for name in names(question) for word in content_words(name)}
+        about = [each for each in self._sentences if named <= each.words]
+        best = choose_best(question, weights, about)
+        support = covered(weights, best.words) if best else 0.0
+        if best is None or support < LEAST_SUPPORT:
+            return Recalled()
+        return Recalled(best.text, support)
 
 
 class ExtractiveModel:
@@ -51,7 +124,7 @@ class ExtractiveModel:
 
     Args:
         memory: Passages that hold what it knows by itself; nothing by default.
-        count: Says how many tokens a text has, of which its usage is made.
+        count: The function that counts the tokens of a text, for its usage.
 
     Attributes:
         name: ``extractive``, with a hash of its memory where it has one.
@@ -86,7 +159,7 @@ class ExtractiveModel:
         return Generation(text, estimate_usage(prompt, text, self._count))
 
     async def agenerate(self, prompt: Prompt, *, on_token: OnToken | None = None) -> Generation:
-        """The same; a few milliseconds of work, and nothing to wait for."""
+        """Async version of `generate`: a few milliseconds of work, and nothing to wait for."""
         return self.generate(prompt, on_token=on_token)
 
     def _reply(self, prompt: Prompt) -> str:
@@ -178,3 +251,87 @@ def _ask(prompt: Prompt) -> str:
 
 def _queries(prompt: Prompt) -> list[str]:
     return follow_up_queries(prompt.question, prompt.references, prompt.queries, MAX_QUERIES)
+
+
+def is_extractive(spec: str) -> bool:
+    """Whether a model's name is that of the extractive model.
+
+    Example:
+        >>> is_extractive("extractive:memory.jsonl"), is_extractive("openai:gpt-4.1-mini")
+        (True, False)
+    """
+    return spec.partition(":")[0] == NAME
+
+
+def load_extractive(
+    spec: str, *, count: Callable[[str], TokenCount] = count_tokens
+) -> ExtractiveModel:
+    """Make the extractive model.
+
+    Args:
+        spec: The name ``extractive``, or ``extractive:`` and a JSONL file of what the model knows,
+            a line with ``text`` and perhaps ``title`` for each passage.
+        count: The function that counts the tokens of a text.
+
+    Raises:
+        InputError: There is no such file, or nothing in it.
+        DataError: A line is broken.
+
+    Example:
+        >>> load_extractive("extractive").name
+        'extractive'
+    """
+    _, has_memory, file = spec.partition(":")
+    if not has_memory:
+        return ExtractiveModel(count=count)
+    if not file:
+        raise InputError(f"{spec} names no file: give extractive:FILE, or extractive alone")
+    rows = [row for _, row in read_jsonl(Path(file)) if str(row.get("text") or "").strip()]
+    if not rows:
+        raise InputError(f"there is nothing to know in {file}: give a line with text a passage")
+    memory = [Reference.of(str(row["text"]), str(row.get("title") or "")) for row in rows]
+    return ExtractiveModel(memory, count=count)
+
+
+THRESHOLD = 0.8
+_NEGATIONS = {"not", "no", "never", "none", "nobody", "neither", "nor", "without", "cannot"}
+
+
+class LexicalEntailment:
+    """Entailed where the premise holds most of the hypothesis' content words.
+
+    A baseline: it reads no meaning. Where one side negates and the other does not, it says
+    contradiction; use an NLI model or a judge for figures that go out.
+
+    Args:
+        threshold: Share of the hypothesis' content words that the premise must hold, 0 to 1.
+
+    Example:
+        >>> pair = ("Paris is the capital of France.", "Paris is a capital.")
+        >>> LexicalEntailment().predict([pair])
+        ['entailment']
+    """
+
+    name = "lexical"
+
+    def __init__(self, threshold: float = THRESHOLD) -> None:
+        self._threshold = threshold
+
+    def predict(self, pairs: Sequence[tuple[str, str]]) -> Sequence[Entailment | None]:
+        """Compare words."""
+        return [self._verdict(*pair) for pair in pairs]
+
+    async def apredict(self, pairs: Sequence[tuple[str, str]]) -> Sequence[Entailment | None]:
+        """Async version of `predict`, which has nothing to wait for."""
+        return self.predict(pairs)
+
+    def _verdict(self, premise: str, hypothesis: str) -> Entailment:
+        given, wanted = set(content_words(premise)), set(content_words(hypothesis))
+        if not wanted or len(wanted & given) < self._threshold * len(wanted):
+            return "neutral"
+        return "entailment" if _negates(premise) == _negates(hypothesis) else "contradiction"
+
+
+def _negates(text: str) -> bool:
+    words = straight_quotes(text).lower().split()
+    return any(word.strip(".,;:!?") in _NEGATIONS or "n't" in word for word in words)

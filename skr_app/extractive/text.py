@@ -1,4 +1,4 @@
-"""Reading plain text without a model: content words and capitalised names.
+"""Reading text without a model: words, names, and the sentences of a passage.
 
 Nothing here raises, whatever the text: an unknown script simply has fewer names.
 """
@@ -6,9 +6,11 @@ Nothing here raises, whatever the text: an unknown script simply has fewer names
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterator, Sequence, Set
+from dataclasses import dataclass
 from functools import lru_cache
 
-from skr_core.texts import WORD, words
+from skr_core.texts import WORD, split_sentences, words
 
 _WORD = re.compile(WORD)
 
@@ -75,7 +77,7 @@ def stem(word: str) -> str:
     Two words with one stem may still mean different things; a word that has none stays as it is.
 
     Args:
-        word: In lower case.
+        word: The word, in lower case.
 
     Example:
         >>> [stem(word) for word in ("composer", "composed", "cities", "class", "sing", "москва")]
@@ -188,3 +190,180 @@ def _is_adjective(sentence: str, tokens: list[re.Match[str]], first: int, last: 
         and word.islower()
         and word not in STOP_WORDS
     )
+
+
+# A line as long as this one was probably wrapped, and goes on in the next.
+WRAPPED = 50
+# A row of more characters is split into sentences.
+LONGEST_ROW = 300
+# The least share of a paragraph's characters that stand outside of links.
+LEAST_SAID = 0.3
+
+_FENCE = re.compile(r"\s*(```+|~~~+)")
+_HEADING = re.compile(r"\s{0,3}#{1,6}\s+(.*?)[\s#]*$")
+_ITEM = re.compile(r"\s*(?:[-*+•]|\d{1,3}[.)])\s+(?=\S)")
+_RULE = re.compile(r"\s*\|?[\s|:-]*-[\s|:-]*$")
+_LINK = re.compile(r"!?\[([^\[\]\n]{1,300})\]\([^()\s]{1,300}\)")
+_ENDS = (".", "!", "?", ":", ";", "。", "！", "？")
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """Something that can be quoted, and what it stands under.
+
+    Attributes:
+        text: A sentence, a row of a table or a line of code, on one line.
+        under: The headings before it in its passage, and for code the sentence before it.
+        is_code: Whether it stands in a block of code.
+    """
+
+    text: str
+    under: str = ""
+    is_code: bool = False
+
+
+def read_lines(passage: str) -> list[Line]:
+    """The lines of a passage that can be quoted, in order.
+
+    A wrapped sentence is joined, a link is shown by its words, and a row of a table is given with
+    the headings of its columns. A heading is no sentence, but says what the lines below it are
+    about.
+
+    Example:
+        >>> wrapped = "## Cost\\nOne call for each round,\\nso one at least.\\n- See below."
+        >>> [(each.text, each.under) for each in read_lines(wrapped)]
+        [('One call for each round, so one at least.', 'Cost'), ('See below.', 'Cost')]
+        >>> read_lines("| extra | brings |\\n|---|---|\\n| `plots` | matplotlib |")[0].text
+        'extra: `plots` · brings: matplotlib'
+    """
+    return list(_lines(passage))
+
+
+def _lines(passage: str) -> Iterator[Line]:
+    heading, before, fence = "", "", ""
+    paragraph: list[str] = []
+    table: list[str] = []
+
+    def ended() -> Iterator[Line]:
+        """The sentences of the lines so far, at the end of a paragraph, an item or a table."""
+        nonlocal before
+        for row in _rows(table):
+            whole = [row] if len(row) <= LONGEST_ROW else split_sentences(row)
+            for part in whole:
+                yield Line(part, heading if part is row else f"{heading} {row[:LONGEST_ROW]}")
+        text = " ".join(paragraph)
+        # A list of links says where something stands, and nothing of it.
+        is_contents = len(_LINK.sub("", text)) < len(text) * LEAST_SAID
+        for sentence in [] if is_contents else split_sentences(_LINK.sub(r"\1", text)):
+            before = sentence
+            yield Line(sentence, heading)
+        table.clear()
+        paragraph.clear()
+
+    for line in passage.split("\n"):
+        bare = line.strip()
+        if fence:
+            if bare.startswith(fence) and not bare.strip(fence[0]):
+                fence = ""
+            elif any(map(str.isalnum, bare)):
+                yield Line(" ".join(bare.split()), f"{heading} {before}", is_code=True)
+            continue
+        is_row = bare.startswith("|")
+        if not is_row and (table or not bare or not _continues(paragraph, line)):
+            yield from ended()
+        if is_row:
+            if paragraph:
+                yield from ended()
+            table.append(bare)
+        elif opened := _FENCE.match(line):
+            fence = opened[1]
+        elif titled := _HEADING.match(line):
+            heading = before = titled[1]
+        elif item := _ITEM.match(line):
+            paragraph.append(line[item.end() :].strip())
+        elif bare:
+            paragraph.append(bare)
+    yield from ended()
+
+
+def _continues(paragraph: Sequence[str], line: str) -> bool:
+    """Whether a line goes on with the paragraph; what ends a sentence says so itself."""
+    if not paragraph or any(each.match(line) for each in (_FENCE, _HEADING, _ITEM)):
+        return False
+    before, bare = paragraph[-1], line.strip()
+    return len(before) >= WRAPPED or before.endswith(_ENDS) or bare[0].islower()
+
+
+def _rows(table: Sequence[str]) -> Iterator[str]:
+    """The rows of a table as text, each cell behind the heading of its column where it has one."""
+    has_headings = len(table) > 1 and bool(_RULE.match(table[1]))
+    headings = _cells(table[0]) if has_headings else []
+    for row in table[2 if has_headings else 0 :]:
+        cells = _cells(row)
+        named = zip([*headings, *[""] * len(cells)], cells, strict=False)
+        text = " · ".join(f"{name}: {cell}" if name else cell for name, cell in named if cell)
+        if text:
+            yield text
+
+
+def _cells(row: str) -> list[str]:
+    return [_LINK.sub(r"\1", cell.strip()) for cell in row.strip("|").split("|")]
+
+
+_AMOUNT = re.compile(
+    r"\b(?:when|how (?:many|much|old|long|high|tall|deep|far|fast|wide|large|big|heavy|often"
+    r"|strong)"
+    r"|(?:what|which) (?:year|date|day|number|share)|in what year|year of)\b"
+)
+_NAME = re.compile(r"\b(?:who|whom|whose|where)\b")
+_KIND = re.compile(
+    r"\b(?:which|what|how many)\s(?:\w{1,40}\s)??(\w{1,40})\s"
+    r"(?:is|are|was|were|did|does|do|has|have|in|on)\b"
+)
+_NUMBER_WORDS = frozenset(
+    (
+        "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen "
+        "sixteen seventeen eighteen nineteen twenty thirty forty fifty sixty seventy eighty ninety "
+        "hundred thousand million billion once twice half free never"
+    ).split()
+)
+
+
+def kind_words(question: str) -> frozenset[str]:
+    """The stems of the words that name the kind of answer: "which town", "what year".
+
+    Example:
+        >>> sorted(kind_words("In which mining town was the engineer born?"))
+        ['town']
+    """
+    found = _KIND.findall(question.lower())
+    return frozenset(stem(word) for word in found)
+
+
+def fits(question: str) -> Callable[[str], bool]:
+    """Whether a sentence has what the question asks for: a number, or a name that it lacks.
+
+    Example:
+        >>> is_fit = fits("When did the railway open?")
+        >>> is_fit("It was opened in 1843."), is_fit("It was opened by a queen.")
+        (True, False)
+        >>> fits("Who opened the railway?")("It was opened by Queen Mathilda.")
+        True
+    """
+    asked = question.lower()
+    if _AMOUNT.search(asked):
+        return _has_number
+    if _NAME.search(asked):
+        known = frozenset(map(stem, question_words(question)))
+        return lambda sentence: _has_new_name(sentence, known)
+    return lambda sentence: True
+
+
+def _has_number(sentence: str) -> bool:
+    return any(map(str.isdigit, sentence)) or not _NUMBER_WORDS.isdisjoint(words(sentence))
+
+
+def _has_new_name(sentence: str, known: Set[str]) -> bool:
+    if CODE_SPAN.search(sentence):
+        return True
+    return any(not known >= set(map(stem, content_words(each))) for each in names(sentence))

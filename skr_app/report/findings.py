@@ -1,40 +1,48 @@
-"""What was found, in sentences: a difference on the same questions, its interval, and its cost."""
+"""The findings of a run in sentences: a difference, its interval, and its cost."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from skr_app.report.drawing import figures, series_of
-from skr_app.report.tables import Comparison, Result, capital, in_words, is_share
-from skr_learn.calibration.curve import RoutingCurve
-from skr_learn.metrics.statistics import Interval
+from skr_app.report.tables import (
+    Comparison,
+    Result,
+    capital,
+    figures,
+    in_words,
+    is_share,
+    series_of,
+)
+from skr_learn import RoutingCurve
+from skr_learn.metrics import Interval
 
 MOST = 3
-"""Sentences for one result."""
+"""The sentences about one result, at most."""
 PAIRS = (("adaptive", "always"), ("loop", "single_shot"))
-"""Comparisons that are told first: does the router pay, does the loop?"""
+"""Comparisons that come first: does the router pay, does the loop?"""
 AGAINST = {
     "against_constant": "against the better constant policy",
     "gain": "against drawing as many questions at random",
     "gain_over_always": "against always retrieving once",
 }
-"""What a replay compares a router with, by the name of the difference."""
+"""The policies that a replay compares a router with, by the name of the difference."""
 _CALLED = {"recommended": "The recommended router", "arbiter": "An arbiter", "ladder": "A ladder"}
 _COSTS = ("prompt_tokens", "calls", "retrievals")
 
 
-def of_result(result: Result) -> list[str]:
-    """What a result says of the first of its plotted measures that it has.
+def findings_of_result(result: Result) -> list[str]:
+    """The findings of a result, about the first of its plotted measures that it has.
 
     Example:
-        >>> from skr_app.report.tables import Row
+        >>> from skr_app.report import Row
         >>> always, adaptive = (
         ...     {"answer_accuracy": Interval(mean, 0.4, 0.6, 500), "prompt_tokens": tokens}
         ...     for mean, tokens in
         ...     [(0.502, Interval(1000, 900, 1100, 500)), (0.5, Interval(620, 600, 640, 500))])
         >>> paired = {"answer_accuracy": Interval(-0.002, -0.009, 0.005, 500)}
-        >>> of_result(Result("evaluate", "", {}, (Row("always", always), Row("adaptive", adaptive)),
-        ...     (Comparison("adaptive", "always", paired),)))[0]
+        >>> rows = (Row("always", always), Row("adaptive", adaptive))
+        >>> pairs = (Comparison("adaptive", "always", paired),)
+        >>> findings_of_result(Result("evaluate", "", {}, rows, pairs))[0]
         'Routing saves 38 % of the prompt tokens at -0.2 points (-0.9 to +0.5) of answer accuracy, \
 against always retrieving, n 500.'
     """
@@ -54,11 +62,11 @@ against always retrieving, n 500.'
     return found[:MOST] or _highest(result, measure)
 
 
-def of_curve(curve: RoutingCurve) -> list[str]:
-    """What a calibration says: its verdict, and the figures behind it where routing does not pay.
+def findings_of_curve(curve: RoutingCurve) -> list[str]:
+    """The findings of a calibration: its verdict, and the figures behind one that does not pay.
 
     Args:
-        curve: Of the calibration.
+        curve: The curve of the calibration.
     """
     if curve.recommended == "router":
         return [curve.sentence]
@@ -73,28 +81,28 @@ def of_curve(curve: RoutingCurve) -> list[str]:
     ]
 
 
-def of_replay(result: Result, names: Sequence[str]) -> list[str]:
-    """What a replay says of some of its routers and arbiters.
+def findings_of_replay(result: Result, names: Sequence[str]) -> list[str]:
+    """The findings of a replay about some of its routers and arbiters.
 
     Args:
-        result: Of all questions, as `skr_app.report.reading` makes it of a replay.
-        names: Of their rows.
+        result: The result for all questions, as `read_section` makes it of a replay.
+        names: The names of the routers' rows.
     """
     rows = {row.name: row.cells for row in result.rows}
     return [_replayed(name, rows[name]) for name in names]
 
 
 def _replayed(name: str, cells: Mapping[str, Interval]) -> str:
-    said: dict[str, str] = {}  # where two policies are the same one, the difference is told once
+    changes: dict[str, str] = {}  # where two policies are the same one, one difference is enough
     for measure, words in AGAINST.items():
         if measure in cells:
-            said.setdefault(figures(cells[measure], share=True, signed=True), words)
+            changes.setdefault(figures(cells[measure], share=True, signed=True), words)
     accuracy, rate = cells["accuracy"], cells.get("retrieval_rate")
     often = f" and retrieves for {100 * rate.mean:.0f} %" if rate else ""
     return (
         f"{_CALLED.get(name, f'The router {in_words(name)}')} answers {100 * accuracy.mean:.1f} % "
         f"of {accuracy.n:,} questions right{often}: "
-        f"{'; '.join(f'{change} {words}' for change, words in said.items())}."
+        f"{'; '.join(f'{change} {words}' for change, words in changes.items())}."
     )
 
 
@@ -129,15 +137,17 @@ def _difference(result: Result, comparison: Comparison, measure: str) -> str:
     if len(both) == 2:
         mean, base = (figures(each, share=share).partition(" (")[0] for each in both)
         text += f", {mean} against {base}"
-    return f"{text}, n {cell.n:,}{_price(one, other, cost)}."
+    return f"{text}, n {cell.n:,}{_cost_beside(one, other, cost)}."
 
 
-def _spent(cells: object, measure: str) -> bool:
-    return isinstance(cells, dict) and measure in cells and cells[measure].mean > 0
+def _spent(cells: Mapping[str, Interval], measure: str) -> bool:
+    return measure in cells and cells[measure].mean > 0
 
 
-def _price(one: object, other: object, cost: str | None) -> str:
-    if cost is None or not isinstance(one, dict) or not isinstance(other, dict):
+def _cost_beside(
+    one: Mapping[str, Interval], other: Mapping[str, Interval], cost: str | None
+) -> str:
+    if cost is None:
         return ""
     ratio = one[cost].mean / other[cost].mean
     if 0.95 < ratio < 1.05:
@@ -148,7 +158,7 @@ def _price(one: object, other: object, cost: str | None) -> str:
 
 
 def _along(result: Result, measure: str) -> list[str]:
-    """How a measure changes from the first to the last point of each line."""
+    """The change of a measure from the first to the last point of each line."""
     series, _ = series_of(result, measure)
     words, found = in_words(measure), []
     for name, points in series.items():

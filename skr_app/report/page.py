@@ -1,6 +1,19 @@
-"""Sections as one HTML page: it asks nothing of the network, and reads on a telephone.
+"""The page: sections as one file of HTML that asks nothing of the network and suits a telephone.
 
 Everything from a run is cleaned and escaped, because passages and models' answers are hostile.
+
+`read_section` takes the folders of runs, and what commands printed with ``--json``:
+
+| it holds | it is |
+|---|---|
+| a folder with ``result.json`` | an evaluation or an experiment, with its answers |
+| ``result`` or ``rows`` | the same, without them |
+| ``costs`` and ``constants`` | a calibration |
+| ``overall`` with ``routers`` | a replay |
+
+A result of one's own needs rows of named means alone: ``{"rows": [{"name": "loop", "cells":
+{"accuracy": {"mean": 0.5, "low": 0.4, "high": 0.6, "n": 90}}}]}``. Rows with a number ``at``, and
+``line`` where there are several, are drawn as lines over it, and ``over`` says what it counts.
 """
 
 from __future__ import annotations
@@ -11,23 +24,29 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from skr_app.report.sections import Section
-from skr_app.report.tables import in_words
+import orjson
+
+from skr_app.report.run_folder import read_curve, read_result, read_scores
+from skr_app.report.sections import Section, section_of_curve, section_of_replay, section_of_result
+from skr_app.report.tables import Result, Row, in_words
 from skr_core.cleaning import cleaned
-from skr_core.errors import extra
+from skr_core.errors import DataError, InputError, extra
+from skr_core.files import read_whole
+from skr_core.plain import from_plain
+from skr_learn import RoutingCurve
 from skr_learn.figures import variables, with_ids
+from skr_learn.metrics import Interval
 
 LONGEST = 600
-"""Characters of an answer that are shown."""
-TEMPLATES = Path(__file__).parent / "templates"
+"""The characters of an answer that are shown."""
 
 
 def report_page(sections: Sequence[Section], title: str = "skr report") -> str:
     """The sections as one page of HTML, in text that UTF-8 holds.
 
     Args:
-        sections: Shown one under the other, with a list of what each found before them.
-        title: Of the page.
+        sections: The sections, shown one under the other behind a list of what each found.
+        title: The title of the page.
 
     Raises:
         MissingDependency: jinja2 is not installed.
@@ -45,7 +64,7 @@ def report_page(sections: Sequence[Section], title: str = "skr report") -> str:
         return cleaned(value) if type(value) is str else value
 
     environment = Environment(
-        loader=FileSystemLoader(TEMPLATES),
+        loader=FileSystemLoader(Path(__file__).parent),
         autoescape=True,
         finalize=shown,
         trim_blocks=True,
@@ -63,15 +82,12 @@ def report_page(sections: Sequence[Section], title: str = "skr report") -> str:
         "shortened": _shortened,
         "unbroken": _unbroken,
     }
-    style = (TEMPLATES / "page.css").read_text(encoding="utf-8")
-    page = environment.get_template("page.html.jinja").render(
+    return environment.get_template("page.html.jinja").render(
         title=title,
         sections=sections,
-        style=Markup(style),
         light=variables(),
         dark=variables(dark=True),
     )
-    return page
 
 
 def _unbroken(text: str) -> str:
@@ -87,3 +103,89 @@ def _has_failed(row: Mapping[str, Any]) -> bool:
 def _shortened(text: object) -> str:
     whole = str(text)
     return whole if len(whole) <= LONGEST else f"{whole[:LONGEST].rstrip()} …"
+
+
+_NONE = "this is no result of skr evaluate, experiment, calibrate or replay with --json"
+
+
+def read_section(path: str | Path) -> Section:
+    """The section of a run's folder, or of a file that a command printed.
+
+    Args:
+        path: The folder or the file.
+
+    Raises:
+        InputError: There is nothing, or the folder holds no result.
+        DataError: It is broken, or none of what the report can show.
+
+    Example:
+        >>> import tempfile
+        >>> path = Path(tempfile.mkdtemp(), "mine.json")
+        >>> half = {"mean": 0.5, "low": 0.4, "high": 0.6, "n": 90}
+        >>> _ = path.write_bytes(orjson.dumps({"rows": [{"name": "a", "cells": {"score": half}}]}))
+        >>> read_section(path).findings
+        ['Measured score: a, 0.500 (0.400 to 0.600), n 90.']
+    """
+    path = Path(path)
+    name = path.resolve().name
+    if path.is_dir():
+        return section_of_result(name, read_result(path), read_scores(path), read_curve(path))
+    try:
+        data = orjson.loads(read_whole(path))
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error}") from error
+    except orjson.JSONDecodeError as error:
+        raise DataError(path, None, f"{_NONE}: it is not JSON ({error})") from error
+    try:
+        section = _section(name, data) if isinstance(data, Mapping) else None
+    except (InputError, KeyError, TypeError, ValueError, AttributeError) as error:
+        raise DataError(path, None, f"this is no result ({error})") from error
+    if section is None:
+        raise DataError(path, None, _NONE)
+    return section
+
+
+def _section(name: str, data: Mapping[str, Any]) -> Section | None:
+    if isinstance(found := data.get("result", data), Mapping) and "rows" in found:
+        plain = {"experiment": "result", "title": name, "settings": {}, **found}
+        return section_of_result(name, from_plain(Result, plain))
+    if {"costs", "constants"} <= data.keys():
+        more = {
+            key: each
+            for key, each in data.items()
+            if isinstance(each, Mapping) and "sentence" in each
+        }
+        return section_of_curve(name, from_plain(RoutingCurve, data), more)
+    if "routers" in data.get("overall", {}):
+        groups = {str(key): _replayed(each, data) for key, each in data["groups"].items()}
+        return section_of_replay(name, _replayed(data["overall"], data), groups)
+    return None
+
+
+def _replayed(group: Mapping[str, Any], whole: Mapping[str, Any]) -> Result:
+    """A replay's group as a table: a row for each router, and one for the oracle."""
+    n = int(group["n"])
+
+    def cells(row: Mapping[str, Any]) -> dict[str, Interval]:
+        found = {}
+        for key, value in row.items():
+            if isinstance(value, int | float) and not key.endswith("_n"):
+                low, high = row.get(f"{key}_ci", (value, value))
+                judged = int(row.get(f"{key}_n", n))
+                found[key] = Interval(float(value), float(low), float(high), judged)
+        if (regret := found.pop("regret", None)) is not None:
+            found["against_constant"] = Interval(
+                0.0 - regret.mean, 0.0 - regret.high, 0.0 - regret.low, n
+            )
+        return found
+
+    rows = [Row(name, cells(row)) for name, row in group["routers"].items()]
+    rows.append(Row("oracle", cells({"accuracy": group["oracle"]})))
+    settings = {"questions": f"{n:,}"}
+    if "budget" in whole:
+        settings["budget"] = f"{whole['budget']:g} retrievals a question"
+    notes: tuple[str, ...] = ()
+    if "assumed_multistep_steps" in whole:
+        steps = whole["assumed_multistep_steps"]
+        notes = (f"Steps are not recorded: {steps:g} are assumed for each multi-step answer.",)
+    return Result("replay", "", settings, tuple(rows), plotted=("accuracy",), notes=notes)

@@ -1,4 +1,4 @@
-"""What the page shows of a run: sentences first, then drawings, figures and the worst questions."""
+"""The sections of the page: sentences first, then drawings, figures and the worst questions."""
 
 from __future__ import annotations
 
@@ -6,17 +6,25 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from skr_app.report import findings
-from skr_app.report.drawing import figures
-from skr_app.report.tables import Result, in_words, is_share
+from skr_app.report.drawings import Forest, Scatter, drawing_of
+from skr_app.report.findings import (
+    AGAINST,
+    findings_of_curve,
+    findings_of_replay,
+    findings_of_result,
+)
+from skr_app.report.tables import Result, Row, capital, figures, in_words, is_share
+from skr_core.plain import from_plain
+from skr_learn import RoutingCurve
+from skr_learn.calibration.plotting import COST_LABELS, CurveDrawing
 from skr_learn.figures import svg
-from skr_learn.metrics.statistics import Interval
+from skr_learn.metrics import Interval, bootstrap
 
 FILLED = "A filled mark: the interval leaves 0 out."
 BAND = (
     "The band is the 95 % interval. At random: the best mixture of constant policies at that cost."
 )
-_SIGNED = {*findings.AGAINST, "area_gain"}
+_SIGNED = {*AGAINST, "area_gain"}
 """Measures of a replay that are differences."""
 
 
@@ -35,10 +43,10 @@ class Drawn(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Chart:
-    """A drawing with what it shows.
+    """A drawing with its title.
 
     Attributes:
-        title: What it shows.
+        title: The measure or system that it shows.
         svg: The drawing, as `skr_learn.figures.svg` makes it.
     """
 
@@ -56,8 +64,8 @@ class Table:
     """Figures, a name before each row.
 
     Attributes:
-        headings: Of the columns.
-        rows: Their cells.
+        headings: The headings of the columns.
+        rows: The cells of each row.
     """
 
     headings: Sequence[str]
@@ -66,14 +74,14 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """What belongs together in a section.
+    """A part of a section under one heading.
 
     Attributes:
-        title: Its heading.
-        charts: Its drawings.
-        tables: Its tables.
-        remark: How to read them.
-        folded: Shown when it is asked for.
+        title: The heading.
+        charts: The drawings.
+        tables: The tables.
+        remark: A hint on how to read them.
+        folded: Whether it is shown only when a reader unfolds it.
     """
 
     title: str
@@ -88,15 +96,15 @@ class Section:
     """One run on the page.
 
     Attributes:
-        name: Of its folder or file.
-        kind: What was run.
+        name: The name of its folder or file.
+        kind: The command or experiment.
         title: The question that it answers.
-        findings: What was found, in sentences; the first stands in the contents.
-        blocks: What it rests on.
-        settings: What it was made with.
-        notes: What a reader has to know.
+        findings: The findings in sentences; the first stands in the contents.
+        blocks: The drawings and tables behind them.
+        settings: The settings of the run, by name.
+        notes: Remarks that a reader has to know.
         worst_of: The system whose worst answers follow.
-        worst: These, as rows of ``scores.jsonl``.
+        worst: The worst answers, as rows of ``scores.jsonl``.
     """
 
     name: str
@@ -110,8 +118,18 @@ class Section:
     worst: Sequence[Mapping[str, Any]] = ()
 
 
-def held(blocks: Sequence[Block]) -> list[Block]:
-    """Those that hold anything."""
+def _drawn(title: str, drawing: Drawn | None, remark: str = "") -> Block:
+    """A block of one drawing, or an empty one."""
+    return Block(title, [Chart.of("", drawing)] if drawing else [], remark=remark)
+
+
+def _gains(rows: Sequence[tuple[str, Interval]]) -> Forest | None:
+    """Differences of shares, where there are any."""
+    return Forest(rows, share=True, signed=True) if rows else None
+
+
+def non_empty(blocks: Sequence[Block]) -> list[Block]:
+    """The blocks that have a drawing or a table."""
     return [each for each in blocks if each.charts or each.tables]
 
 
@@ -119,18 +137,28 @@ def tables_of(result: Result) -> list[Table]:
     """A table for each measure, so that no row is wider than a telephone."""
     tables = []
     for measure in result.measures:
-        cells = [(row.name, row.cells[measure]) for row in result.rows if measure in row.cells]
+        cells = cells_of(result.rows, measure)
         signed = measure in _SIGNED
         share = is_share(measure, [cell for _, cell in cells])
         tables.append(_table(in_words(measure), cells, share, signed))
-        cells = [
-            (f"{each.name} − {each.against}", each.cells[measure])
-            for each in result.comparisons
-            if measure in each.cells
-        ]
+        cells = _paired(result, measure)
         if cells:
             tables.append(_table(f"{in_words(measure)}, paired", cells, share, True))
     return tables
+
+
+def cells_of(rows: Sequence[Row], measure: str) -> list[tuple[str, Interval]]:
+    """The figures of a measure, by the names of the rows that have it."""
+    return [(row.name, row.cells[measure]) for row in rows if measure in row.cells]
+
+
+def _paired(result: Result, measure: str) -> list[tuple[str, Interval]]:
+    """The paired differences of a measure, by the names of both conditions."""
+    return [
+        (f"{each.name} − {each.against}", each.cells[measure])
+        for each in result.comparisons
+        if measure in each.cells
+    ]
 
 
 def _table(heading: str, cells: Sequence[tuple[str, Interval]], share: bool, signed: bool) -> Table:
@@ -145,3 +173,312 @@ def _table(heading: str, cells: Sequence[tuple[str, Interval]], share: bool, sig
             for name, cell in cells
         ],
     )
+
+
+WORST = 20
+"""The questions that are shown in full."""
+ANSWERS = "answer_accuracy"
+"""The measure that says which answers are wrong."""
+_COST = ("calls", "prompt_tokens", "completion_tokens", "usd")
+
+
+def section_of_result(
+    name: str,
+    result: Result,
+    scores: Sequence[Mapping[str, Any]] = (),
+    curve: RoutingCurve | None = None,
+) -> Section:
+    """The section of an evaluation or an experiment.
+
+    Args:
+        name: The name of its folder or file.
+        result: The result.
+        scores: Every answer with its values, as a run's ``scores.jsonl`` holds them.
+        curve: The curve of its router's calibration.
+    """
+    plotted = [each for each in result.plotted if each in result.measures] or result.measures[:1]
+    charts = [Chart.of(in_words(each), drawing_of(result, each)) for each in plotted]
+    bad = worst(scores, decides=plotted[0] if plotted else ANSWERS)
+    blocks = [
+        Block("Means with their 95 % intervals", charts),
+        Block(
+            "Differences on the same questions, paired",
+            _differences(result, plotted),
+            remark=FILLED,
+        ),
+        _drawn("Accuracy against cost", _against_cost(result)),
+        _drawn("The router's calibration", CurveDrawing(curve) if curve else None, BAND),
+        Block("Accuracy by rounds", _by_rounds(scores)),
+        Block("Cost of a question", _costs(result.rows, plotted)),
+        Block("All figures", tables=tables_of(result), folded=True),
+    ]
+    return Section(
+        name,
+        result.experiment,
+        capital(result.title),
+        findings_of_result(result),
+        non_empty(blocks),
+        result.settings,
+        result.notes,
+        str(bad[0]["system"]) if bad else "",
+        bad,
+    )
+
+
+def accuracy_by_rounds(scores: Sequence[Mapping[str, Any]]) -> dict[str, dict[int, Interval]]:
+    """For each system, the accuracy of the questions that ended after so many rounds.
+
+    Example:
+        >>> row = {"system": "loop", "rounds": [{}, {}], "values": {"answer_accuracy": 1.0}}
+        >>> accuracy_by_rounds([row])["loop"][2].mean
+        1.0
+    """
+    groups: dict[str, dict[int, list[float]]] = {}
+    for row in scores:
+        value = row["values"].get("answer_accuracy")
+        if value is not None:
+            system = groups.setdefault(str(row["system"]), {})
+            system.setdefault(len(row.get("rounds") or ()), []).append(float(value))
+    return {
+        system: {rounds: bootstrap(group[rounds]) for rounds in sorted(group)}
+        for system, group in groups.items()
+    }
+
+
+def worst(
+    scores: Sequence[Mapping[str, Any]], count: int = WORST, *, decides: str = ANSWERS
+) -> list[Mapping[str, Any]]:
+    """The best system's worst answers: failed, wrong, little found, much spent.
+
+    Args:
+        scores: Rows of ``scores.jsonl``.
+        count: The number of answers at most.
+        decides: The measure of a run that judges no answers, such as one of reflectors.
+
+    Example:
+        >>> rows = [{"system": "loop", "id": n, "values": {"answer_accuracy": n}} for n in (1, 0)]
+        >>> [row["id"] for row in worst(rows)]
+        [0]
+    """
+    decides = ANSWERS if any(ANSWERS in row["values"] for row in scores) else decides
+    scores = [row for row in scores if decides in row["values"]]
+    if not scores:
+        return []
+    right: dict[str, list[float]] = {}
+    for row in scores:
+        right.setdefault(str(row["system"]), []).append(row["values"][decides] or 0.0)
+    # Of equals the last, which is what the others are compared with.
+    best = max(reversed(right), key=lambda system: sum(right[system]) / len(right[system]))
+
+    def badness(row: Mapping[str, Any]) -> tuple[float, ...]:
+        values = row["values"]
+        accuracy, found = values[decides], values.get("title_recall")
+        unknown = -1.0
+        return (
+            unknown if accuracy is None else accuracy,
+            unknown if found is None else found,
+            values.get("token_f1") or 0.0,
+            -float(len(row.get("rounds") or ())),
+        )
+
+    rows = [row for row in scores if row["system"] == best]
+    bad = [row for row in rows if row["values"][decides] != 1.0]
+    return sorted(bad, key=badness)[:count]
+
+
+def _differences(result: Result, plotted: Sequence[str]) -> list[Chart]:
+    charts = []
+    for measure in plotted:
+        rows = [each for each in _paired(result, measure) if each[1].n]
+        if rows:
+            share = is_share(measure, [cell for _, cell in rows])
+            charts.append(Chart.of(in_words(measure), Forest(rows, share, signed=True)))
+    return charts
+
+
+def _against_cost(result: Result) -> Scatter | None:
+    """Accuracy against prompt tokens, where systems differ in both."""
+    points = [
+        (row.name, row.cells["prompt_tokens"].mean, row.cells["answer_accuracy"])
+        for row in result.rows
+        if {"prompt_tokens", "answer_accuracy"} <= row.cells.keys() and row.at is None
+    ]
+    if not 1 < len(points) <= 12:
+        return None
+    return Scatter(points, "answer accuracy", "prompt tokens a question")
+
+
+def _by_rounds(scores: Sequence[Mapping[str, Any]]) -> list[Chart]:
+    return [
+        Chart.of(
+            in_words(system),
+            Forest(
+                [(f"{n} round{'' if n == 1 else 's'}", cell) for n, cell in rounds.items()],
+                share=True,
+            ),
+        )
+        for system, rounds in accuracy_by_rounds(scores).items()
+        if len(rounds) > 1
+    ]
+
+
+def _costs(rows: Sequence[Row], plotted: Sequence[str]) -> list[Chart]:
+    charts = []
+    for measure in _COST:
+        cells = cells_of(rows, measure)
+        if cells and measure not in plotted:
+            charts.append(Chart.of(in_words(measure), Forest(cells, share=False)))
+    return charts
+
+
+_RATES = {
+    "retrievals": "retrievals a question",
+    "retrieval_rate": "share of the questions retrieved for",
+}
+_SENT = {
+    "beneficial_guidance": "Sent the right way, where retrieval changes whether it is right",
+    "accuracy_when_known": "Accuracy of the direct answer, where the router says it is known",
+}
+
+
+def section_of_curve(
+    name: str, curve: RoutingCurve, more: Mapping[str, Mapping[str, Any]] | None = None
+) -> Section:
+    """The section of a calibration.
+
+    Args:
+        name: The name of its file.
+        curve: The curve of accuracy against cost.
+        more: Further calibrated parts, such as an arbiter, each with its ``sentence`` and, where
+            it has one, its ``gain``.
+    """
+    more = more or {}
+    gains = [(f"{curve.router} − {curve.best_constant}", curve.against_constant)]
+    gains += [
+        (f"with {in_words(each)} − without", from_plain(Interval, found["gain"]))
+        for each, found in more.items()
+        if "gain" in found
+    ]
+    constants = [(f"always {action}", cell) for action, cell in curve.constants.items()]
+    means = Forest([*constants, (f"{curve.router}, as chosen", curve.chosen)], share=True)
+    unit = COST_LABELS[curve.unit]
+    blocks = [
+        _drawn(f"Accuracy against cost, n {curve.chosen.n:,}", CurveDrawing(curve), BAND),
+        _drawn("Accuracy with its 95 % interval", means),
+        _drawn("Accuracy gained on the same questions, paired", _gains(gains), FILLED),
+        _drawn(
+            "The routers that were tried",
+            _gains(list(curve.compared.items())),
+            "Accuracy less price times cost, over that of drawing the same actions at random: the "
+            f"mean over all prices. {FILLED}",
+        ),
+        *_guidance(
+            {
+                measure: [(name, getattr(each, measure)) for name, each in curve.guidance.items()]
+                for measure in _SENT
+            }
+        ),
+        Block("All figures", tables=_tables_of_curve(curve, unit), folded=True),
+    ]
+    settings = {"records": f"{curve.chosen.n:,}", "cost": unit, "router": curve.router}
+    found = [*findings_of_curve(curve), *(str(each["sentence"]) for each in more.values())]
+    return Section(name, "calibrate", "Does routing pay?", found, non_empty(blocks), settings)
+
+
+def _tables_of_curve(curve: RoutingCurve, unit: str) -> list[Table]:
+    """The cost and the share of each action, and the curve point by point."""
+    costs = [[f"always {action}", f"{cost:.2f}"] for action, cost in curve.constant_costs.items()]
+    costs.append([f"{curve.router}, as chosen", f"{curve.chosen_cost:.2f}"])
+    costs += [
+        [f"share answered by {each}", f"{100 * share:.0f} %"]
+        for each, share in curve.shares.items()
+    ]
+    lines = (curve.costs, curve.accuracy, curve.low, curve.high, curve.random_line, curve.oracle)
+    points = [
+        [
+            f"{cost:.2f}",
+            f"{mean:.3f}",
+            f"{low:.3f} to {high:.3f}",
+            f"{at_random:.3f}",
+            f"{best:.3f}",
+        ]
+        for cost, mean, low, high, at_random, best in zip(*lines, strict=True)
+    ]
+    return [
+        Table(["", unit], costs),
+        Table([unit, "accuracy", "95 % interval", "at random", "oracle"], points),
+    ]
+
+
+def section_of_replay(name: str, overall: Result, groups: Mapping[str, Result]) -> Section:
+    """The section of a replay.
+
+    Args:
+        name: The name of its file.
+        overall: A row for each router, over all questions.
+        groups: A result as `overall` for each group of questions.
+    """
+    policies = [row for row in overall.rows if row.name != "oracle"]
+    learnt = [row for row in policies if row.name not in {"always", "never", "multistep"}]
+    named = {row.name: row for row in learnt or policies}
+    first = named.get("recommended") or max(
+        named.values(), key=lambda row: row.cells["accuracy"].mean
+    )
+    named_first = [first.name, *(each for each in ("arbiter", "ladder") if each in named)]
+    cost = "retrievals" if "retrievals" in first.cells else "retrieval_rate"
+    points = [
+        (row.name, row.cells[cost].mean, row.cells["accuracy"])
+        for row in overall.rows
+        if cost in row.cells
+    ]
+    accuracies = [(row.name, row.cells["accuracy"]) for row in overall.rows]
+    gains: dict[str, list[tuple[str, Interval]]] = {}
+    for measure in AGAINST:
+        rows = cells_of(learnt, measure)
+        if rows and not any(set(rows) <= set(shown) for shown in gains.values()):
+            gains[measure] = rows
+    by_group = [
+        (group, row.cells["against_constant"])
+        for group, result in groups.items()
+        for row in result.rows
+        if row.name == first.name and "against_constant" in row.cells
+    ]
+    blocks = [
+        _drawn(
+            f"Accuracy against cost, n {first.cells['accuracy'].n:,}",
+            Scatter(points, "accuracy", _RATES[cost]),
+        ),
+        _drawn("Accuracy with its 95 % interval", Forest(accuracies, share=True)),
+        *(
+            _drawn(f"Accuracy gained {AGAINST[measure]}, paired", _gains(rows), FILLED)
+            for measure, rows in gains.items()
+        ),
+        *_guidance({measure: cells_of(overall.rows, measure) for measure in _SENT}),
+        _drawn(
+            f"{capital(in_words(first.name))} {AGAINST['against_constant']}, by group",
+            _gains(by_group),
+            FILLED,
+        ),
+        Block("All figures", tables=tables_of(overall), folded=True),
+        *(
+            Block(f"All figures: {group}", tables=tables_of(result), folded=True)
+            for group, result in groups.items()
+        ),
+    ]
+    return Section(
+        name,
+        "replay",
+        "What would routers have done on recorded answers?",
+        findings_of_replay(overall, list(dict.fromkeys(named_first))),
+        non_empty(blocks),
+        overall.settings,
+        overall.notes,
+    )
+
+
+def _guidance(measured: Mapping[str, Sequence[tuple[str, Interval]]]) -> list[Block]:
+    """Whether routers send questions the right way, by measure and router."""
+    judged = {measure: [each for each in measured[measure] if each[1].n] for measure in _SENT}
+    return [
+        _drawn(_SENT[measure], Forest(rows, share=True)) for measure, rows in judged.items() if rows
+    ]

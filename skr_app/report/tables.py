@@ -1,17 +1,16 @@
-"""What an experiment found, as a table for people and for programs."""
+"""The result of a run, as tables for people and programs."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
 
-from skr_learn.evaluation.measuring import Judged, difference, mean, measures_of
-from skr_learn.metrics.claims import f1_of_means
-from skr_learn.metrics.statistics import Interval
-
-PRECISION, RECALL = "key_fact_precision", "key_fact_recall"
-F1_OF_MEANS = "key_fact_f1_of_means"
-"""Of the means of both, as in RaLLM's tables; ``key_fact_f1`` is the mean over questions."""
+from skr_app.output import console, escape, print_json, print_table
+from skr_learn.evaluation import Judged
+from skr_learn.evaluation.measuring import difference, mean, measures_of
+from skr_learn.metrics import Interval
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,17 +48,17 @@ class Comparison:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What an experiment found.
+    """The result of an evaluation or an experiment.
 
     Attributes:
         experiment: The name of the experiment.
         title: The question that it asks, in words.
-        settings: What it was made with.
+        settings: The settings of the run, by name.
         rows: One for each condition.
         comparisons: Pairs of conditions on the same questions.
         plotted: The measures that the plot shows, the one that decides first.
-        notes: What a reader has to know.
-        over: What the rows' `at` counts, in words for an axis.
+        notes: Remarks that a reader has to know.
+        over: The thing that the rows' `at` counts, in words for an axis.
     """
 
     experiment: str
@@ -82,8 +81,8 @@ def row_of(name: str, judged: Sequence[Judged], measures: Sequence[str] | None =
 
     Args:
         name: The name of the condition.
-        judged: Its answers.
-        measures: Names of measures; None takes all.
+        judged: The answers of the condition, judged.
+        measures: The names of measures; None takes all.
 
     Example:
         >>> from skr_core.questions import Question
@@ -93,24 +92,7 @@ def row_of(name: str, judged: Sequence[Judged], measures: Sequence[str] | None =
     """
     present = measures_of(judged)
     chosen = present if measures is None else [each for each in measures if each in present]
-    cells = {measure: mean(judged, measure) for measure in chosen}
-    if {PRECISION, RECALL} <= {*chosen}:
-        cells[F1_OF_MEANS] = _f1_of_means(judged)
-    return Row(name, cells)
-
-
-def _f1_of_means(judged: Sequence[Judged]) -> Interval:
-    rows = [each.values for each in judged if PRECISION in each.values]
-    known = [
-        (precision, recall)
-        for row in rows
-        if (precision := row[PRECISION]) is not None and (recall := row[RECALL]) is not None
-    ]
-    return f1_of_means(
-        [precision for precision, _ in known],
-        [recall for _, recall in known],
-        n_failed=len(rows) - len(known),
-    )
+    return Row(name, {measure: mean(judged, measure) for measure in chosen})
 
 
 def compare(
@@ -124,9 +106,9 @@ def compare(
 
     Args:
         name: The name of the condition.
-        judged: Its answers.
+        judged: The answers of the condition, judged.
         against: The name of the other condition.
-        other: Its answers to the same questions, in the same order.
+        other: The answers of the other condition to the same questions, in the same order.
         measures: Names of measures; None takes all.
 
     Example:
@@ -247,3 +229,91 @@ def _row(name: str, cells: Sequence[str]) -> str:
 
 def _rule(columns: int) -> str:
     return "|---|" + "---:|" * columns
+
+
+def series_of(
+    result: Result, measure: str
+) -> tuple[dict[str, list[tuple[float, Interval]]], list[tuple[str, Interval]]]:
+    """The lines of a measure over the rows' numbers, and the rows that stand for no number."""
+    series: dict[str, list[tuple[float, Interval]]] = {}
+    levels: list[tuple[str, Interval]] = []
+    for row in result.rows:
+        if (cell := row.cells.get(measure)) is None or not cell.n:
+            continue
+        if row.at is None:
+            levels.append((row.name, cell))
+        else:
+            series.setdefault(row.line or in_words(measure), []).append((row.at, cell))
+    return series, levels
+
+
+def figures(cell: Interval, *, share: bool, signed: bool = False) -> str:
+    """A mean with its interval where it has one; a difference of shares in points.
+
+    Example:
+        >>> figures(Interval(0.05, -0.01, 0.11, 9), share=True, signed=True)
+        '+5.0 points (-1.0 to +11.0)'
+        >>> figures(Interval(0.5, 0.5, 0.5, 9), share=True)
+        '0.500'
+    """
+    if not (share and signed):
+        text = shown(cell, signed=signed)
+        return text if cell.low < cell.high else text.partition(" (")[0]
+    text = f"{100 * cell.mean:+.1f} points"
+    if cell.low < cell.high:
+        text += f" ({100 * cell.low:+.1f} to {100 * cell.high:+.1f})"
+    return text
+
+
+def show_result(
+    result: Result,
+    out: Path | None,
+    *,
+    json: bool,
+    more: Mapping[str, Any],
+    labels: Mapping[str, str] | None = None,
+) -> None:
+    """Print a result for people, or as JSON together with what else belongs to it.
+
+    Args:
+        result: The result.
+        out: The folder that it was written to.
+        json: Print JSON.
+        more: The further fields of the JSON.
+        labels: The names of measures for people, where they differ.
+    """
+    if json:
+        print_json({**more, "result": result})
+        return
+    settings = ", ".join(
+        f"{in_words(name)} {value}" if value.isdecimal() else value
+        for name, value in result.settings.items()
+        if value
+    )
+    measures = result.measures
+    headings = ["", *((labels or {}).get(each, each) for each in measures), "n", "n_failed"]
+    rows = []
+    for row in result.rows:
+        n, n_failed = (
+            max((getattr(cell, count) for cell in row.cells.values()), default=0)
+            for count in ("n", "n_failed")
+        )
+        cells = (_shown_beside(row.cells.get(measure), n) for measure in measures)
+        rows.append([row.name, *cells, str(n), str(n_failed)])
+    print_table(headings, rows, title=f"{capital(result.title)} {settings}")
+    for each in result.comparisons:
+        plotted = [name for name in result.plotted if name in each.cells]
+        for name in plotted[:1]:
+            difference = shown(each.cells[name], signed=True)
+            console.print(escape(f"{each.name} − {each.against}: {name} {difference}, paired"))
+    for note in result.notes:
+        console.print(f"[dim]{escape(note)}[/dim]")
+    if out is not None:
+        files = ("result.json", "result.md", "result.png")  # the last needs the extra `plots`
+        written = ", ".join(name for name in files if (out / name).is_file())
+        console.print(f"Written to {escape(str(out))}: {written}")
+
+
+def _shown_beside(cell: Interval | None, n: int) -> str:
+    """A figure, and its own n where it is not that of its row."""
+    return f"{shown(cell)}, n {cell.n}" if cell and 0 < cell.n < n else shown(cell)

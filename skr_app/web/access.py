@@ -24,14 +24,14 @@ with extra("web"):
 
 SHORTEST_TOKEN = 16
 LARGEST_BODY = 64_000
-"""Bytes of a request that uploads nothing."""
+"""Bytes of a request that uploads nothing, at most."""
 UPLOADS = "/api/documents"
 LARGEST_UPLOAD = 50_000_000
-"""Bytes of one upload, all of its files together."""
+"""Bytes of one upload, at most, all of its files together."""
 
 _SAFE = ("GET", "HEAD")
 _OPEN = ("/static/", "/token")
-"""What is shown without a token: the page that asks for it, and how it looks."""
+"""Paths that are open without a token: the page that asks for it, and its looks."""
 _HEADERS = {
     "content-security-policy": (
         "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
@@ -49,13 +49,13 @@ _HEADERS = {
 
 @dataclass(frozen=True)
 class Access:
-    """What a request needs.
+    """What a request needs to be answered.
 
     Attributes:
-        token: That it has to bring, in a cookie or as ``Authorization: Bearer``; None where it is
-            this machine alone that can ask.
-        names: Of this machine, beside ``localhost``; an address in figures is always one.
-        cookie: The token's; other servers of this machine share its cookies.
+        token: The token that it has to bring, in a cookie or as ``Authorization: Bearer``; None
+            where this machine alone can ask.
+        names: The names of this machine, beside ``localhost``; an address in figures is always one.
+        cookie: The name of the token's cookie; other servers of this machine share its cookies.
     """
 
     token: str | None = None
@@ -64,12 +64,12 @@ class Access:
 
     @classmethod
     def of(cls, host: str, port: int, token: str | None = None) -> Access:
-        """What requests need where the page is served at an address.
+        """The access to a page that is served at an address.
 
         Args:
-            host: Where the page listens.
-            port: Likewise.
-            token: The user's own; one is made where others can reach the page.
+            host: The host that the page listens at.
+            port: The port that it listens at.
+            token: The user's own token; one is made where others can reach the page.
 
         Raises:
             InputError: The token can be guessed.
@@ -108,7 +108,7 @@ class Access:
         return hmac.compare_digest((given or "").encode(), self.token.encode())
 
     def welcome(self) -> Response:
-        """To the page, with the token in a cookie that no other page's request brings along."""
+        """A redirection to the page, with the token in a cookie that other pages cannot send."""
         response = RedirectResponse("/", 303)
         if self.token is not None:
             response.set_cookie(self.cookie, self.token, httponly=True, samesite="strict")
@@ -119,8 +119,8 @@ class Guard:
     """Refuses requests before they are read, and says what a browser may do with answers.
 
     Args:
-        app: Answers what may pass.
-        access: What a request needs.
+        app: The application that answers the requests that may pass.
+        access: The access that a request needs.
     """
 
     def __init__(self, app: ASGIApp, access: Access) -> None:

@@ -1,4 +1,4 @@
-"""The page's addresses: what a browser asks for, and what it is told."""
+"""The page's addresses: what a browser asks for, and what it is answered."""
 
 from __future__ import annotations
 
@@ -12,9 +12,8 @@ from typing import Annotated, Any, Literal
 from skr_app.web.access import Access, Guard
 from skr_app.web.calibrating import Calibrating
 from skr_app.web.documents import MOST_FILES, TAKEN, Uploads
-from skr_app.web.shown import shown
-from skr_app.web.streaming import EventStream, line_of, watched
-from skr_app.web.system import ServedSystem
+from skr_app.web.runs import ServedSystem
+from skr_app.web.streaming import EventStream, line_of, shown, watched
 from skr_core.errors import InputError, SKRError, extra
 from skr_learn.figures import variables
 
@@ -41,7 +40,7 @@ class Asked(BaseModel):
 
 
 class Vote(BaseModel):
-    """What a person says of an answer; None takes it back."""
+    """A person's judgement of an answer; None takes it back."""
 
     right: bool | None
 
@@ -54,13 +53,13 @@ class Chosen(BaseModel):
 
 @dataclass(frozen=True)
 class Page:
-    """What the page is of.
+    """The parts of the page.
 
     Attributes:
-        system: Answers.
+        system: The system that answers.
         calibrating: Makes records of votes, and a router of records.
         uploads: Takes files in.
-        about: What is told of the system beside that: the names of its parts, an example to ask.
+        about: Further facts about the system: the names of its parts, examples to ask.
     """
 
     system: ServedSystem
@@ -73,8 +72,8 @@ def create_app(page: Page, access: Access) -> ASGIApp:
     """The page as an application for any ASGI server.
 
     Args:
-        page: What it is of.
-        access: Who may ask.
+        page: The parts of the page.
+        access: The access that a request needs.
     """
     app = FastAPI(title="skr", docs_url=None, redoc_url=None, openapi_url=None)
     app.include_router(_files(access))
@@ -153,7 +152,7 @@ def _routing(calibrating: Calibrating) -> APIRouter:
 
     @routes.get("/router")
     async def router() -> JSONResponse:
-        return JSONResponse(shown(calibrating.told()))
+        return JSONResponse(shown(calibrating.facts()))
 
     @routes.put("/router/price")
     async def price(chosen: Chosen) -> JSONResponse:

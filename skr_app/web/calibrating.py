@@ -9,22 +9,21 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from skr_app.web.system import ServedSystem
+from skr_app.web.runs import ServedSystem
 from skr_core.errors import InputError, ModelError
 from skr_core.ports import Embedder, OnProgress
 from skr_core.questions import Question
-from skr_core.settings import Settings, with_arbiter
+from skr_core.settings import Settings
 from skr_core.types import Action, Stamp
 from skr_graphs import GraphAnswerer
+from skr_learn import RoutingCurve, SelfKnowledge, calibrate, collect, record_of_feedback
 from skr_learn.arbiters.ladder import LADDER
-from skr_learn.calibration import RoutingCurve, calibrate
 from skr_learn.routers.fitted import FittedRouter
-from skr_learn.self_knowledge import Progress, collect
-from skr_learn.self_knowledge.feedback import record_of_feedback
-from skr_learn.self_knowledge.records import SelfKnowledge, check_same_stamp
+from skr_learn.self_knowledge import Progress
+from skr_learn.self_knowledge.records import check_same_stamp
 
 UNKNOWN = 0.5
-"""What is expected of an answer that nobody gave, where no records say more."""
+"""The expected score of an answer that nobody gave, where no records say more."""
 
 
 @dataclass
@@ -32,13 +31,13 @@ class Calibrating:
     """Records, votes, and the router that follows from them.
 
     Attributes:
-        system: Its votes are read, and it is given the router.
-        folder: Where records (``self-knowledge.jsonl``) and a router (``router``) are written.
-        embedder: By which questions are compared.
-        records: Collected before.
-        questions: With right answers, on which records can be collected here.
-        curve: Of the router that is served; None where nobody knows it.
-        sentences: What the latest calibration found; by default that of the curve.
+        system: The system; its votes are read, and it is given the router.
+        folder: The folder of the records (``self-knowledge.jsonl``) and of the ``router``.
+        embedder: The embedder by which questions are compared.
+        records: The records that were collected before.
+        questions: Questions with right answers, on which records can be collected here.
+        curve: The curve of the router that is served; None where nobody knows it.
+        sentences: The findings of the latest calibration; by default that of the curve.
 
     Raises:
         StampMismatch: The records are of another model or retriever.
@@ -65,7 +64,7 @@ class Calibrating:
 
     @property
     def price(self) -> float | None:
-        """By which the served router decides; None where it has none."""
+        """The price by which the served router decides; None where it has none."""
         router = self.system.settings.router
         return router.price if isinstance(router, FittedRouter) else None
 
@@ -85,7 +84,7 @@ class Calibrating:
     def votes(self) -> list[SelfKnowledge]:
         """The votes as records that join those collected.
 
-        Of an answer that nobody gave the score is what such answers have on average.
+        An answer that nobody gave has the score that such answers have on average.
         """
         stamp = self.records[0].stamp if self.records else self._stamp()
         return [
@@ -155,7 +154,7 @@ class Calibrating:
             router = self.folder / "router"
             found.save(router)
             given = {**vars(self.system.settings), "router": router, "arbiter": None}
-            self.system.serve(Settings.of(**with_arbiter(given)))
+            self.system.serve(Settings.of(**given))
             self.curve = found.curve
             looked_at = (found.curve, found.arbitration, found.climbing)
             self.sentences = [each.sentence for each in looked_at if each is not None]
@@ -172,7 +171,7 @@ class Calibrating:
             raise InputError(self.unpriced)
         router.price = price
 
-    def told(self) -> dict[str, Any]:
+    def facts(self) -> dict[str, Any]:
         """The router that is served, its curve, and what it does at each price."""
         router = self.system.settings.router
         about: dict[str, Any] = {

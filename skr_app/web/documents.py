@@ -23,10 +23,10 @@ with extra("web"):
     from starlette.datastructures import UploadFile
 
 MOST_FILES = 20
-"""Of one upload."""
+"""Files of one upload, at most."""
 LONGEST_NAME = 120
 TAKEN = tuple(kind for kind in KINDS if not kind.endswith(".gz"))
-"""Suffixes; what is compressed could hold more than was uploaded."""
+"""Suffixes of files that are taken; a compressed one could hold more than was uploaded."""
 
 _ODD = re.compile(r"[^\w .()+,@-]")
 
@@ -55,8 +55,8 @@ class Uploads:
     """Takes files in.
 
     Attributes:
-        folder: Where they are kept, each upload in a folder of its own.
-        store: Where their passages go.
+        folder: The folder that keeps them, each upload in a folder of its own.
+        store: The store that their passages go to.
     """
 
     folder: Path

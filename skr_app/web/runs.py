@@ -1,25 +1,39 @@
-"""What was asked on the page, how it was answered, and what people said of it."""
+"""The system that the page asks, and the history: what was asked, answered and voted.
+
+A browser counts characters in another way than Python, and cleaning changes places. So texts are
+cut here, by the spans of the citations, and the page puts the pieces one behind the other.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
-from skr_app.web.shown import citations_of, pieces_of
+from skr_app.web.streaming import Event
+from skr_core.budget import Price, cost, price_of
 from skr_core.errors import InputError
 from skr_core.files import KeyedLog
+from skr_core.prompts.asking import checked_question
+from skr_core.routers import AlwaysRetrieve, FixedDecision
+from skr_core.settings import Settings
 from skr_core.types import NO_USAGE, Action, Answer, Usage
-from skr_graphs import answer_of
+from skr_graphs import SKRContext, answer_of, create_self_completion_graph, without_messages
+from skr_graphs.answerer import DECISIONS
+from skr_store import ChromaStore
 
 Plain = dict[str, Any]
 
 LISTED = 200
-"""Runs of the history that are shown, the latest."""
+"""The latest runs of the history, which are listed."""
 _KEPT = ("conversation", "asked_at", "action", "seconds", "usd")
-UNTOLD = frozenset({"token", "retract", "start", "sources", "answer"})
+NOT_KEPT = frozenset({"token", "retract", "start", "sources", "answer"})
 """Events that the kept answer makes superfluous."""
 
 
@@ -27,7 +41,7 @@ class Runs:
     """The history: `runs.jsonl` and `votes.jsonl` of a folder, or of this process alone.
 
     Args:
-        folder: Where they are kept; None keeps nothing.
+        folder: The folder that keeps them; None keeps nothing.
 
     Raises:
         InputError: The folder cannot be written, or another process writes to it.
@@ -67,13 +81,13 @@ class Runs:
         """Keep an answered question; returns it as the page shows it.
 
         Args:
-            output: Of the graph, plain.
-            events: That the graph told.
-            conversation: That it belongs to; None begins one.
-            action: How the person wanted it answered; None left it to the router.
-            model: That answered.
-            seconds: That it took.
-            usd: What it cost, where that is known.
+            output: The output of the graph, plain.
+            events: The events of the graph.
+            conversation: The conversation that it belongs to; None begins one.
+            action: The way the person wanted it answered; None left it to the router.
+            model: The name of the model that answered.
+            seconds: The seconds that it took.
+            usd: The money that it cost, where that is known.
         """
         key = uuid4().hex
         row = {
@@ -85,7 +99,7 @@ class Runs:
             "seconds": round(seconds, 3),
             "usd": usd,
             "output": dict(output),
-            "events": [each for each in events if each["type"] not in UNTOLD],
+            "events": [each for each in events if each["type"] not in NOT_KEPT],
         }
         await self._runs.aappend([row])
         return self._page_of(row)
@@ -107,7 +121,7 @@ class Runs:
         return [self._page_of(row) for row in self._rows() if row["conversation"] == key]
 
     def turns(self, conversation: str) -> list[tuple[str, str]]:
-        """What was said in a conversation, as the graph takes its history."""
+        """The turns of a conversation, as the graph takes its history."""
         return [
             turn
             for row in self._runs.rows.values()
@@ -178,3 +192,124 @@ class Runs:
             "estimated": spent.estimated,
             "right": self._right(row["key"]),
         }
+
+
+@dataclass
+class ServedSystem:
+    """The system that answers the page's questions.
+
+    Attributes:
+        settings: The settings; another router may take the place of theirs while it is served.
+        store: The store that is searched, and that uploads go to.
+        runs: The history.
+        prices: The prices of models' tokens; None where nobody gave any.
+    """
+
+    settings: Settings
+    store: ChromaStore
+    runs: Runs
+    prices: Mapping[str, Price] | None = None
+
+    def __post_init__(self) -> None:
+        self.serve(self.settings)
+
+    def serve(self, settings: Settings) -> None:
+        """Answer with other settings from the next question on."""
+        self.settings = settings
+        self._graph: Any = create_self_completion_graph(**vars(settings)).compile(name="skr")
+        # How a person wants a question answered is neither routed nor weighed.
+        alone = settings.but(arbiter=None, router=AlwaysRetrieve())
+        self._alone: Any = create_self_completion_graph(**vars(alone)).compile(name="skr")
+
+    async def ask(
+        self, question: str, conversation: str | None = None, action: Action | None = None
+    ) -> AsyncGenerator[Event]:
+        """Answer a question; the events are the graph's, then the run that is kept.
+
+        Args:
+            question: The question.
+            conversation: The conversation that it belongs to.
+            action: The way it is to be answered; None leaves it to the router.
+
+        Raises:
+            InputError: The question is empty or too long.
+            ModelError: The model failed.
+            RetrieverError: Every search failed.
+        """
+        given = {
+            "question": checked_question(question),
+            "history": self.runs.turns(conversation) if conversation else [],
+        }
+        graph, router = self._graph, None
+        if action is not None:
+            graph, router = self._alone, FixedDecision(DECISIONS[action])
+        context = SKRContext(stream=True, router=router)
+        events: list[Any] = []
+        output: Any = None
+        begun = time.monotonic()
+        stream = graph.astream(given, context=context, stream_mode=["custom", "values"])
+        async with aclosing(stream):
+            async for mode, event in stream:
+                if mode == "values":
+                    output = event
+                else:
+                    events.append(event)
+                    yield "", event
+        run = await self.runs.keep(
+            without_messages(output),
+            events,
+            conversation=conversation,
+            action=action,
+            model=self.settings.model.name,
+            seconds=time.monotonic() - begun,
+            usd=self._usd(answer_of(output).total_usage),
+        )
+        yield "run", run
+
+    def _usd(self, usage: Usage) -> float | None:
+        if self.prices is None:
+            return None
+        return cost(usage, price_of(self.prices, self.settings.model.name))
+
+
+def pieces_of(output: Plain) -> list[dict[str, Any]]:
+    """The answer in pieces: a text, and for a marker the place of its citation.
+
+    Example:
+        >>> pieces_of({"answer": "Paris [1].", "citations": [{"span": [6, 9]}]})
+        [{'text': 'Paris '}, {'text': '[1]', 'citation': 0}, {'text': '.'}]
+    """
+    text, spans = output["answer"], [tuple(each["span"]) for each in output["citations"]]
+    pieces: list[dict[str, Any]] = []
+    ends = [0, *(end for _, end in spans)]
+    for place, (start, end) in enumerate(spans):
+        pieces.append({"text": text[ends[place] : start]})
+        pieces.append({"text": text[start:end], "citation": place})
+    pieces.append({"text": text[ends[-1] :]})
+    return [each for each in pieces if each["text"]]
+
+
+def citations_of(output: Plain) -> list[dict[str, Any]]:
+    """Each citation with its reference's text, cut around the sentence that supports it.
+
+    Example:
+        >>> output = {
+        ...     "references": [{"id": "a", "title": "Paris", "text": "Large. It is old."}],
+        ...     "citations": [{"marker": 1, "reference_id": "a", "quote_span": [7, 17]}],
+        ... }
+        >>> citations_of(output)[0]["parts"]
+        ['Large. ', 'It is old.', '']
+    """
+    by_id = {each["id"]: each for each in output["references"]}
+    cited = []
+    for each in output["citations"]:
+        text = by_id[each["reference_id"]]["text"]
+        places = (0, *each.get("quote_span", (0, 0)), len(text))
+        cited.append(
+            {
+                "marker": each["marker"],
+                "reference_id": each["reference_id"],
+                "parts": [text[start:end] for start, end in pairwise(places)],
+            }
+        )
+    return cited

@@ -24,7 +24,7 @@ class RememberingEntailment:
         on_progress: Told how many of the pairs that are not known have been judged.
 
     Example:
-        >>> from skr_app.extractive.entailment import LexicalEntailment
+        >>> from skr_app.extractive import LexicalEntailment
         >>> judge = RememberingEntailment(LexicalEntailment(), KeyedLog(None))
         >>> judge.predict([("Paris is old.", "Paris is old.")])
         ['entailment']

@@ -21,7 +21,7 @@ import orjson
 from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 
-from skr_app import described
+from skr_app import models
 from skr_app.main import app
 from skr_core.prompts.templates import QUERY_LEAD, REFUSAL
 from skr_core.questions import Question
@@ -144,7 +144,7 @@ def evaluated(folder: Path) -> str:
     ]
     questions = folder / "questions.jsonl"
     questions.write_bytes(b"".join(orjson.dumps(row) + b"\n" for row in rows))
-    described.make_model = lambda name, url: Model(folder)  # type: ignore[attr-defined]
+    models.make_model = lambda *_: Model(folder)  # type: ignore[attr-defined]
     options = ["--out", str(folder / "run"), "--concurrency", "1"]
     with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
         app(["evaluate", str(questions), *options], standalone_mode=False)

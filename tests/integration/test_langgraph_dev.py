@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from skr_app.demo_corpus import QUESTION
+from skr_app.country import QUESTION
 from tests.servers import reserved_port
 
 sdk = pytest.importorskip("langgraph_sdk", reason="the extra `server` is not installed")

@@ -17,7 +17,7 @@ from llama_index.core.base.response.schema import AsyncStreamingResponse, Stream
 from langchain_skr import LangChainModel, create_skr_chain
 from llamaindex_skr import LlamaIndexModel, SKRQueryEngine, openai_like
 from llamaindex_skr.responses import METADATA
-from skr_app.demo_corpus import QUESTION, demo_store
+from skr_app.country import QUESTION, country_store
 from skr_app.extractive import ExtractiveModel
 from skr_core.budget import Budget
 from skr_core.plain import to_plain
@@ -54,7 +54,7 @@ ROUTERS = [AlwaysRetrieve(), NeverRetrieve(), SingleShot()]
 
 @pytest.fixture(scope="module")
 def store() -> Iterator[ChromaStore]:
-    with demo_store() as store:
+    with country_store() as store:
         yield store
 
 

@@ -2,18 +2,30 @@
 
 from __future__ import annotations
 
+import pickle
+from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 
 import orjson
 import pytest
 import typer
+from skr_core.engines import RayEngine
 from typer.testing import CliRunner
 
-from skr_app import described
+from skr_app import models
 from skr_app.commands import collect as command
-from skr_core.errors import InputError, ModelError
+from skr_app.models import Limits, Models
+from skr_app.opening import open_settings
+from skr_app.options import BatchOptions
+from skr_core.errors import BudgetError, InputError, ModelError
+from skr_core.models.limited import Spending
 from skr_core.testing import BrokenModel, ScriptedModel
-from skr_learn.self_knowledge import Judge, read_self_knowledge
+from skr_core.types import Reference
+from skr_learn import read_self_knowledge
+from skr_learn.self_knowledge import Judge
+from skr_store import ChromaStore
 from tests.skr_app.conftest import Skr
 
 app = typer.Typer()
@@ -93,20 +105,20 @@ def test_for_people_it_says_what_retrieval_did(asked: Path, store: Path, tmp_pat
 def test_a_judge_takes_the_metrics_place(
     asked: Path, store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    models = {"student": ScriptedModel(["Spielberg"]), "judge": ScriptedModel(["right"])}
-    monkeypatch.setattr(described, "make_model", lambda name, base_url: models[name])
+    asked_for = {"student": ScriptedModel(["Spielberg"]), "judge": ScriptedModel(["right"])}
+    monkeypatch.setattr(models, "make_model", lambda name, *_: asked_for[name])
     out = tmp_path / "r.jsonl"
     options = ("--model", "student", "--judge", "judge", "--json")
     assert invoke(asked, "--store", store, "--out", out, *options).exit_code == 0
     assert {record.stamp.metric for record in read_self_knowledge(out)} == {
-        Judge(models["judge"]).name
+        Judge(asked_for["judge"]).name
     }
 
 
 def test_a_model_that_never_answers_is_an_error(
     asked: Path, store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(described, "make_model", lambda name, base_url: BrokenModel())
+    monkeypatch.setattr(models, "make_model", lambda *_: BrokenModel())
     with pytest.raises(ModelError, match="every question failed"):
         invoke(asked, "--store", store, "--out", tmp_path / "r.jsonl")
 
@@ -120,7 +132,7 @@ def test_some_failures_are_told_of(
                 raise ModelError("overloaded")
             return super().generate(prompt)
 
-    monkeypatch.setattr(described, "make_model", lambda name, base_url: Moody(["Spielberg"]))
+    monkeypatch.setattr(models, "make_model", lambda *_: Moody(["Spielberg"]))
     result = invoke(asked, "--store", store, "--out", tmp_path / "r.jsonl")
     assert result.exit_code == 0
     assert "1 questions failed" in result.stderr
@@ -130,3 +142,64 @@ def test_some_failures_are_told_of(
 def test_a_missing_file_is_an_error(store: Path, tmp_path: Path):
     with pytest.raises(InputError, match="no file"):
         invoke(tmp_path / "missing.jsonl", "--store", store)
+
+
+OPTIONS = BatchOptions(search="bm25", max_rounds=2, when_insufficient="refuse", templates="rallm")
+LIMITS = Limits(seconds=7.0, spending=Spending(max_calls=1))
+
+
+@pytest.fixture(autouse=True)
+def _closed() -> Iterator[None]:
+    yield
+    command._opened().close()
+
+
+def test_a_recipe_travels_and_is_opened_within_its_limits(tmp_path: Path):
+    with ChromaStore.open(tmp_path / "store", search="bm25") as store:
+        store.add([Reference.of("Jaws was directed by Steven Spielberg.", "Jaws")])
+        here = open_settings(OPTIONS, Models(limits=LIMITS), store)
+    recipe = command.SystemRecipe(OPTIONS, LIMITS, str(tmp_path / "store"))
+    there = pickle.loads(pickle.dumps(recipe)).answerer()
+    assert there.settings.stamp() == here.stamp()
+    assert there.settings.budget.deadline_s == 7.0
+    assert there.answer("Who directed Jaws?", "direct").text
+    with pytest.raises(BudgetError, match="1 of 1 calls"):
+        there.answer("Who directed Jaws?", "direct")
+
+
+def test_a_cluster_shares_a_store_by_its_address(skr: Skr, questions: Path, tmp_path: Path):
+    pytest.importorskip("ray")
+    cluster = RayEngine("10.0.0.1:6379")
+    options = replace(OPTIONS, store=str(tmp_path))
+    with ExitStack() as stack, pytest.raises(InputError, match="give --store http://HOST:8000"):
+        command._for_workers(stack, cluster, options, Limits(), [])
+
+
+@pytest.mark.parametrize("kind", ["", "ray://"])
+def test_a_cluster_that_is_not_there_is_said_at_once(
+    skr: Skr, questions: Path, kind: str, port: int
+):
+    pytest.importorskip("ray")
+    address = f"{kind}127.0.0.1:{port}"
+    result = skr("collect", questions, "--engine", "ray", "--address", address)
+    assert (result.code, result.out) == (1, "")
+    assert f"no Ray answers at {address}: " in " ".join(result.err.split())
+
+
+@pytest.mark.parametrize(
+    "option",
+    [("--workers", 2), ("--address", "localhost:6379"), ("--engine", "local", "--workers", 1)],
+)
+def test_options_of_another_engine_are_refused(
+    skr: Skr, questions: Path, option: tuple[object, ...]
+):
+    result = skr("collect", questions, *option)
+    assert (result.code, "is for --engine ray" in result.err) == (2, True)
+
+
+def test_requests_a_second(skr: Skr, corpus: Path, questions: Path, tmp_path: Path):
+    options = [questions, "--corpus", corpus, "--out", tmp_path / "records.jsonl"]
+    result = skr("collect", *options, "--requests-per-second", "0")
+    assert (result.code, result.out) == (2, "")
+    assert "requests_per_second must be above 0" in result.err
+    assert skr("collect", *options, "--requests-per-second", "1000").code == 0

@@ -8,9 +8,8 @@ from statistics import fmean
 import orjson
 import pytest
 
-from skr_app.sample import load_sample
-from skr_app.sample.reading import KINDS
-from skr_learn.self_knowledge.importers import read_self_knowledge
+from skr_app.country import KINDS, load_country
+from skr_learn import read_self_knowledge
 from tests.skr_app.conftest import Skr
 
 RECORDS = "self-knowledge.jsonl"
@@ -90,7 +89,7 @@ def test_demo_shows_both_halves_and_leaves_files_to_try_commands_on(
             for action in ("direct", "single", "loop")
         ]
         for kind in KINDS
-        for questions in [[one for one in load_sample().questions if one.types == (kind,)]]
+        for questions in [[one for one in load_country().questions if one.types == (kind,)]]
     }
     direct, single, loop = range(3)
     assert right["known"][direct] > 0.9 > 0.7 > right["known"][loop]

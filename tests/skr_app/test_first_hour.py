@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from skr_app.sample.reading import write_sample
+from skr_app.country import write_country
 from tests.skr_app.conftest import Skr
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -34,7 +34,7 @@ def test_the_pictures_and_what_they_lead_to_are_there() -> None:
 def demonstration(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The folder that ``make demo`` leaves."""
     monkeypatch.chdir(tmp_path)
-    write_sample(tmp_path / "skr-demo")
+    write_country(tmp_path / "skr-demo")
 
 
 @pytest.mark.integration

@@ -7,10 +7,12 @@ from typing import Any
 
 import pytest
 
-from skr_app.configured import make_settings
+from skr_app.models import Models
+from skr_app.opening import open_settings
+from skr_app.options import SystemOptions
 from skr_core.testing import MappingRetriever, ScriptedModel, WordScorer
+from skr_learn import read_self_knowledge
 from skr_learn.arbiters import Ladder, MarginArbiter
-from skr_learn.self_knowledge import read_self_knowledge
 from tests.integration.test_likelihoods import knowing
 from tests.servers import OpenAIServer
 from tests.skr_app.conftest import Skr
@@ -48,11 +50,12 @@ def test_the_command_collects_and_asks_with_them(skr: Skr, tmp_path: Path, corpu
     assert "--likelihoods needs a model behind a server" in refused.err
 
 
-def test_a_ladder_is_not_set_aside_for_the_rule(tmp_path: Path) -> None:
-    model, retriever, scorer = ScriptedModel(), MappingRetriever({}), WordScorer()
-    plain = make_settings(model, retriever, likelihoods=scorer)
-    assert isinstance(plain.arbiter, MarginArbiter)
-    assert make_settings(model, retriever).arbiter is None
+def test_a_ladder_is_not_set_aside_for_the_rule(tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setattr(Models, "model", lambda *_: ScriptedModel())
+    monkeypatch.setattr(Models, "likelihoods", lambda *_: WordScorer())
+    models, retriever, likely = Models(), MappingRetriever({}), SystemOptions(likelihoods=True)
+    assert isinstance(open_settings(likely, models, retriever).arbiter, MarginArbiter)
+    assert open_settings(SystemOptions(), models, retriever).arbiter is None
     Ladder.fit([record(number) for number in range(60)]).save(tmp_path)
-    climbing = make_settings(model, retriever, router=tmp_path, likelihoods=scorer)
+    climbing = open_settings(likely, models, retriever, router=tmp_path)
     assert isinstance(climbing.arbiter, Ladder)

@@ -150,7 +150,7 @@ def test_an_error_of_the_system_names_the_file_and_no_number(
     def refuse(*_: object) -> None:
         raise PermissionError(13, "Permission denied", "corpus.jsonl")
 
-    monkeypatch.setattr("skr_app.sample.reading.write_sample", refuse)
+    monkeypatch.setattr("skr_app.commands.demo.write_country", refuse)
     result = skr("demo", "--out", tmp_path / "demo")
     assert (result.code, result.err) == (2, "error: corpus.jsonl: Permission denied\n")
 

@@ -9,7 +9,7 @@ import sys
 import pytest
 from rich.console import Console
 
-from skr_app import output, render
+from skr_app import output
 from skr_app.__main__ import main as begin
 from skr_core.types import Answer, Citation, Decision, Reference, Reflection, Round
 
@@ -92,7 +92,7 @@ def test_an_answer_and_its_sources_steer_no_terminal():
         grounded=True,
     )
     file = io.StringIO()
-    render.answer(
+    output.show_answer(
         Console(file=file, width=200, force_terminal=True, color_system=None), answer, "m"
     )
     shown = file.getvalue()

@@ -10,8 +10,8 @@ import pytest
 
 from skr_core.routers import AlwaysRetrieve, NeverRetrieve
 from skr_core.routers.saving import holds_arbiter
+from skr_learn import write_self_knowledge
 from skr_learn.arbiters import Arbiter
-from skr_learn.self_knowledge import write_self_knowledge
 from tests.skr_app.conftest import Skr
 from tests.skr_learn.calibration.test_arbitration import mixed
 from tests.skr_learn.routers.facts import UNKNOWN, firm, records, river, unknown
@@ -121,9 +121,7 @@ def test_replay_says_which_routers_it_knows(skr: Skr, recorded: Path, names: str
 
 
 def test_replay_looks_for_the_groups_before_it_fits(skr: Skr, recorded: Path, monkeypatch):
-    judging = sys.modules[
-        "skr_learn.calibration.replaying"
-    ]  # the package has a function of that name
+    judging = sys.modules["skr_learn.calibration.replay"]  # the package has a function of that name
     monkeypatch.setattr(judging, "split", lambda *_: pytest.fail("it fitted"))
     result = skr("replay", "--train", recorded, "--router", "paper", "--by", "extra.nosuch")
     assert (result.code, "extra.nosuch" in result.err) == (2, True)

@@ -142,7 +142,9 @@ def test_its_folder_is_a_router_s_and_brings_all_of_it_along(tmp_path: Path, inv
     assert settings.arbiter is settings.router
     assert isinstance(settings.router, ClimbingRouter)
     assert isinstance(settings.router, AnswerArbiter)
-    with pytest.raises(StampMismatch, match="this ladder router was made with the model 'scripted'"):
+    with pytest.raises(
+        StampMismatch, match="this ladder router was made with the model 'scripted'"
+    ):
         Settings.of(Knowing(name="other"), library(UNSEEN), router=tmp_path)
 
 

@@ -7,24 +7,40 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from skr_app.measuring import (
+    OutOption,
+    make_judging,
+)
 
-from skr_app.limits import DeadlineOption, MaxSpendOption, PricesOption
-from skr_app.measuring import OutOption, ask_and_judge, make_judging, show_result
-from skr_app.opening import make_model, open_searched
+from skr_app.models import MaxSpendOption, PricesOption, make_model
+from skr_app.opening import open_searched
 from skr_app.options import (
-    BaseUrlOption,
+    BaseUrl as BaseUrlOption,
+)
+from skr_app.options import (
     ConcurrencyOption,
     CorpusOption,
     DatasetOption,
-    EmbedderOption,
     GivenStoreOption,
-    JsonOption,
     LimitOption,
-    ModelOption,
-    QuestionsArgument,
-    SkipBadOption,
 )
-from skr_app.report.folder import RunFolder
+from skr_app.options import Deadline as DeadlineOption
+from skr_app.options import (
+    Embedder as EmbedderOption,
+)
+from skr_app.options import (
+    Json as JsonOption,
+)
+from skr_app.options import (
+    Model as ModelOption,
+)
+from skr_app.options import (
+    Questions as QuestionsArgument,
+)
+from skr_app.options import (
+    SkipBad as SkipBadOption,
+)
+from skr_app.report import RunFolder, ask_and_judge, show_result
 from skr_core.errors import InputError
 from skr_core.prompts.routing import ROUTING_VERSION
 from skr_core.prompts.templates import PROMPT_VERSION

@@ -8,28 +8,39 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-
-from skr_app.limits import DeadlineOption, MaxSpendOption, PricesOption
 from skr_app.measuring import (
     OutOption,
-    ask_and_judge,
-    load_questions,
     make_judging,
-    show_result,
 )
-from skr_app.opening import make_model
+
+from skr_app.models import MaxSpendOption, PricesOption, make_model
+from skr_app.opening import load_questions
 from skr_app.options import (
-    BaseUrlOption,
+    BaseUrl as BaseUrlOption,
+)
+from skr_app.options import (
     ConcurrencyOption,
     Dataset,
     DatasetOption,
-    JsonOption,
     LimitOption,
-    ModelOption,
-    SkipBadOption,
 )
-from skr_app.report.folder import RunFolder
-from skr_app.report.tables import Result, Row
+from skr_app.options import Deadline as DeadlineOption
+from skr_app.options import (
+    Json as JsonOption,
+)
+from skr_app.options import (
+    Model as ModelOption,
+)
+from skr_app.options import (
+    SkipBad as SkipBadOption,
+)
+from skr_app.report import (
+    Result,
+    Row,
+    RunFolder,
+    ask_and_judge,
+    show_result,
+)
 from skr_core.errors import InputError
 from skr_core.prompts.routing import ROUTING_VERSION, STRATEGIES
 from skr_core.questions import Question

@@ -5,30 +5,42 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
-from skr_app.configured import read_templates
-from skr_app.limits import DeadlineOption, MaxSpendOption, PricesOption
 from skr_app.measuring import (
     EntailmentOption,
     KeyFactsOption,
     OutOption,
-    ask_and_judge,
-    load_questions,
     make_judging,
-    show_result,
 )
-from skr_app.opening import make_model
+
+from skr_app.models import MaxSpendOption, PricesOption, make_model
+from skr_app.opening import load_questions, read_templates
 from skr_app.options import (
-    BaseUrlOption,
+    BaseUrl as BaseUrlOption,
+)
+from skr_app.options import (
     ConcurrencyOption,
     DatasetOption,
-    JsonOption,
     LimitOption,
-    ModelOption,
-    QuestionsArgument,
-    SkipBadOption,
     TemplatesOption,
 )
-from skr_app.report.folder import RunFolder
+from skr_app.options import Deadline as DeadlineOption
+from skr_app.options import (
+    Json as JsonOption,
+)
+from skr_app.options import (
+    Model as ModelOption,
+)
+from skr_app.options import (
+    Questions as QuestionsArgument,
+)
+from skr_app.options import (
+    SkipBad as SkipBadOption,
+)
+from skr_app.report import (
+    RunFolder,
+    ask_and_judge,
+    show_result,
+)
 from skr_core.errors import InputError
 from skr_core.questions import corpus_of
 from skr_lab.experiments import Experiment

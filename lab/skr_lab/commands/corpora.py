@@ -8,33 +8,50 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-
-from skr_app.configured import read_demonstrations
-from skr_app.limits import DeadlineOption, MaxSpendOption, PricesOption
 from skr_app.measuring import (
     OutOption,
-    ask_and_judge,
-    digest_of,
     make_judging,
-    show_result,
 )
-from skr_app.opening import make_model, open_searched
+
+from skr_app.models import MaxSpendOption, PricesOption, make_model
+from skr_app.opening import digest_of, open_searched, read_demonstrations
 from skr_app.options import (
-    BaseUrlOption,
+    BaseUrl as BaseUrlOption,
+)
+from skr_app.options import (
     ConcurrencyOption,
     DatasetOption,
     DemonstrationsOption,
-    EmbedderOption,
-    JsonOption,
     LimitOption,
-    ModelOption,
-    QuestionsArgument,
     SearchMode,
-    SearchOption,
-    SkipBadOption,
 )
-from skr_app.report.folder import RunFolder
-from skr_app.report.tables import Result, compare, row_of
+from skr_app.options import Deadline as DeadlineOption
+from skr_app.options import (
+    Embedder as EmbedderOption,
+)
+from skr_app.options import (
+    Json as JsonOption,
+)
+from skr_app.options import (
+    Model as ModelOption,
+)
+from skr_app.options import (
+    Questions as QuestionsArgument,
+)
+from skr_app.options import (
+    Search as SearchOption,
+)
+from skr_app.options import (
+    SkipBad as SkipBadOption,
+)
+from skr_app.report import (
+    Result,
+    RunFolder,
+    ask_and_judge,
+    compare,
+    row_of,
+    show_result,
+)
 from skr_core.errors import InputError
 from skr_core.flow import run
 from skr_core.types import Reference

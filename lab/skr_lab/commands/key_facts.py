@@ -11,18 +11,28 @@ from typing import Annotated
 import typer
 
 from skr_app.extractive import ExtractiveModel
-from skr_app.limits import DeadlineOption, MaxSpendOption, PricesOption, seconds_a_question
-from skr_app.measuring import load_questions
-from skr_app.opening import make_model
+from skr_app.models import MaxSpendOption, PricesOption, make_model, seconds_a_question
+from skr_app.opening import load_questions
 from skr_app.options import (
-    BaseUrlOption,
+    BaseUrl as BaseUrlOption,
+)
+from skr_app.options import (
     ConcurrencyOption,
     DatasetOption,
-    JsonOption,
     LimitOption,
-    ModelOption,
-    QuestionsArgument,
-    SkipBadOption,
+)
+from skr_app.options import Deadline as DeadlineOption
+from skr_app.options import (
+    Json as JsonOption,
+)
+from skr_app.options import (
+    Model as ModelOption,
+)
+from skr_app.options import (
+    Questions as QuestionsArgument,
+)
+from skr_app.options import (
+    SkipBad as SkipBadOption,
 )
 from skr_app.output import Advance, console, escape, messages, print_json, progress
 from skr_core.bounds import Bounds, bounded

@@ -4,23 +4,36 @@ from __future__ import annotations
 
 import asyncio
 
-from skr_app.configured import read_demonstrations
-from skr_app.limits import DeadlineOption, MaxSpendOption, PricesOption
-from skr_app.measuring import OutOption, ask_and_judge, make_judging, show_result
-from skr_app.opening import make_model
+from skr_app.measuring import (
+    OutOption,
+    make_judging,
+)
+
+from skr_app.models import MaxSpendOption, PricesOption, make_model
+from skr_app.opening import read_demonstrations
 from skr_app.options import (
-    BaseUrlOption,
+    BaseUrl as BaseUrlOption,
+)
+from skr_app.options import (
     ConcurrencyOption,
     DatasetOption,
     DemonstrationsOption,
-    JsonOption,
     LimitOption,
-    ModelOption,
-    QuestionsArgument,
-    SkipBadOption,
 )
-from skr_app.report.folder import RunFolder
-from skr_app.report.tables import Result
+from skr_app.options import Deadline as DeadlineOption
+from skr_app.options import (
+    Json as JsonOption,
+)
+from skr_app.options import (
+    Model as ModelOption,
+)
+from skr_app.options import (
+    Questions as QuestionsArgument,
+)
+from skr_app.options import (
+    SkipBad as SkipBadOption,
+)
+from skr_app.report import Result, RunFolder, ask_and_judge, show_result
 from skr_core.prompts.routing import ROUTING_VERSION
 from skr_core.types import Reference
 from skr_lab.baselines import BaselineInputs, make_baseline
@@ -47,7 +60,7 @@ def need_templates(
     json: JsonOption = False,
 ) -> None:
     """Is it right when it says that it needs nothing? Five ways to ask (SKR Table 2)."""
-    from skr_app.measuring import digest_of
+    from skr_app.opening import digest_of
 
     asked = questions_with_answers(questions, dataset, limit=limit, skip_bad=skip_bad)
     language_model = make_model(model, base_url)

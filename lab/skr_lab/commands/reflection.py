@@ -10,29 +10,46 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from skr_app.measuring import OutOption
+from skr_app.reflecting import open_reflector
 
-from skr_app.configured import read_templates
-from skr_app.limits import DeadlineOption, MaxSpendOption, PricesOption
-from skr_app.measuring import Judging, OutOption, ask_and_judge, load_questions, show_result
-from skr_app.opening import make_model, open_embedder, open_searched
+from skr_app.models import MaxSpendOption, PricesOption, make_model
+from skr_app.opening import load_questions, open_embedder, open_searched, read_templates
 from skr_app.options import (
-    BaseUrlOption,
+    BaseUrl as BaseUrlOption,
+)
+from skr_app.options import (
     ConcurrencyOption,
     CorpusOption,
     DatasetOption,
-    EmbedderOption,
     GivenStoreOption,
-    JsonOption,
     LimitOption,
-    ModelOption,
     SearchMode,
-    SearchOption,
-    SkipBadOption,
     TemplatesOption,
 )
+from skr_app.options import Deadline as DeadlineOption
+from skr_app.options import (
+    Embedder as EmbedderOption,
+)
+from skr_app.options import (
+    Json as JsonOption,
+)
+from skr_app.options import (
+    Model as ModelOption,
+)
+from skr_app.options import (
+    Search as SearchOption,
+)
+from skr_app.options import (
+    SkipBad as SkipBadOption,
+)
 from skr_app.output import progress
-from skr_app.reflecting import open_reflector
-from skr_app.report.folder import RunFolder
+from skr_app.report import (
+    Judging,
+    RunFolder,
+    ask_and_judge,
+    show_result,
+)
 from skr_core.errors import InputError, ModelError
 from skr_core.flow import arun
 from skr_core.prompts.judging import JUDGING_VERSION
@@ -57,7 +74,7 @@ from skr_lab.experiments.reflecting import (
 )
 
 if TYPE_CHECKING:
-    from skr_app.report.tables import Result
+    from skr_app.report import Result
     from skr_core.ports import Embedder, LanguageModel, Reflector, Retriever
     from skr_core.prompts.templates import PromptTemplates
     from skr_core.questions import Question

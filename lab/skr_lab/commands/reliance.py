@@ -12,31 +12,42 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-
-from skr_app.limits import DeadlineOption, MaxSpendOption, PricesOption
 from skr_app.measuring import (
     EntailmentOption,
     KeyFactsOption,
     OutOption,
-    ask_and_judge,
-    load_questions,
     make_judging,
-    show_result,
 )
-from skr_app.opening import make_model, open_embedder
+
+from skr_app.models import MaxSpendOption, PricesOption, make_model
+from skr_app.opening import load_questions, open_embedder, router_stamp
 from skr_app.options import (
-    BaseUrlOption,
+    BaseUrl as BaseUrlOption,
+)
+from skr_app.options import (
     ConcurrencyOption,
     DatasetOption,
-    EmbedderOption,
-    JsonOption,
     LimitOption,
-    ModelOption,
-    SkipBadOption,
+)
+from skr_app.options import Deadline as DeadlineOption
+from skr_app.options import (
+    Embedder as EmbedderOption,
+)
+from skr_app.options import (
+    Json as JsonOption,
+)
+from skr_app.options import (
+    Model as ModelOption,
+)
+from skr_app.options import (
+    SkipBad as SkipBadOption,
 )
 from skr_app.output import progress
-from skr_app.report.folder import RunFolder
-from skr_app.systems import router_stamp
+from skr_app.report import (
+    RunFolder,
+    ask_and_judge,
+    show_result,
+)
 from skr_core.errors import InputError
 from skr_core.flow import arun
 from skr_core.prompts.routing import ROUTING_VERSION

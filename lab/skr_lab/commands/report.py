@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from skr_app.options import JsonOption
+from skr_app.options import Json as JsonOption
 from skr_app.output import console, escape, print_json, progress
 from skr_core.errors import InputError
 from skr_core.texts import encodable
@@ -31,8 +31,7 @@ def report(
     json: JsonOption = False,
 ) -> None:
     """Make one page of runs: what was found, curves, gains, cost and the worst questions."""
-    from skr_app.report.page import report_page
-    from skr_app.report.reading import read_section
+    from skr_app.report import read_section, report_page
 
     sections = []
     with progress("Drawing") as advance:

@@ -8,36 +8,56 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-
-from skr_app.configured import open_router
-from skr_app.limits import DeadlineOption, MaxSpendOption, PricesOption
 from skr_app.measuring import (
     EntailmentOption,
     KeyFactsOption,
     OutOption,
-    ask_and_judge,
+    make_judging,
+)
+
+from skr_app.models import MaxSpendOption, PricesOption, make_model
+from skr_app.opening import (
+    add_all,
     collect_references,
     digest_of,
     load_questions,
-    make_judging,
-    show_result,
+    open_embedder,
+    open_router,
+    router_stamp,
 )
-from skr_app.opening import add_all, make_model, open_embedder
 from skr_app.options import (
-    BaseUrlOption,
+    BaseUrl as BaseUrlOption,
+)
+from skr_app.options import (
     ConcurrencyOption,
     DatasetOption,
-    EmbedderOption,
-    JsonOption,
     LimitOption,
-    ModelOption,
-    QuestionsArgument,
-    SkipBadOption,
+)
+from skr_app.options import Deadline as DeadlineOption
+from skr_app.options import (
+    Embedder as EmbedderOption,
+)
+from skr_app.options import (
+    Json as JsonOption,
+)
+from skr_app.options import (
+    Model as ModelOption,
+)
+from skr_app.options import (
+    Questions as QuestionsArgument,
+)
+from skr_app.options import (
+    SkipBad as SkipBadOption,
 )
 from skr_app.output import progress
-from skr_app.report.folder import RunFolder
-from skr_app.report.tables import Result, compare, row_of
-from skr_app.systems import router_stamp
+from skr_app.report import (
+    Result,
+    RunFolder,
+    ask_and_judge,
+    compare,
+    row_of,
+    show_result,
+)
 from skr_core.budget import Budget
 from skr_core.errors import InputError
 from skr_core.prompts.templates import PROMPT_VERSION

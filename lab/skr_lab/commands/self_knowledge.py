@@ -10,37 +10,52 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-
-from skr_app.configured import read_demonstrations
-from skr_app.extractive import LexicalEntailment
-from skr_app.limits import DeadlineOption, MaxSpendOption, PricesOption
 from skr_app.measuring import (
     EntailmentOption,
     OutOption,
-    digest_of,
     make_judging,
-    show_result,
 )
-from skr_app.opening import make_model, open_cache, open_embedder, open_searched, through
+
+from skr_app.extractive import LexicalEntailment
+from skr_app.models import (
+    MaxSpendOption,
+    PricesOption,
+    make_model,
+    open_cache,
+)
+from skr_app.opening import digest_of, open_embedder, open_searched, read_demonstrations, through
 from skr_app.options import (
-    BaseUrlOption,
+    BaseUrl as BaseUrlOption,
+)
+from skr_app.options import (
     CacheOption,
     ConcurrencyOption,
     CorpusOption,
     Dataset,
     DatasetOption,
     DemonstrationsOption,
-    EmbedderOption,
     GivenStoreOption,
-    JsonOption,
     LimitOption,
-    ModelOption,
     SearchMode,
-    SearchOption,
-    SkipBadOption,
+)
+from skr_app.options import Deadline as DeadlineOption
+from skr_app.options import (
+    Embedder as EmbedderOption,
+)
+from skr_app.options import (
+    Json as JsonOption,
+)
+from skr_app.options import (
+    Model as ModelOption,
+)
+from skr_app.options import (
+    Search as SearchOption,
+)
+from skr_app.options import (
+    SkipBad as SkipBadOption,
 )
 from skr_app.output import progress
-from skr_app.report.folder import RunFolder
+from skr_app.report import RunFolder, show_result
 from skr_core.errors import InputError
 from skr_core.prompts.routing import ROUTING_VERSION
 from skr_core.types import Reference

@@ -7,10 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from skr_app.measuring import Judging, ask_and_judge
 from skr_app.output import progress
-from skr_app.report.folder import RunFolder
-from skr_app.report.tables import Result
+from skr_app.report import Judging, Result, RunFolder, ask_and_judge
 from skr_core.errors import InputError
 from skr_core.flow import arun
 from skr_core.types import Stamp

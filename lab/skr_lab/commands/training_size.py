@@ -9,11 +9,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from skr_app.measuring import OutOption
 
-from skr_app.measuring import OutOption, show_result
 from skr_app.opening import open_embedder
-from skr_app.options import ConcurrencyOption, JsonOption, SkipBadOption
-from skr_app.report.folder import RunFolder
+from skr_app.options import ConcurrencyOption
+from skr_app.options import Json as JsonOption
+from skr_app.options import SkipBad as SkipBadOption
+from skr_app.report import RunFolder, show_result
 from skr_core.flow import arun
 from skr_lab.experiments import training_size
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 
-from skr_app.report.tables import Result, compare, row_of
+from skr_app.report import Result, compare, row_of
 from skr_core.flow import Flow, call
 from skr_core.match import contains_gold
 from skr_core.ports import LanguageModel, Retriever

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from skr_app.report.tables import Result, compare, row_of
+from skr_app.report import Result, compare, row_of
 from skr_core.errors import InputError, ModelError
 from skr_core.flow import Flow
 from skr_core.ports import LanguageModel

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from skr_app.report.tables import Result, row_of
+from skr_app.report import Result, row_of
 from skr_core.flow import Flow, call, gather
 from skr_core.match import is_right
 from skr_core.ports import AnswerArbiter, LanguageModel

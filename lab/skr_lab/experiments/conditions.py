@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from skr_app.report.tables import F1_OF_MEANS, Result, Row, compare, row_of
+from skr_app.report import F1_OF_MEANS, Result, Row, compare, row_of
 from skr_core.ports import LanguageModel
 from skr_core.prompts.papers import W2R_TEMPLATES
 from skr_core.prompts.templates import DEFAULT_TEMPLATES, PromptTemplates

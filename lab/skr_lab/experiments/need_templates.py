@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from skr_app.report.tables import Result, row_of
+from skr_app.report import Result, row_of
 from skr_core.ports import LanguageModel
 from skr_core.prompts.routing import NEED_TEMPLATES
 from skr_core.routers.asking import PromptRouter

@@ -16,7 +16,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from skr_app.report.tables import Result, row_of
+from skr_app.report import Result, row_of
 from skr_core.errors import DataError, InputError
 from skr_core.match import contains_gold
 from skr_core.questions import Question

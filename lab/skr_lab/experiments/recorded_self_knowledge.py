@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from skr_app.report.tables import Result, compare, row_of
+from skr_app.report import Result, compare, row_of
 from skr_core.errors import InputError
 from skr_core.match import contains_gold, exact_match, token_f1
 from skr_core.ports import Embedder

@@ -9,7 +9,7 @@ from itertools import count
 
 import numpy as np
 
-from skr_app.report.tables import Comparison, Result, Row
+from skr_app.report import Comparison, Result, Row
 from skr_core.errors import ModelError
 from skr_core.files import KeyedLog
 from skr_core.flow import Flow, call, gather

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
-from skr_app.report.tables import Result, compare, row_of
+from skr_app.report import Result, compare, row_of
 from skr_core.errors import InputError, ModelError
 from skr_core.flow import Flow, call, gather
 from skr_core.ports import Embedder, LanguageModel, Retriever, Router

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from skr_app.report.tables import Result, compare, row_of
+from skr_app.report import Result, compare, row_of
 from skr_core.errors import InputError
 from skr_core.flow import Flow, call, gather
 from skr_core.ports import Router

@@ -6,8 +6,7 @@ import re
 from collections.abc import Sequence
 from itertools import combinations
 
-from skr_app.extractive.entailment import THRESHOLD, LexicalEntailment
-from skr_app.extractive.text import content_words
+from skr_app.extractive import THRESHOLD, LexicalEntailment, content_words
 from skr_core.match import contains_gold
 from skr_core.types import Reference
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from skr_app.extractive import ExtractiveModel
-from skr_app.report.drawing import plot
-from skr_app.report.tables import Result
+from skr_app.report import Result, plot
 from skr_core.errors import InputError, ModelError
 from skr_core.files import KeyedLog
 from skr_core.flow import run

@@ -11,7 +11,7 @@ import pytest
 
 from lab.tests.experiments.test_knowledge import QUESTIONS
 from skr_app.extractive import LexicalEntailment
-from skr_app.report.drawing import plot
+from skr_app.report import plot
 from skr_core.candidates import Standing
 from skr_core.errors import DataError, InputError
 from skr_core.files import KeyedLog

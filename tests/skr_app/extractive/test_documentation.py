@@ -11,7 +11,7 @@ from skr_app.extractive import ExtractiveModel
 from skr_core import Settings
 from skr_core.types import Answer
 from skr_graphs import GraphAnswerer
-from skr_store.chroma_store import ChromaStore
+from skr_store import ChromaStore
 from skr_store.ingestion import ingest
 
 ROOT = Path(__file__).resolve().parents[3]

@@ -1,20 +1,35 @@
 """The extractive model behind the port."""
 
+from __future__ import annotations
+
 import re
 import time
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skr_app.extractive import ExtractiveModel
+from skr_app.extractive import ExtractiveModel, Memory, is_extractive, load_extractive
+from skr_core.errors import InputError
 from skr_core.ports import LanguageModel
 from skr_core.prompts import asking
 from skr_core.prompts import templates as prompts
 from skr_core.prompts.judging import ask_is_sufficient
 from skr_core.prompts.papers import RALLM_TEMPLATES
+from skr_core.prompts.routing import (
+    ANSWER_ALONE,
+    CERTAINTY_ALONE,
+    CHALLENGE,
+    NEED_TEMPLATES,
+    ask_certainty,
+    ask_further,
+    ask_need,
+)
 from skr_core.replies import read_reply
+from skr_core.replies.certainty import parse_certainty, parse_need
 from skr_core.replies.queries import parse_queries
+from skr_core.routers import CertaintyLevelRouter, ConfidenceRouter
 from skr_core.types import Prompt, Reference, Task
 
 MODEL = ExtractiveModel()
@@ -105,7 +120,7 @@ def test_judges_like_it_answers() -> None:
     )
 
 
-async def test_both_colours_say_the_same_and_tokens_add_up() -> None:
+async def test_sync_and_async_say_the_same_and_tokens_add_up() -> None:
     prompt = asking.answer_with_references(QUESTION, [FILM, BORN])
     tokens: list[str] = []
     reply = await MODEL.agenerate(prompt, on_token=tokens.append)
@@ -156,3 +171,103 @@ def test_no_input_raises_and_every_marker_names_a_reference(
     if task in ("answer_with_references", "answer_anyway"):
         numbers = re.findall(r"\[(-?\d+)\]", reply.text)
         assert all(1 <= int(number) <= len(references) for number in numbers)
+
+
+HALF = "How many arches has the wooden bridge at Arden?"
+STATEMENTS = [
+    Reference.of("The mayor of Arden is Ada Moor. The bridge of Arden has five arches.", "Arden"),
+    Reference.of("The river Lune flows through Arden and Bexley into the Amber Sea.", "Lune"),
+]
+BELIEVER = ExtractiveModel(STATEMENTS)
+MAYOR = "Who is the mayor of Arden?"
+STRANGE = "Who painted the ceiling?"
+
+
+def test_answers_from_memory_what_memory_speaks_of() -> None:
+    def answer(question: str) -> str:
+        return BELIEVER.generate(asking.answer_directly(question)).text
+
+    assert answer(MAYOR) == "The mayor of Arden is Ada Moor."
+    assert answer("How many arches has the bridge at Arden?") == (
+        "The bridge of Arden has five arches."
+    )
+    assert answer(STRANGE) == "I don't know."
+    assert answer("Who is the mayor of Corvale?") == "I don't know.", "another town's mayor"
+
+
+def test_with_references_it_quotes_these_alone() -> None:
+    new = Reference.of("The mayor of Arden is Ben Stone, elected last year.", "Arden hall")
+    reply = BELIEVER.generate(asking.answer_with_references(MAYOR, [new])).text
+    assert "Ben Stone" in reply
+    assert "Ada Moor" not in reply
+    assert (
+        BELIEVER.generate(asking.answer_anyway(MAYOR, [])).text == "The mayor of Arden is Ada Moor."
+    )
+
+
+def test_says_how_certain_it_is_by_what_memory_holds() -> None:
+    def state(question: str, strategy: str) -> bool | None:
+        return parse_certainty(BELIEVER.generate(ask_certainty(question, strategy)).text).certain
+
+    asked = ask_certainty(MAYOR, "vanilla")
+    assert parse_certainty(BELIEVER.generate(asked).text).answer == "The mayor of Arden is Ada Moor"
+    assert state(MAYOR, "vanilla") is state(MAYOR, "punish_explain") is True
+    assert state(STRANGE, "vanilla") is False
+    assert (state(HALF, "vanilla"), state(HALF, "punish")) == (True, False)
+
+
+def test_a_challenge_and_a_part_that_was_missing() -> None:
+    asked = ask_certainty(HALF, "vanilla")
+    reply = BELIEVER.generate(asked).text
+    assert BELIEVER.generate(ask_further(asked, reply, CHALLENGE)).text == "uncertain"
+    assert BELIEVER.generate(ask_further(asked, reply, CERTAINTY_ALONE)).text == "certain"
+    assert BELIEVER.generate(ask_further(asked, "certain", ANSWER_ALONE)).text == (
+        "The bridge of Arden has five arches."
+    )
+
+
+@pytest.mark.parametrize("template", NEED_TEMPLATES, ids=lambda each: each.name)
+def test_says_whether_it_needs_help_in_whatever_words_it_is_asked(template) -> None:
+    def need(question: str) -> bool | None:
+        reply = BELIEVER.generate(ask_need(question, template)).text
+        return parse_need(reply, yes_means_unknown=template.yes_means_unknown)
+
+    assert need(MAYOR) is False
+    assert need(STRANGE) is True
+
+
+def test_routers_that_ask_the_model_are_told_something() -> None:
+    confidence = ConfidenceRouter(BELIEVER)
+    assert not confidence.decide(MAYOR).retrieve
+    assert confidence.decide(STRANGE).retrieve
+    assert "Ada Moor" in confidence.decide(MAYOR).draft
+    assert not CertaintyLevelRouter(BELIEVER).decide(MAYOR).retrieve
+
+
+async def test_sync_and_async_recall_the_same() -> None:
+    prompt = asking.answer_directly(MAYOR)
+    assert await BELIEVER.agenerate(prompt) == BELIEVER.generate(prompt)
+
+
+def test_another_memory_is_another_model() -> None:
+    names = {ExtractiveModel(each).name for each in ([], STATEMENTS, STATEMENTS[:1])}
+    assert len(names) == 3
+    assert ExtractiveModel().name == "extractive"
+    assert Memory(STATEMENTS).version == Memory(list(STATEMENTS)).version
+
+
+def test_is_loaded_by_name_with_a_file_of_what_it_knows(tmp_path: Path) -> None:
+    from langchain_skr.models import load_model
+
+    file = tmp_path / "memory.jsonl"
+    file.write_text('{"title": "Arden", "text": "The mayor of Arden is Ada Moor."}\n')
+    model = load_model(f"extractive:{file}")
+    assert model.generate(asking.answer_directly(MAYOR)).text == "The mayor of Arden is Ada Moor."
+    assert model.name == load_extractive(f"extractive:{file}").name
+    assert is_extractive("extractive")
+    assert not is_extractive("extractive2:x")
+    (tmp_path / "empty.jsonl").write_text('{"text": " "}\n')
+    with pytest.raises(InputError, match="nothing to know"):
+        load_extractive(f"extractive:{tmp_path / 'empty.jsonl'}")
+    with pytest.raises(InputError):
+        load_extractive(f"extractive:{tmp_path / 'absent.jsonl'}")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from skr_app.report.findings import of_result
-from skr_app.report.tables import Comparison, Result, Row
-from skr_learn.metrics.statistics import Interval
+from skr_app.report import Comparison, Result, Row
+from skr_app.report import findings_of_result as of_result
+from skr_learn.metrics import Interval
 
 
 def row(name: str, accuracy: float, tokens: float) -> Row:

@@ -13,23 +13,25 @@ import pytest
 from uvicorn import Server
 
 from skr_app.commands.serve import facts_of
-from skr_app.configured import make_settings
 from skr_app.extractive import ExtractiveModel
-from skr_app.web.access import Access
-from skr_app.web.app import Page, create_app
-from skr_app.web.calibrating import Calibrating
-from skr_app.web.documents import Uploads
-from skr_app.web.runs import Runs
-from skr_app.web.serving import server_of
-from skr_app.web.system import ServedSystem
+from skr_app.web import (
+    Access,
+    Calibrating,
+    Page,
+    Runs,
+    ServedSystem,
+    Uploads,
+    create_app,
+    server_of,
+)
 from skr_core.budget import Price
 from skr_core.candidates import CandidateAnswer
 from skr_core.models.embedders import HashingEmbedder
 from skr_core.questions import Question
 from skr_core.settings import Settings
 from skr_core.types import Action, Reference, Verdict
-from skr_learn.self_knowledge.records import SelfKnowledge
-from skr_store.chroma_store import ChromaStore
+from skr_learn import SelfKnowledge
+from skr_store import ChromaStore
 
 TWO_HOPS = "Where was the director of the film Jaws born?"
 HOSTILE = "What does the manual of Zanzibar say that lamps burn?"
@@ -89,7 +91,7 @@ def pages(folder: Path) -> Iterator[MakePage]:
         def make(model: Any = None, *, collected: bool = False) -> Page:
             store = stack.enter_context(ChromaStore.ephemeral(k=2))
             store.add([Reference.of(text, title) for title, text in PASSAGES])
-            settings = make_settings(model or ExtractiveModel(), store)
+            settings = Settings.of(model or ExtractiveModel(), store)
             runs = stack.enter_context(Runs(folder))
             prices = {settings.model.name: Price(1.0, 2.0)}
             system = ServedSystem(settings, store, runs, prices)
@@ -110,7 +112,7 @@ def serving(page: Page, token: str | None = None) -> Iterator[str]:
 
 @contextmanager
 def served_by(page: Page, token: str | None = None) -> Iterator[tuple[Server, str]]:
-    """The same, and the server itself, which may be ended before."""
+    """The page behind a real socket; gives its server, and the address."""
     with socket.create_server(("127.0.0.1", 0)) as listening:
         port = listening.getsockname()[1]
         server = server_of(create_app(page, Access.of("127.0.0.1", port, token)))

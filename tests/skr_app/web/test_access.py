@@ -7,8 +7,7 @@ from http import HTTPStatus
 import httpx
 import pytest
 
-from skr_app.web.access import LARGEST_BODY, Access
-from skr_app.web.app import create_app
+from skr_app.web import LARGEST_BODY, Access, create_app
 from skr_core.errors import InputError
 from tests.skr_app.web.conftest import pages
 

@@ -17,19 +17,25 @@ import pytest
 from blockbuster import blockbuster_ctx
 
 from langchain_skr.models import load_model
-from skr_app.web.access import LARGEST_UPLOAD, Access
-from skr_app.web.app import STATIC, Page, create_app
-from skr_app.web.calibrating import UNKNOWN
-from skr_app.web.documents import MOST_FILES, checked_name
-from skr_app.web.runs import Runs
+from skr_app.web import (
+    LARGEST_UPLOAD,
+    MOST_FILES,
+    STATIC,
+    UNKNOWN,
+    Access,
+    Page,
+    Runs,
+    checked_name,
+    create_app,
+)
 from skr_core.errors import InputError, RetrieverError, StampMismatch
 from skr_core.models.embedders import HashingEmbedder
 from skr_core.ports import OnToken
 from skr_core.testing import ScriptedModel
 from skr_core.types import Generation, Prompt, Stamp
 from skr_graphs import events as graph_events
+from skr_learn import SelfKnowledge
 from skr_learn.arbiters import Ladder
-from skr_learn.self_knowledge.records import SelfKnowledge
 from tests.servers import OpenAIServer
 from tests.skr_app.web.conftest import HOSTILE, TWO_HOPS, MakePage, served_by, serving
 

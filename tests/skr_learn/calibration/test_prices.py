@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from skr_app.report.folder import read_curve
+from skr_app.report import read_curve
 from skr_learn.calibration import calibrate
 from skr_learn.calibration.curve import RoutingCurve
 from skr_learn.calibration.prices import AtPrice

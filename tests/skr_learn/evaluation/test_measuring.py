@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from skr_app.extractive import LexicalEntailment
-from skr_app.report.tables import Result, compare, row_of, to_markdown
+from skr_app.report import Result, compare, row_of, to_markdown
 from skr_core.budget import Price
 from skr_core.errors import ModelError
 from skr_core.files import KeyedLog

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from skr_app.report.tables import Result, in_words, is_share, shown
+from skr_app.report.tables import Result, figures, in_words, is_share, series_of
 from skr_learn.figures import FAINT, PAPER, SERIES, label, png
-from skr_learn.metrics.statistics import Interval
+from skr_learn.metrics import Interval
 
 _ROOM = 58
 """Characters that stand beside one another in a drawing."""
@@ -20,10 +20,10 @@ class Forest:
     """One line for each interval, under its name, its figures and its n.
 
     Attributes:
-        rows: What is compared, by name, from the top.
-        share: The axis is that of a share, from 0 to 1.
-        signed: Differences: the axis has its 0 in sight, those of shares are counted in points, and
-            a mark is filled where the interval leaves 0 out.
+        rows: The intervals by name, from the top.
+        share: Whether the axis is that of a share, from 0 to 1.
+        signed: Whether the rows are differences: the axis has its 0 in sight, those of shares are
+            counted in points, and a mark is filled where the interval leaves 0 out.
 
     Example:
         >>> Forest([("loop", Interval(0.5, 0.4, 0.6, 9))], share=True).height
@@ -93,10 +93,10 @@ class Lines:
     """A line for each series with its intervals, over a number.
 
     Attributes:
-        series: Points, by the name of the line.
-        over: What the number counts.
-        share: The axis is that of a share, from 0 to 1.
-        levels: What does not change with the number, as dashed lines.
+        series: The points by the name of their line.
+        over: The thing that the number counts.
+        share: Whether the axis is that of a share, from 0 to 1.
+        levels: Intervals that do not change with the number, as dashed lines.
     """
 
     series: Mapping[str, Sequence[tuple[float, Interval]]]
@@ -150,9 +150,9 @@ class Scatter:
     """A share against what it costs: a mark with its interval for each of what is compared.
 
     Attributes:
-        points: Name, cost and share.
-        share: What the share is of.
-        cost: What the cost counts.
+        points: The name, the cost and the share of each mark.
+        share: The name of the share.
+        cost: The name of the cost.
     """
 
     points: Sequence[tuple[str, float, Interval]]
@@ -186,22 +186,6 @@ class Scatter:
         figure.legend([each[0] for each in handles], names, loc="outside lower center", ncols=2)
 
 
-def series_of(
-    result: Result, measure: str
-) -> tuple[dict[str, list[tuple[float, Interval]]], list[tuple[str, Interval]]]:
-    """The lines of a measure over the rows' numbers, and the rows that stand for no number."""
-    series: dict[str, list[tuple[float, Interval]]] = {}
-    levels: list[tuple[str, Interval]] = []
-    for row in result.rows:
-        if (cell := row.cells.get(measure)) is None or not cell.n:
-            continue
-        if row.at is None:
-            levels.append((row.name, cell))
-        else:
-            series.setdefault(row.line or in_words(measure), []).append((row.at, cell))
-    return series, levels
-
-
 def drawing_of(result: Result, measure: str) -> Forest | Lines:
     """One measure of a result: lines where its rows stand for numbers, else a forest."""
     series, levels = series_of(result, measure)
@@ -232,21 +216,3 @@ def plot(result: Result) -> bytes:
                 axes.legend(loc="center left", bbox_to_anchor=(1, 0.5))
 
     return png(draw, 0.4 + sum(heights))
-
-
-def figures(cell: Interval, *, share: bool, signed: bool = False) -> str:
-    """A mean with its interval where it has one; a difference of shares in points.
-
-    Example:
-        >>> figures(Interval(0.05, -0.01, 0.11, 9), share=True, signed=True)
-        '+5.0 points (-1.0 to +11.0)'
-        >>> figures(Interval(0.5, 0.5, 0.5, 9), share=True)
-        '0.500'
-    """
-    if not (share and signed):
-        text = shown(cell, signed=signed)
-        return text if cell.low < cell.high else text.partition(" (")[0]
-    text = f"{100 * cell.mean:+.1f} points"
-    if cell.low < cell.high:
-        text += f" ({100 * cell.low:+.1f} to {100 * cell.high:+.1f})"
-    return text

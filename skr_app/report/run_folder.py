@@ -1,4 +1,4 @@
-"""The folder of a run: what it was made with, its logs, and what it found.
+"""A run: its folder, and asking and judging that goes on where an earlier run stopped.
 
 | file | what |
 |---|---|
@@ -16,19 +16,33 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from skr_app.report.drawing import plot
+from skr_app.models import NO_LIMITS, Limits
+from skr_app.output import escape, messages, progress
+from skr_app.report.drawings import plot
 from skr_app.report.tables import Result, to_markdown
+from skr_core.budget import Price
 from skr_core.cleaning import cleaned
-from skr_core.errors import DataError, InputError, MissingDependency, StampMismatch, StoreError
+from skr_core.errors import (
+    DataError,
+    InputError,
+    MissingDependency,
+    ModelError,
+    StampMismatch,
+    StoreError,
+)
 from skr_core.files import KeyedLog, encodable_json, json_line, read_jsonl, replace_file
+from skr_core.flow import arun
 from skr_core.plain import from_plain, to_plain
 from skr_core.texts import encodable
-from skr_learn.calibration.curve import RoutingCurve
-from skr_learn.evaluation.measuring import Judged
+from skr_learn import RoutingCurve
+from skr_learn.evaluation import Answers, Judged, System, ask_all, judge_all
+
+if TYPE_CHECKING:
+    from skr_core.questions import Question
 
 _PRETTY = orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE
 
@@ -38,7 +52,7 @@ class RunFolder:
 
     Args:
         path: The folder; made if missing. None keeps nothing.
-        stamp: What the run is made with, by name.
+        stamp: The parts and settings that the run is made with, by name.
 
     Attributes:
         answers: The log of answers.
@@ -200,3 +214,57 @@ def _score_row(system: str, judged: Judged) -> dict[str, Any]:
         else [],
         "values": dict(judged.values),
     }
+
+
+async def ask_and_judge(
+    systems: Sequence[System],
+    questions: Sequence[Question],
+    folder: RunFolder,
+    *,
+    price: Price | None = None,
+    concurrency: int = 8,
+    limits: Limits = NO_LIMITS,
+    may_fail: bool = False,
+) -> tuple[dict[str, Answers], dict[str, list[Judged]]]:
+    """Ask every system every question, going on where an earlier run stopped; judge the answers.
+
+    Args:
+        systems: The systems, asked one after the other.
+        questions: The questions that each is asked.
+        folder: The folder of the run, with what was answered before.
+        price: The price of the model's tokens; None counts no money.
+        concurrency: The number of questions under way at a time.
+        limits: The limits that a question keeps to.
+        may_fail: Go on where a system after the first answers nothing at all, as a model may in
+            one way of asking.
+
+    Returns:
+        The answers and the judged answers, by the names of the systems.
+
+    Raises:
+        ModelError: A system answered nothing at all.
+    """
+    answers: dict[str, Answers] = {}
+    judged: dict[str, list[Judged]] = {}
+    for system in systems:
+        label = system.name.replace("_", " ")
+        with progress(f"Asking ({label})") as advance:
+            asked = await arun(
+                ask_all(
+                    limits.system(system),
+                    questions,
+                    folder.answers,
+                    concurrency=concurrency,
+                    on_progress=advance,
+                )
+            )
+        if asked.n_failed == len(questions) and not (may_fail and answers):
+            raise ModelError(f"every question failed ({label}); the last: {asked.last_failure}")
+        if asked.n_failed:
+            messages.print(
+                f"[yellow]{asked.n_failed} questions failed ({escape(label)})[/yellow]; run it "
+                f"again to ask them again. The last: {escape(asked.last_failure)}"
+            )
+        answers[system.name] = asked
+        judged[system.name] = await arun(judge_all(asked, price=price))
+    return answers, judged

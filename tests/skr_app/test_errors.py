@@ -6,18 +6,16 @@ from pathlib import Path
 
 import orjson
 import pytest
-import typer
 
-from skr_app.flags import in_flags
-from skr_app.main import app
+from skr_app.main import in_flags
 from skr_core import Settings
 from skr_core.errors import InputError
 from skr_core.models.embedders import HashingEmbedder
 from skr_core.testing import ScriptedModel
 from skr_core.types import Reference, Stamp
+from skr_learn import SelfKnowledge, write_self_knowledge
 from skr_learn.arbiters import MarginArbiter
 from skr_learn.routers import KNNRouter
-from skr_learn.self_knowledge import SelfKnowledge, write_self_knowledge
 from skr_learn.self_knowledge.records import row_of
 from skr_store import ChromaStore
 from tests.skr_app.conftest import Skr
@@ -60,7 +58,7 @@ def test_a_router_of_an_embedder_that_only_its_maker_has(skr: Skr, tmp_path: Pat
 def test_an_arbiter_that_asks_for_likelihoods():
     with pytest.raises(InputError) as caught:
         Settings.of(ScriptedModel([]), None, arbiter=MarginArbiter())
-    assert in_flags(str(caught.value), {}).endswith(": give --likelihoods")
+    assert in_flags(str(caught.value)).endswith(": give --likelihoods")
 
 
 def test_a_store_that_is_open_elsewhere(skr: Skr, tmp_path: Path):
@@ -84,8 +82,6 @@ def test_records_of_two_models(skr: Skr, tmp_path: Path):
     write_self_knowledge(mixed, [*recorded("one"), *recorded("two")])
     said = line_of(skr, "calibrate", mixed, "--out", tmp_path / "router")
     assert said.endswith("keep those of one")
-    said = line_of(skr, "experiment", "training-size", mixed)
-    assert said.endswith("keep those of one, or read them with --mixed-stamps")
 
 
 def test_records_of_another_model_in_the_file(skr: Skr, questions: Path, tmp_path: Path):
@@ -99,7 +95,7 @@ def test_records_of_another_model_in_the_file(skr: Skr, questions: Path, tmp_pat
 
 
 def test_a_key_that_is_missing(skr: Skr, questions: Path, tmp_path: Path, monkeypatch):
-    monkeypatch.setattr("skr_app.described.make_model", lambda name, url: None)
+    monkeypatch.setattr("skr_app.models.make_model", lambda *_: None)
     corpus = tmp_path / "c.jsonl"
     corpus.write_text('{"title": "A", "text": "It is."}\n')
     asked = ("collect", questions, "--corpus", corpus, "--out", tmp_path / "r.jsonl")
@@ -112,9 +108,3 @@ def test_a_model_of_openai_without_a_key(skr: Skr, tmp_path: Path):
         store.add([Reference.of("It is.", "A")])
     said = line_of(skr, "ask", "What?", "--store", tmp_path / "store", "--model", "openai:x")
     assert said.endswith("set OPENAI_API_KEY, or give the --base-url of a server of yours")
-
-
-@pytest.mark.parametrize("name", ["store", "experiment", "key-facts"])
-def test_commands_of_groups_do_so_too(name: str):
-    group = typer.main.get_command(app).commands[name]  # type: ignore[attr-defined]
-    assert {type(each).__name__ for each in group.commands.values()} == {"Command"}

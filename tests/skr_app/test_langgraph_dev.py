@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from skr_app import served
-from skr_app.options import SearchMode
+from skr_app import langgraph_dev, models
 from skr_core.errors import InputError
-from skr_store.chroma_store import ChromaStore
+from skr_store import ChromaStore
 
 
 @pytest.fixture
@@ -17,22 +17,22 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> list[tuple[object, ...]]:
     """What the graph would be made of."""
     calls: list[tuple[object, ...]] = []
 
-    def note(what: str, result: object) -> object:
+    def note(what: str, result: object) -> Any:
         return lambda *given: calls.append((what, *given)) or result
 
     store = ChromaStore.ephemeral()
-    monkeypatch.setattr(served, "open_store", note("store", store))
-    monkeypatch.setattr(served, "demo_store", note("demo", store))
-    make_model = served.make_model
-    extractive = make_model("extractive", None)
-    monkeypatch.setattr(served, "make_model", note("model", extractive))
+    monkeypatch.setattr(langgraph_dev, "open_store", note("store", store))
+    monkeypatch.setattr(langgraph_dev, "country_store", note("demo", store))
+    extractive = models.make_model("extractive")
+    made = note("model", extractive)
+    monkeypatch.setattr(models, "make_model", lambda name, url, _: made(name, url))
     for name in ("STORE", "MODEL", "BASE_URL", "EMBEDDER", "SEARCH"):
         monkeypatch.delenv(f"SKR_{name}", raising=False)
     return calls
 
 
 def build() -> None:
-    served._build.__wrapped__()
+    langgraph_dev._build.__wrapped__()
 
 
 def test_the_environment_is_read(
@@ -44,8 +44,8 @@ def test_the_environment_is_read(
     monkeypatch.setenv("SKR_SEARCH", "dense")
     build()
     assert opened == [
+        ("store", str(tmp_path), None, "dense"),
         ("model", "qwen3:8b", "http://localhost:11434/v1"),
-        ("store", str(tmp_path), None, SearchMode.dense),
     ]
 
 
@@ -55,7 +55,7 @@ def test_what_is_empty_counts_as_unset(
     for name in ("STORE", "MODEL", "BASE_URL", "EMBEDDER", "SEARCH"):
         monkeypatch.setenv(f"SKR_{name}", "")
     build()
-    assert opened == [("model", "extractive", None), ("demo",)]
+    assert opened == [("demo",), ("model", "extractive", None)]
 
 
 def test_an_unknown_search_is_refused(

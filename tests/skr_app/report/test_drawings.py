@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from matplotlib.figure import Figure
 
-from skr_app.report.drawing import Forest, Lines, Scatter, drawing_of, plot
-from skr_app.report.tables import Result, Row
-from skr_learn.metrics.statistics import Interval
+from skr_app.report import Forest, Lines, Result, Row, Scatter, drawing_of, plot
+from skr_learn.metrics import Interval
 
 
 def drawn(drawing):

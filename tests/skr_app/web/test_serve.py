@@ -18,7 +18,7 @@ import pytest
 
 from skr_core.errors import StoreLocked
 from skr_core.types import Reference
-from skr_store.chroma_store import ChromaStore
+from skr_store import ChromaStore
 from tests.skr_app.conftest import Skr
 
 
