@@ -59,7 +59,7 @@ lock: ## Write down what the test environment holds: its pins and its licences
 	@touch $(DEV)/.installed
 
 bench: $(DEV)/.installed ## Everything beside a peer, into lab/docs/; two hours, with the recorded data (SKR_DATA)
-	$(DEV)/bin/python -m benchmarks
+	cd lab && ../$(DEV)/bin/python -m benchmarks
 
 clean: ## Remove the environments and caches
 	rm -rf $(DEMO) $(DEV) skr-demo site .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
         Retriever,
         TextScorer,
     )
-    from skr_learn.evaluation import System
+    from skr_learn.evaluate import System
     from skr_learn.reply_cache import ReplyCache
 
 GRACE = 0.5

@@ -94,7 +94,7 @@ def test_asking_loads_what_asking_needs(tmp_path: Path):
     assert "Paris is the capital of France" in " ".join(said), result.stderr
     unasked = ("sklearn", "scipy", "torch", "langchain_skr", "llamaindex_skr", "llama_index")
     unasked += ("tiktoken", "skr_learn.calibration", "skr_learn.learning", "skr_learn.arbiters")
-    unasked += ("skr_learn.evaluation", "skr_app.report", "skr_app.measuring")
+    unasked += ("skr_learn.evaluate", "skr_app.report", "skr_app.measuring")
     assert {*unasked} & {*loaded.split()} == set()
 
 

@@ -237,9 +237,9 @@ table(
 # ## The same from the command line
 #
 # ```sh
-# skr experiment certainty --recorded $SKR_DATA/whentoretrieve_nq_chatgpt.jsonl.gz
-# skr experiment certainty questions.jsonl --model openai:gpt-4.1-mini    # seven ways
-# skr experiment adaptive questions.jsonl --corpus wiki.jsonl --top 1    # Table 5
+# skr-lab run recorded-certainty --set recorded=$SKR_DATA/whentoretrieve_nq_chatgpt.jsonl.gz
+# skr-lab run certainty --set questions=questions.jsonl --set model=openai:gpt-4.1-mini
+# skr-lab run adaptive --set questions=questions.jsonl --set corpus=wiki.jsonl    # Table 5
 # ```
 #
 # Which command belongs to which table of the three papers, what was found, and where a paper does

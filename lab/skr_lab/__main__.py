@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from skr_app.main import run
-from skr_lab.commands import make_app
+from skr_lab.command import app
+from skr_lab.opening import run_command
 
 
 def main() -> None:
     """Run the command."""
-    run(make_app)
+    run_command(lambda: app)
 
 
 if __name__ == "__main__":

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import orjson
 import pytest
 
+from lab.tests.conftest import Lab, one_line
 from skr_core.prompts.templates import REFUSAL
 from tests.servers import Messages, OpenAIServer
 from tests.skr_app.conftest import Result, Skr
@@ -77,22 +79,27 @@ def films(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.fixture
+def asked(server: OpenAIServer, films: Path) -> dict[str, object]:
+    """The fields of an experiment on the films."""
+    named = {"dataset": "hotpotqa", "model": "any", "base_url": server.url}
+    return {"questions": films, **named}
+
+
 def checked(result: Result) -> dict:
     assert result.code == 0, result.err
     return result.json
 
 
 def test_key_facts_and_the_curve_of_noise(
-    skr: Skr, server: OpenAIServer, films: Path, tmp_path: Path
+    lab: Lab, server: OpenAIServer, asked: dict[str, object], tmp_path: Path
 ):
-    model = ("--model", "any", "--base-url", server.url)
     review, frozen, out = tmp_path / "review.md", tmp_path / "frozen.jsonl", tmp_path / "run"
-    asked = ("--dataset", "hotpotqa")
     shown = tmp_path / "worked.jsonl"
     shown.write_text('{"question": "Who wrote Emma?", "answer": "Austen", "reasoning": "First."}')
     before = server.calls
-    options = ("--out", review, "--demonstrations", shown, "--json")
-    made = skr("key-facts", "make", films, *asked, *model, *options)
+    options = ("--out", review, "--json")
+    made = lab("key-facts", "make", *options, demonstrations=shown, **asked)
     sent = [request["messages"][-1]["content"] for request in server.requests[before:]]
     assert sum("Reasoning: First." in each for each in sent) == COUNT
     # A refusal is no key-fact.
@@ -100,11 +107,11 @@ def test_key_facts_and_the_curve_of_noise(
     assert "refuses" in made.err
     assert "sorry" not in review.read_text()
     assert "> Look:" not in review.read_text()
-    checked(skr("key-facts", "accept", review, "--out", frozen, "--json"))
+    checked(lab("key-facts", "accept", review, "--out", frozen, "--json"))
 
-    command = ("experiment", "knowledge-precision", films, *asked, *model)
-    judge = ("--key-facts", frozen, "--entailment", "judge:any")
-    found = checked(skr(*command, *judge, "--out", out, "--json"))["result"]
+    command = partial(lab, "run", "knowledge-precision", "--out", out)
+    fields = {**asked, "key_facts": frozen, "entailment": "judge:any"}
+    found = checked(command("--json", **fields))["result"]
     assert found["over"] == "references given"
     assert [row["at"] for row in found["rows"]] == [2.0, 5.0, 10.0]
     for row in found["rows"]:
@@ -113,24 +120,25 @@ def test_key_facts_and_the_curve_of_noise(
         assert row["cells"]["key_fact_f1_of_means"]["mean"] == 1.0
         assert row["cells"]["self_consistency"]["mean"] > 0
     assert (out / "result.png").read_bytes().startswith(b"\x89PNG")
-    shown = skr(*command, *judge, "--out", out)
+    before = server.calls
+    shown = command(**fields)
+    assert server.calls == before  # neither an answer nor a verdict is asked for again
     assert "key_fact_recall" in shown.out
     assert "1.000 (1.000 to 1.000)" in shown.out
 
 
-def test_the_curve_of_gaps(skr: Skr, server: OpenAIServer, films: Path):
-    model = ("--dataset", "hotpotqa", "--model", "any", "--base-url", server.url)
-    found = checked(skr("experiment", "knowledge-recall", films, *model, "--json"))["result"]
+def test_the_curve_of_gaps(lab: Lab, server: OpenAIServer, asked: dict[str, object]):
+    command = partial(lab, "run", "knowledge-recall", "--json", **asked)
+    found = checked(command())["result"]
     assert [row["at"] for row in found["rows"]] == [0.0, 0.5, 1.0]
     accuracy = [row["cells"]["answer_accuracy"]["mean"] for row in found["rows"]]
     assert accuracy == [0.0, 0.0, 1.0]
     before = server.calls
-    command = ("experiment", "knowledge-recall", films, *model, "--limit", 2, "--json")
-    checked(skr(*command, "--templates", "rallm"))
-    asked = [request["messages"][-1]["content"] for request in server.requests[before:]]
-    assert len(asked) == 6
-    assert all("Please write a high-quality answer" in each for each in asked)
-    assert not any(REFUSAL in each for each in asked)  # here it has to answer
+    checked(command(limit=2, templates="rallm"))
+    sent = [request["messages"][-1]["content"] for request in server.requests[before:]]
+    assert len(sent) == 6
+    assert all("Please write a high-quality answer" in each for each in sent)
+    assert not any(REFUSAL in each for each in sent)  # here it has to answer
 
 
 def test_whether_self_completion_pays_is_said(skr: Skr, server: OpenAIServer, films: Path):
@@ -143,16 +151,14 @@ def test_whether_self_completion_pays_is_said(skr: Skr, server: OpenAIServer, fi
     assert "n 6" in note
 
 
-def test_what_key_facts_cannot_be_made_with(skr: Skr, films: Path, tmp_path: Path):
+def test_what_key_facts_cannot_be_made_with(lab: Lab, films: Path, tmp_path: Path):
     review = tmp_path / "review.md"
-    result = skr("key-facts", "make", films, "--dataset", "hotpotqa", "--out", review)
-    assert result.code == 2
-    assert "the extractive model only quotes: give --model" in " ".join(result.err.split())
+    fields = {"questions": films, "dataset": "hotpotqa"}
+    result = lab("key-facts", "make", "--out", review, **fields)
+    one_line(result, "the extractive model only quotes: give --set model")
     assert not review.exists()
-    command = ("experiment", "knowledge-recall", films, "--dataset", "hotpotqa")
-    refused = skr(*command, "--entailment", f"true:{tmp_path / 'none'}")
-    assert refused.code == 2
-    assert "the T5 model" in refused.err
+    refused = lab("run", "knowledge-recall", entailment=f"true:{tmp_path / 'none'}", **fields)
+    one_line(refused, "the T5 model")
 
 
 def figures(found: dict) -> dict[str, tuple[float, float, int]]:
@@ -164,13 +170,13 @@ def figures(found: dict) -> dict[str, tuple[float, float, int]]:
 
 
 def test_reflectors_over_complete_and_partial_references(
-    skr: Skr, server: OpenAIServer, films: Path, tmp_path: Path
+    lab: Lab, server: OpenAIServer, asked: dict[str, object], tmp_path: Path
 ):
     """The model refuses half of what it should; a judge and entailment see through the bluffs."""
-    model = ("--dataset", "hotpotqa", "--model", "any", "--base-url", server.url)
-    named = ("--reflectors", "refusal,judge,entailment:judge:any,learned")
-    command = ("experiment", "reflection", films, *model, *named, "--out", tmp_path / "run")
-    found = checked(skr(*command, "--json"))
+    named = {**asked, "reflectors": "refusal,judge,entailment:judge:any,learned"}
+    kept = ("--out", tmp_path / "run")
+    command = partial(lab, "run", "reflection", **named)
+    found = checked(command(*kept, "--json"))
     n = 2 * COUNT
     assert figures(found) | {"learned": None} == {
         "always sufficient": (0.5, 0.0, n),
@@ -185,15 +191,17 @@ def test_reflectors_over_complete_and_partial_references(
     [gain] = [each for each in found["result"]["comparisons"] if each["name"] == "judge"]
     assert gain["cells"]["reflection_accuracy"]["low"] > 0
     before = server.calls
-    shown = skr(*command)
+    shown = command(*kept)
     assert server.calls == before  # the run goes on where it was
     assert "always insufficient" in shown.out
     assert "n_failed" in shown.out
-    paper = checked(skr(*command[:-2], "--templates", "rallm", "--json"))
+    paper = checked(command("--json", templates="rallm"))
     assert figures(paper)["refusal"] == (0.75, 0.667, n)
 
 
-def test_reflectors_over_a_store(skr: Skr, server: OpenAIServer, films: Path, tmp_path: Path):
+def test_reflectors_over_a_store(
+    lab: Lab, skr: Skr, asked: dict[str, object], films: Path, tmp_path: Path
+):
     lines = [
         orjson.dumps({"title": title, "text": sentences[0]})
         for n, row in enumerate(orjson.loads(films.read_bytes()))
@@ -203,9 +211,8 @@ def test_reflectors_over_a_store(skr: Skr, server: OpenAIServer, films: Path, tm
     corpus, store = tmp_path / "corpus.jsonl", tmp_path / "store"
     corpus.write_bytes(b"\n".join(lines))
     checked(skr("ingest", corpus, "--store", store, "--json"))
-    model = ("--dataset", "hotpotqa", "--model", "any", "--base-url", server.url)
-    command = ("experiment", "reflection", films, *model, "--reflectors", "refusal,judge,learned")
-    found = checked(skr(*command, "--store", store, "--json"))
+    fields = {**asked, "reflectors": "refusal,judge,learned", "store": store}
+    found = checked(lab("run", "reflection", "--json", **fields))
     assert figures(found)["always sufficient"] == (0.5, 0.0, COUNT)
     assert figures(found)["refusal"] == (0.75, 0.667, COUNT)
     assert figures(found)["judge"] == (1.0, 1.0, COUNT)
@@ -213,7 +220,7 @@ def test_reflectors_over_a_store(skr: Skr, server: OpenAIServer, films: Path, tm
     assert any("40 drafts, not 24" in note for note in found["result"]["notes"])
 
 
-def test_reflectors_over_recorded_answers(skr: Skr, server: OpenAIServer, tmp_path: Path):
+def test_reflectors_over_recorded_answers(lab: Lab, server: OpenAIServer, tmp_path: Path):
     def pair(n: int, *, passages: bool = True) -> bytes:
         known = [{"text": f"Jaws {n} is a film directed by Person {n}."}]
         if n % 2:
@@ -233,32 +240,33 @@ def test_reflectors_over_recorded_answers(skr: Skr, server: OpenAIServer, tmp_pa
     path, bare = tmp_path / "pairs.jsonl", tmp_path / "bare.jsonl"
     path.write_bytes(b"\n".join(pair(n) for n in range(48)))
     bare.write_bytes(b"\n".join(pair(n, passages=n > 3) for n in range(48)))
-    command = ("experiment", "reflection", "--model", "any", "--base-url", server.url)
-    judged = ("--reflectors", "refusal,judge,learned", "--json")
-    found = checked(skr(*command, "--recorded", path, *judged))
+    command = partial(
+        *(lab, "run", "recorded-reflection", "--json"), model="any", base_url=server.url
+    )
+    judged = "refusal,judge,learned"
+    found = checked(command(recorded=path, reflectors=judged))
     assert figures(found)["refusal"] == (0.5, 0.0, 48)
     assert figures(found)["judge"] == (1.0, 1.0, 48)
     assert found["reflectors"]["learned"]["reflection_accuracy"] > 0.9
-    entailed = ("--reflectors", "entailment:lexical", "--json")
-    notes = checked(skr(*command, "--recorded", path, *entailed))["result"]["notes"]
+    entailed = command(recorded=path, reflectors="entailment:lexical")
+    notes = checked(entailed)["result"]["notes"]
     assert any("48 of 48 answers cite nothing" in note for note in notes)
-    refused = skr(*command, "--recorded", bare, *judged)
-    assert refused.code == 2
-    assert "4 of 48 recorded answers keep no references" in " ".join(refused.err.split())
-    assert "give QUESTIONS" in " ".join(skr("experiment", "reflection").err.split())
-    assert "no question has" in skr("experiment", "reflection", path).err
+    refused = command(recorded=bare, reflectors=judged)
+    one_line(refused, "4 of 48 recorded answers keep no references")
+    one_line(lab("run", "reflection"), "give questions")
+    one_line(lab("run", "reflection", questions=path), "no question has")
 
 
 @pytest.mark.data
-def test_reflectors_over_answers_of_real_models(skr: Skr, data_dir: Path):
+def test_reflectors_over_answers_of_real_models(lab: Lab, data_dir: Path):
     recorded = data_dir / "adarague_llama31_8b_dev.jsonl.gz"
-    found = checked(skr("experiment", "reflection", "--recorded", recorded, "--json"))
+    command = partial(lab, "run", "recorded-reflection", "--json")
+    found = checked(command(recorded=recorded))
     assert figures(found)["always insufficient"] == (0.577, 0.732, 3000)
     assert figures(found)["refusal"] == (0.464, 0.137, 3000)
     learned = found["reflectors"]["learned"]
     assert learned["reflection_accuracy"] > 0.64
     assert learned["reflection_f1"] > 0.69
     labelled = data_dir / "replies_financebench_gpt4.jsonl.gz"
-    read = ("--recorded", labelled, "--reflectors", "refusal", "--json")
-    accuracy, f1, n = figures(checked(skr("experiment", "reflection", *read)))["refusal"]
+    accuracy, f1, n = figures(checked(command(recorded=labelled, reflectors="refusal")))["refusal"]
     assert (n, accuracy > 0.9, f1 > 0.9) == (462, True, True)

@@ -7,14 +7,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import orjson
 import pytest
 
+from lab.tests.conftest import Lab, one_line
 from tests.servers import Messages, OpenAIServer
-from tests.skr_app.conftest import Skr
 
 pytestmark = pytest.mark.integration
 
@@ -56,8 +57,8 @@ def server() -> Iterator[OpenAIServer]:
 
 
 @pytest.fixture
-def model(server: OpenAIServer) -> tuple[str, ...]:
-    return ("--model", "openai:test", "--base-url", server.url)
+def model(server: OpenAIServer) -> dict[str, str]:
+    return {"model": "openai:test", "base_url": server.url}
 
 
 def write(path: Path, rows: list[dict[str, Any]]) -> Path:
@@ -108,15 +109,19 @@ def accuracies(rows: dict[str, dict[str, Any]]) -> dict[str, float]:
 
 
 def test_table_1(
-    skr: Skr, server: OpenAIServer, model: tuple[str, ...], files: dict[str, Path], tmp_path: Path
+    lab: Lab, server: OpenAIServer, model: dict[str, str], files: dict[str, Path], tmp_path: Path
 ):
-    command = (
-        *("experiment", "self-knowledge", files["asked"], "--training", files["learnt"], *model),
-        *("--demonstrations", files["shown"], "--corpus", files["corpus"], "--search", "bm25"),
-        *("--out", tmp_path / "run"),
+    command = partial(
+        *(lab, "run", "self-knowledge", "--out", tmp_path / "run"),
+        questions=files["asked"],
+        training=files["learnt"],
+        demonstrations=files["shown"],
+        corpus=files["corpus"],
+        search="bm25",
+        **model,
     )
     before = server.calls
-    found = skr(*command, "--json")
+    found = command("--json")
     rows = table(found)
     assert list(rows) == [
         *("zero_shot", "zero_shot_cot", "few_shot", "manual_cot", "auto_cot_similarity"),
@@ -159,7 +164,7 @@ def test_table_1(
     assert not any("Here are some passages:" in each for each in without)
 
     asked = server.calls
-    again = skr(*command)  # for people, from what is on the disk
+    again = command()  # for people, from what is on the disk
     assert (again.code, server.calls) == (0, asked)
     assert max(map(len, again.out.splitlines())) <= 80
     assert "skr_knn − cot_ir: answer_accuracy +0.500" in again.out
@@ -167,12 +172,17 @@ def test_table_1(
 
 
 def test_table_5_by_the_type_of_the_questions(
-    skr: Skr, model: tuple[str, ...], files: dict[str, Path]
+    lab: Lab, model: dict[str, str], files: dict[str, Path]
 ):
-    found = skr(
-        *("experiment", "retrieval-methods", files["typed"], "--type", "Implicit", *model),
-        *("--demonstrations", files["shown"], "--corpus", files["corpus"], "--search", "bm25"),
-        *("--metric", "exact_match", "--json"),
+    found = lab(
+        *("run", "retrieval-methods", "--json"),
+        questions=files["typed"],
+        kind="Implicit",
+        demonstrations=files["shown"],
+        corpus=files["corpus"],
+        search="bm25",
+        metric="exact_match",
+        **model,
     )
     rows = table(found)
     assert (found.json["n"], found.json["training"]) == (8, 20)
@@ -190,10 +200,10 @@ def test_table_5_by_the_type_of_the_questions(
 
 
 @pytest.mark.usefixtures("quick_retries")
-def test_table_2_counts_what_failed(skr: Skr, model: tuple[str, ...], files: dict[str, Path]):
+def test_table_2_counts_what_failed(lab: Lab, model: dict[str, str], files: dict[str, Path]):
     broken = {"question": RIVER.format(66), "answer": "Sea66"}
     asked = write(files["asked"].with_name("broken.jsonl"), [*rows_of(ASKED), broken])
-    rows = table(skr("experiment", "need-templates", asked, *model, "--json"))
+    rows = table(lab("run", "need-templates", "--json", questions=asked, **model))
     assert [each.removeprefix("prompt:") for each in rows] == [
         "every question",
         *("additional_information", "extra_prompts", "additional_clues"),
@@ -209,11 +219,14 @@ def test_table_2_counts_what_failed(skr: Skr, model: tuple[str, ...], files: dic
         assert cells["calls"]["mean"] == 2.0
 
 
-def test_figure_6(skr: Skr, model: tuple[str, ...], files: dict[str, Path]):
-    found = skr(
-        *("experiment", "corpora", files["asked"], *model, "--search", "bm25", "--json"),
-        *("--corpus", files["firms"], "--corpus", files["rivers"]),
-        *("--demonstrations", files["shown"]),
+def test_figure_6(lab: Lab, model: dict[str, str], files: dict[str, Path]):
+    found = lab(
+        *("run", "corpora", "--json"),
+        questions=files["asked"],
+        search="bm25",
+        corpora=f"{files['firms']},{files['rivers']}",
+        demonstrations=files["shown"],
+        **model,
     )
     rows = table(found)
     assert accuracies(rows) == {"none": 0.5, "firms": 1.0, "rivers": 0.0}
@@ -223,11 +236,14 @@ def test_figure_6(skr: Skr, model: tuple[str, ...], files: dict[str, Path]):
 
 
 def test_without_training_questions_the_rows_that_need_them_are_said_to_be_missing(
-    skr: Skr, files: dict[str, Path]
+    lab: Lab, files: dict[str, Path]
 ):
-    found = skr(
-        *("experiment", "self-knowledge", files["asked"], "--demonstrations", files["shown"]),
-        *("--corpus", files["corpus"], "--limit", 2, "--json"),
+    found = lab(
+        *("run", "self-knowledge", "--json"),
+        questions=files["asked"],
+        demonstrations=files["shown"],
+        corpus=files["corpus"],
+        limit=2,
     )
     rows = table(found)
     assert "skr_prompt" in rows
@@ -238,27 +254,24 @@ def test_without_training_questions_the_rows_that_need_them_are_said_to_be_missi
 
 
 @pytest.mark.parametrize(
-    ("options", "words"),
+    ("fields", "words"),
     [
-        ((), "--demonstrations"),
-        (("--demonstrations", "{shown}", "--type", "Implicit"), "no type"),
-        (("--recorded", "{asked}"), "QUESTIONS"),
+        ({}, "give demonstrations"),
+        ({"demonstrations": "{shown}", "kind": "Implicit"}, "no type"),
+        ({"recorded": "{asked}"}, "no field 'recorded'"),
     ],
 )
 def test_what_is_missing_is_one_line(
-    skr: Skr, files: dict[str, Path], options: tuple[str, ...], words: str
+    lab: Lab, files: dict[str, Path], fields: dict[str, str], words: str
 ):
-    given = [each.format(**files) for each in options]
-    found = skr("experiment", "self-knowledge", files["asked"], *given)
-    assert found.code == 2
-    assert words in found.err
-    assert "Traceback" not in found.err
+    given = {name: each.format(**files) for name, each in fields.items()}
+    one_line(lab("run", "self-knowledge", questions=files["asked"], **given), words)
 
 
 @pytest.mark.data
-def test_the_recording_of_the_papers_own_run(skr: Skr, data_dir: Path):
+def test_the_recording_of_the_papers_own_run(lab: Lab, data_dir: Path):
     recorded = data_dir / "skr_temporalqa_instructgpt.jsonl.gz"
-    found = skr("experiment", "self-knowledge", "--recorded", recorded, "--json")
+    found = lab("run", "recorded-self-knowledge", "--json", recorded=recorded)
     rows = table(found)
     score = {name: cells["recorded_score"]["mean"] for name, cells in rows.items()}
     assert score["manual_cot"] == pytest.approx(95 / 175)

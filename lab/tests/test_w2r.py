@@ -3,24 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import orjson
 import pytest
 
+from lab.tests.conftest import Lab, one_line
 from skr_core.prompts.routing import CHALLENGE
 from tests.servers import Messages, OpenAIServer
-from tests.skr_app.conftest import Result, Skr
+from tests.skr_app.conftest import Result
 
 N = 8
-
-
-def one_line(result: Result, *words: str, code: int = 2) -> None:
-    assert result.code == code, result
-    lines = [line for line in result.err.splitlines() if "error:" in line]
-    assert len(lines) == 1, result.err
-    assert all(word in lines[0] for word in words), lines
 
 
 def model(messages: Messages) -> str:
@@ -76,20 +71,22 @@ Ask = Callable[..., Result]
 
 
 @pytest.fixture
-def ask(skr: Skr, server: OpenAIServer, monkeypatch: pytest.MonkeyPatch) -> Ask:
+def ask(lab: Lab, server: OpenAIServer, monkeypatch: pytest.MonkeyPatch) -> Ask:
     monkeypatch.setenv("OPENAI_API_KEY", "none")
     monkeypatch.setenv("COLUMNS", "80")
-    return lambda *arguments: skr(
-        "experiment", *arguments, "--model", "test", "--base-url", server.url
-    )
+
+    def run(name: str, *options: object, **fields: object) -> Result:
+        return lab("run", name, *options, **{"model": "test", "base_url": server.url, **fields})
+
+    return run
 
 
 @pytest.mark.integration
 def test_certainty_of_a_model(ask: Ask, server: OpenAIServer, towns: Path, tmp_path: Path):
     prices = tmp_path / "prices.json"
     prices.write_bytes(orjson.dumps({"test": {"prompt": 1.0, "completion": 2.0}}))
-    command = ("certainty", towns, "--out", tmp_path / "run", "--prices", prices)
-    found = ask(*command, "--json")
+    command = partial(ask, "certainty", "--out", tmp_path / "run", questions=towns, prices=prices)
+    found = command("--json")
     groups = found.json["groups"]
     assert list(groups) == [
         *("vanilla", "punish", "challenge", "think_step_by_step", "generate", "explain"),
@@ -108,7 +105,7 @@ def test_certainty_of_a_model(ask: Ask, server: OpenAIServer, towns: Path, tmp_p
     assert row["cells"]["alignment"]["low"] < row["cells"]["alignment"]["mean"]
     assert "1 questions failed" in found.err
     calls = server.calls
-    shown = ask(*command)
+    shown = command()
     # What was answered is not asked again; what failed is.
     assert server.calls - calls == 7 * 3 + 1  # each part once more, and the challenge
     assert "n_failed" in shown.out
@@ -117,38 +114,41 @@ def test_certainty_of_a_model(ask: Ask, server: OpenAIServer, towns: Path, tmp_p
 
 
 @pytest.mark.integration
-def test_certainty_in_some_ways(ask: Ask, skr: Skr, towns: Path):
-    found = ask("certainty", towns, "--strategies", "vanilla", "--limit", 4, "--json").json
+def test_certainty_in_some_ways(ask: Ask, lab: Lab, towns: Path):
+    found = ask("certainty", "--json", questions=towns, strategies="vanilla", limit=4).json
     assert (found["n"], found["unc_rate"], found["accuracy"]) == (4, 0.25, 0.5)
-    one_line(ask("certainty", towns, "--strategies", "shout"), "shout", "punish_explain")
-    one_line(skr("experiment", "certainty"), "QUESTIONS", "--recorded")
-    one_line(skr("experiment", "certainty", towns, "--recorded", towns), "QUESTIONS", "--recorded")
-    one_line(skr("experiment", "certainty", "--recorded", towns), "no row states a certainty")
+    one_line(ask("certainty", questions=towns, strategies="shout"), "shout", "punish_explain")
+    one_line(lab("run", "certainty"), "give questions")
+    lacking = lab("run", "recorded-certainty", recorded=towns)
+    one_line(lacking, "no row states a certainty")
 
 
 @pytest.mark.integration
 def test_a_way_of_asking_may_fail_throughout(
-    skr: Skr, towns: Path, monkeypatch: pytest.MonkeyPatch
+    lab: Lab, towns: Path, monkeypatch: pytest.MonkeyPatch
 ):
     def says(messages: Messages) -> str:
         return "..." if "short document" in messages[0]["content"] else model(messages)
 
     monkeypatch.setenv("OPENAI_API_KEY", "none")
     with OpenAIServer(says, keep_alive=False) as server:
-        command = ("experiment", "certainty", towns, "--model", "test", "--base-url", server.url)
-        found = skr(*command, "--strategies", "vanilla,generate", "--json")
+        command = partial(
+            lab, "run", "certainty", questions=towns, model="test", base_url=server.url
+        )
+        found = command("--json", strategies="vanilla,generate")
         groups = found.json["groups"]
         assert (groups["vanilla"]["n"], groups["vanilla"]["n_failed"]) == (7, 1)
         assert (groups["generate"]["n"], groups["generate"]["n_failed"]) == (0, 8)
         assert groups["generate"]["alignment"] is None
         assert "states no certainty" in found.err
-        one_line(skr(*command, "--strategies", "generate,vanilla"), "every question", code=1)
+        one_line(command(strategies="generate,vanilla"), "every question", code=1)
 
 
 @pytest.mark.data
-def test_certainty_of_recorded_answers(skr: Skr, data_dir: Path, tmp_path: Path):
+def test_certainty_of_recorded_answers(lab: Lab, data_dir: Path, tmp_path: Path):
+    command = partial(lab, "run", "recorded-certainty")
     file = data_dir / "whentoretrieve_nq_chatgpt.jsonl.gz"
-    found: dict[str, Any] = skr("experiment", "certainty", "--recorded", file, "--json").json
+    found: dict[str, Any] = command("--json", recorded=file).json
     expected = {
         "unc_rate": 0.2461,
         "accuracy": 0.4688,
@@ -161,18 +161,18 @@ def test_certainty_of_recorded_answers(skr: Skr, data_dir: Path, tmp_path: Path)
     assert {name: found[name] for name in expected} == pytest.approx(expected, abs=0.0005)
     assert (found["n"], found["n_failed"]) == (256, 0)
     other = data_dir / "unknownbench_refunq_confidence.jsonl.gz"
-    found = skr("experiment", "certainty", "--recorded", other, "--json").json
+    found = command("--json", recorded=other).json
     assert found["groups"]["chatgpt"]["accuracy"] == pytest.approx(0.5057, abs=0.0005)
     assert found["groups"]["claude"]["accuracy"] == pytest.approx(0.4035, abs=0.0005)
     assert found["static"] is None
     lacking = data_dir / "adarague_llama31_8b_dev.jsonl.gz"
-    one_line(skr("experiment", "certainty", "--recorded", lacking), "no row states a certainty")
+    one_line(command(recorded=lacking), "no row states a certainty")
 
 
 @pytest.mark.integration
 def test_adaptive_retrieval(ask: Ask, server: OpenAIServer, towns: Path, tmp_path: Path):
-    command = ("adaptive", towns, "--top", "1,2", "--out", tmp_path / "run")
-    found = ask(*command, "--json").json
+    command = partial(ask, "adaptive", "--out", tmp_path / "run", questions=towns, top="1,2")
+    found = command("--json").json
     groups = found["groups"]
     assert list(groups) == ["static", "vanilla", "punish", "explain", "punish_explain"]
     static, vanilla, punish = groups["static"], groups["vanilla"], groups["punish"]
@@ -188,12 +188,12 @@ def test_adaptive_retrieval(ask: Ask, server: OpenAIServer, towns: Path, tmp_pat
     assert (rows[0]["cells"]["gold_top_1"]["n"], rows[1]["cells"]["gold_top_1"]["n"]) == (8, 7)
     assert rows[1]["cells"]["gold_top_1"]["n_failed"] == 1
     calls = server.calls
-    shown = ask(*command)
+    shown = command()
     assert server.calls - calls == 4 * 3  # number 7 alone, in each way
     assert "Table 4" in shown.out
     assert max(map(len, shown.out.splitlines())) <= 80
-    one_line(ask("adaptive", towns, "--sources", "gold,web"), "web", "sparse")
-    one_line(ask("adaptive", towns, "--top", "0"), "--top", "10")
+    one_line(ask("adaptive", questions=towns, sources="gold,web"), "web", "sparse")
+    one_line(ask("adaptive", questions=towns, top="0"), "top", "10")
 
 
 @pytest.mark.integration
@@ -212,13 +212,13 @@ def test_adaptive_retrieval_on_the_questions_of_dpr(ask: Ask, towns: Path, tmp_p
     ]
     path = tmp_path / "biencoder-nq-dev.json"
     path.write_bytes(orjson.dumps(published))
-    options = ("--dataset", "dpr_nq", "--sources", "gold", "--strategies", "punish_explain")
-    found = ask("adaptive", path, *options, "--json").json
+    command = partial(ask, "adaptive", questions=path, dataset="dpr_nq")
+    found = command("--json", sources="gold", strategies="punish_explain").json
     assert found["n"] == 7
     assert found["groups"]["static"] == {"ra_rate": 1.0, "gold_top_1": 1.0}
     assert found["groups"]["punish_explain"]["ra_rate"] == pytest.approx(2 / 6)
     assert any("1 questions lack a gold" in note for note in found["result"]["notes"])
-    one_line(ask("adaptive", path, "--dataset", "dpr_nq", "--store", tmp_path / "no"), "no store")
+    one_line(command(store=tmp_path / "no"), "no store")
 
 
 @pytest.mark.integration
@@ -229,8 +229,9 @@ def test_reliance_by_certainty(ask: Ask, server: OpenAIServer, towns: Path, tmp_
     answers = [("Mayor", 1.0), ("Tom", 0.0)]
     records = [SelfKnowledge.of(f"{n}?", direct=answers[0], single=answers[1]) for n in range(9)]
     Arbiter.fit(records).save(tmp_path / "arbiter")
-    command = ("reliance", towns, "--by", "certainty", "--out", tmp_path / "run")
-    found = ask(*command, "--json").json
+    command = partial(ask, "reliance-by-certainty", questions=towns)
+    kept = ("--out", tmp_path / "run")
+    found = command(*kept, "--json").json
     groups = found["groups"]
     assert [(name, group["n"]) for name, group in groups.items()] == [
         ("all", 8),  # with a document number 7 is answered too
@@ -250,31 +251,31 @@ def test_reliance_by_certainty(ask: Ask, server: OpenAIServer, towns: Path, tmp_
     assert "1 questions have no level" in found["result"]["notes"][-1]
     # An arbiter that keeps to what the model knew: nothing is spoilt, and nothing is taken over.
     calls = server.calls
-    after = ask(*command[:4], "--arbiter", tmp_path / "arbiter", "--json").json["groups"]["all"]
+    after = command("--json", arbiter=tmp_path / "arbiter").json["groups"]["all"]
     assert (after["corruption_rate"], after["corruption_rate_arbiter"]) == (4 / 7, 0)
     assert after["utilisation_ratio_arbiter"] == 0
     assert server.calls - calls == 2 * 7 + 2 * 3 + 2 * 8
-    strict = ask(*command, "--gamma", 1, "--json").json["groups"]
+    strict = command(*kept, "--json", gamma=1).json["groups"]
     assert strict["0: both uncertain"]["utilisation_ratio"] == 0  # it grows by 1, not by more
-    shown = ask(*command)
+    shown = command(*kept)
     assert max(map(len, shown.out.splitlines())) <= 80
-    one_line(ask("reliance", towns, "--arbiter", tmp_path), "--by certainty")
-    one_line(ask(*command, "--entailment", "lexical"), "--entailment")
-    one_line(ask("reliance"), "QUESTIONS", "--recorded")
+    one_line(ask("reliance", questions=towns, arbiter=tmp_path), "no field 'arbiter'")
+    one_line(command(entailment="lexical"), "no field 'entailment'")
 
 
-def test_reliance_without_levels_takes_gamma(skr: Skr, towns: Path):
-    command = ("experiment", "reliance", towns, "--json")
-    rows = skr(*command).json["result"]["rows"]
+def test_reliance_without_levels_takes_gamma(lab: Lab, towns: Path):
+    command = partial(lab, "run", "reliance", "--json", questions=towns)
+    rows = command().json["result"]["rows"]
     assert rows[1]["cells"]["utilisation_ratio"]["mean"] == 1.0
-    rows = skr(*command, "--gamma", 1).json["result"]["rows"]
+    rows = command(gamma=1).json["result"]["rows"]
     assert rows[1]["cells"]["utilisation_ratio"]["mean"] == 0.0
 
 
 @pytest.mark.data
-def test_reliance_of_recorded_answers(skr: Skr, data_dir: Path):
+def test_reliance_of_recorded_answers(lab: Lab, data_dir: Path):
+    command = partial(lab, "run", "recorded-reliance")
     file = data_dir / "whentoretrieve_nq_chatgpt.jsonl.gz"
-    found = skr("experiment", "reliance", "--by", "certainty", "--recorded", file, "--json").json
+    found = command("--json", recorded=file).json
     groups = found["groups"]
     assert [group["n"] for group in groups.values()] == [256, 63, 193]
     overall, unsure, sure = groups.values()
@@ -285,4 +286,4 @@ def test_reliance_of_recorded_answers(skr: Skr, data_dir: Path):
     assert overall["corruption_rate_arbiter"] < 0.6 * overall["corruption_rate"]
     assert any("levels 0 and 3" in note for note in found["result"]["notes"])
     lacking = data_dir / "unknownbench_refunq_confidence.jsonl.gz"
-    one_line(skr("experiment", "reliance", "--recorded", lacking), "correct_retrieved")
+    one_line(command(recorded=lacking), "correct_retrieved")

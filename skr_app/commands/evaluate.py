@@ -26,8 +26,7 @@ from skr_core.budget import price_of, read_prices
 from skr_core.errors import InputError
 from skr_core.settings import Settings
 from skr_core.types import Action
-from skr_learn.evaluation import Answers, Judged, System
-from skr_learn.evaluation.measuring import difference, mean
+from skr_learn.evaluate import Answers, Judged, System, difference, mean
 
 ACTIONS: dict[str, Action | None] = {
     "single_shot": "single",

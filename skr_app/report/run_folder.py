@@ -14,7 +14,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -39,7 +39,7 @@ from skr_core.flow import arun
 from skr_core.plain import from_plain, to_plain
 from skr_core.texts import encodable
 from skr_learn import RoutingCurve
-from skr_learn.evaluation import Answers, Judged, System, ask_all, judge_all
+from skr_learn.evaluate import Answers, Judged, Measure, System, ask_all, judge_all
 
 if TYPE_CHECKING:
     from skr_core.questions import Question
@@ -222,6 +222,7 @@ async def ask_and_judge(
     folder: RunFolder,
     *,
     price: Price | None = None,
+    measure: Measure | None = None,
     concurrency: int = 8,
     limits: Limits = NO_LIMITS,
     may_fail: bool = False,
@@ -233,6 +234,7 @@ async def ask_and_judge(
         questions: The questions that each is asked.
         folder: The folder of the run, with what was answered before.
         price: The price of the model's tokens; None counts no money.
+        measure: The further measures by which the answers are judged.
         concurrency: The number of questions under way at a time.
         limits: The limits that a question keeps to.
         may_fail: Go on where a system after the first answers nothing at all, as a model may in
@@ -266,5 +268,6 @@ async def ask_and_judge(
                 f"again to ask them again. The last: {escape(asked.last_failure)}"
             )
         answers[system.name] = asked
-        judged[system.name] = await arun(judge_all(asked, price=price))
+        with progress(f"Judging ({label})") if measure else nullcontext():
+            judged[system.name] = await arun(judge_all(asked, price=price, measure=measure))
     return answers, judged

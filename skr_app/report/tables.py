@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from skr_app.output import console, escape, print_json, print_table
-from skr_learn.evaluation import Judged
-from skr_learn.evaluation.measuring import difference, mean, measures_of
+from skr_learn.evaluate import Judged, difference, mean, measures_of
 from skr_learn.metrics import Interval
 
 

@@ -13,7 +13,7 @@ from skr_core.types import Action
 from skr_learn.arbiters.arbiter import Arbiter
 from skr_learn.arbiters.serving import FEWEST, NAMES, HeldOut, surely_better
 from skr_learn.calibration.intervals import interval
-from skr_learn.metrics.statistics import Interval
+from skr_learn.metrics import Interval
 
 if TYPE_CHECKING:
     from skr_core.ports import Embedder

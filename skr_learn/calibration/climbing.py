@@ -20,8 +20,7 @@ from skr_learn.learning.pricing import LIMIT_PRICE
 from skr_learn.learning.rows import Floats
 from skr_learn.learning.rule import CAUTION, Aim, Expected
 from skr_learn.learning.signals import Training
-from skr_learn.metrics.routing import PARITY
-from skr_learn.metrics.statistics import Interval
+from skr_learn.metrics import PARITY, Interval
 
 if TYPE_CHECKING:
     from skr_core.ports import Embedder

@@ -19,7 +19,7 @@ from skr_learn.learning.outcomes import ActionTable, CostUnit
 from skr_learn.learning.pricing import best_actions, price_path
 from skr_learn.learning.rows import Floats
 from skr_learn.learning.rule import Expected
-from skr_learn.metrics.statistics import Interval
+from skr_learn.metrics import Interval
 
 Policy = Literal["router", "direct", "single", "loop"]
 

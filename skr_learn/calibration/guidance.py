@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from skr_learn.calibration.intervals import interval
 from skr_learn.learning.rows import Floats
-from skr_learn.metrics.statistics import Interval, bootstrap_ratio
+from skr_learn.metrics import Interval, bootstrap_ratio
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from skr_learn.learning.rows import Floats
-from skr_learn.metrics.statistics import Interval, bootstrap
+from skr_learn.metrics import Interval, bootstrap
 
 RESAMPLED = 10_000
 """Questions up to which intervals are resampled; with more, the normal one is the same."""

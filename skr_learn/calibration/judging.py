@@ -13,9 +13,13 @@ from skr_learn.calibration.guidance import Guidance
 from skr_learn.calibration.intervals import interval
 from skr_learn.learning.outcomes import ActionTable
 from skr_learn.learning.rows import Floats
-from skr_learn.metrics.reliance import corruption_rate
-from skr_learn.metrics.routing import area_contributions, guidance, saved_at_parity
-from skr_learn.metrics.statistics import Interval
+from skr_learn.metrics import (
+    Interval,
+    area_contributions,
+    corruption_rate,
+    guidance,
+    saved_at_parity,
+)
 
 RIGHT = 0.5
 """The score from which an answer counts as right."""
@@ -70,7 +74,7 @@ class RouterResult:
         regret: The best constant policy minus accuracy.
         area_gain: Mean over all rates of accuracy minus the random line, of one round or none; 0
             of an arbiter, which retrieves for all questions alike.
-        saved_at_parity: See `skr_learn.metrics.routing.saved_at_parity`.
+        saved_at_parity: See `skr_learn.metrics.saved_at_parity`.
         retrievals: A question.
         model_calls: A question, the router's own included.
         shares: How often the answer of each action was served.

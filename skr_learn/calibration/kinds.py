@@ -15,7 +15,7 @@ from skr_core.texts import words
 from skr_learn.calibration.intervals import interval
 from skr_learn.learning.rows import Floats, Rows
 from skr_learn.learning.signals import Training
-from skr_learn.metrics.statistics import Interval
+from skr_learn.metrics import Interval
 
 SIZE = 100
 """Questions a cluster, on average: fewer have intervals as wide as any difference."""

@@ -13,7 +13,7 @@ from skr_learn.learning.outcomes import CostUnit
 from skr_learn.learning.pricing import LIMIT_PRICE, best_actions, price_path
 from skr_learn.learning.rows import Floats
 from skr_learn.learning.rule import Expected
-from skr_learn.metrics.statistics import Interval
+from skr_learn.metrics import Interval
 
 _UNITS: dict[CostUnit, str] = {
     "retrievals": "a retrieval",

@@ -13,7 +13,7 @@ from skr_learn.arbiters.serving import surely_better
 from skr_learn.calibration.intervals import interval
 from skr_learn.learned_reflector import LearnedReflector
 from skr_learn.learning.rows import Floats
-from skr_learn.metrics.statistics import Interval
+from skr_learn.metrics import Interval
 from skr_learn.self_knowledge.order import in_fixed_order
 from skr_learn.self_knowledge.records import Outcome, SelfKnowledge
 

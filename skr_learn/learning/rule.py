@@ -19,7 +19,7 @@ from skr_learn.learning.pricing import (
     rate_price,
 )
 from skr_learn.learning.rows import Floats
-from skr_learn.metrics.routing import PARITY
+from skr_learn.metrics import PARITY
 
 CAUTION = 1.28
 """Standard errors by which an accuracy may be lower than it looks (one-sided 90 %)."""

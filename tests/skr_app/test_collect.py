@@ -7,11 +7,12 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import orjson
 import pytest
 import typer
-from skr_core.engines import RayEngine
 from typer.testing import CliRunner
 
 from skr_app import models
@@ -20,7 +21,6 @@ from skr_app.models import Limits, Models
 from skr_app.opening import open_settings
 from skr_app.options import BatchOptions
 from skr_core.errors import BudgetError, InputError, ModelError
-from skr_core.models.limited import Spending
 from skr_core.testing import BrokenModel, ScriptedModel
 from skr_core.types import Reference
 from skr_learn import read_self_knowledge
@@ -144,8 +144,9 @@ def test_a_missing_file_is_an_error(store: Path, tmp_path: Path):
         invoke(tmp_path / "missing.jsonl", "--store", store)
 
 
-OPTIONS = BatchOptions(search="bm25", max_rounds=2, when_insufficient="refuse", templates="rallm")
-LIMITS = Limits(seconds=7.0, spending=Spending(max_calls=1))
+OPTIONS = BatchOptions(
+    search="bm25", max_rounds=2, when_insufficient="refuse", templates="rallm", deadline=7.0
+)
 
 
 @pytest.fixture(autouse=True)
@@ -157,22 +158,33 @@ def _closed() -> Iterator[None]:
 def test_a_recipe_travels_and_is_opened_within_its_limits(tmp_path: Path):
     with ChromaStore.open(tmp_path / "store", search="bm25") as store:
         store.add([Reference.of("Jaws was directed by Steven Spielberg.", "Jaws")])
-        here = open_settings(OPTIONS, Models(limits=LIMITS), store)
-    recipe = command.SystemRecipe(OPTIONS, LIMITS, str(tmp_path / "store"))
+        here = open_settings(OPTIONS, Models(limits=Limits.of(OPTIONS.deadline)), store)
+    prices = tmp_path / "prices.json"
+    prices.write_text('{"extractive": {"prompt": 1e6, "completion": 1e6}}')
+    options = replace(OPTIONS, max_spend=0.5, prices=prices)
+    recipe = command.SystemRecipe(options, str(tmp_path / "store"))
     there = pickle.loads(pickle.dumps(recipe)).answerer()
     assert there.settings.stamp() == here.stamp()
     assert there.settings.budget.deadline_s == 7.0
     assert there.answer("Who directed Jaws?", "direct").text
-    with pytest.raises(BudgetError, match="1 of 1 calls"):
+    with pytest.raises(BudgetError, match="of 0.5 US dollars are spent"):
         there.answer("Who directed Jaws?", "direct")
 
 
 def test_a_cluster_shares_a_store_by_its_address(skr: Skr, questions: Path, tmp_path: Path):
-    pytest.importorskip("ray")
-    cluster = RayEngine("10.0.0.1:6379")
+    cluster: Any = SimpleNamespace(is_local=False, count=2)
     options = replace(OPTIONS, store=str(tmp_path))
     with ExitStack() as stack, pytest.raises(InputError, match="give --store http://HOST:8000"):
-        command._for_workers(stack, cluster, options, Limits(), [])
+        command._for_workers(stack, cluster, options, [])
+
+
+def test_each_worker_has_an_equal_share_of_what_may_be_spent():
+    cluster: Any = SimpleNamespace(is_local=False, count=4)
+    options = replace(OPTIONS, store="http://host:8000", max_spend=2.0, requests_per_second=8.0)
+    with ExitStack() as stack:
+        recipe, searched = command._for_workers(stack, cluster, options, [])
+    assert (recipe.options.max_spend, recipe.options.requests_per_second) == (0.5, 2.0)
+    assert searched == "http://host:8000"
 
 
 @pytest.mark.parametrize("kind", ["", "ray://"])

@@ -14,7 +14,7 @@ from skr_app.report import Row, show_result
 from skr_core.errors import ModelError
 from skr_core.questions import Question
 from skr_core.testing import BrokenModel, ScriptedModel
-from skr_learn.evaluation import Judged
+from skr_learn.evaluate import Judged
 from skr_learn.metrics import Interval
 from tests.skr_app.conftest import Result, Skr
 

@@ -18,7 +18,7 @@ from skr_core.questions import Question
 from skr_core.testing import ScriptedModel
 from skr_core.types import Answer, Stamp
 from skr_learn import LearnedReflector, read_self_knowledge, write_self_knowledge
-from skr_learn.evaluation import System
+from skr_learn.evaluate import System
 from tests.servers import OpenAIServer
 from tests.skr_app.conftest import Skr
 from tests.skr_learn.reflectors.test_learned import record

@@ -21,7 +21,7 @@ from skr_core.reflectors import (
 )
 from skr_core.testing import BrokenModel, ScriptedModel
 from skr_core.types import Reference, Reflection
-from skr_learn.evaluation.remembering import RememberingEntailment
+from skr_lab.entailment import RememberingEntailment
 
 PARIS = Reference.of("Paris is the capital of France.")
 LYON = Reference.of("Lyon is large.")

@@ -15,8 +15,8 @@ from skr_core.ports import Embedder, LanguageModel
 from skr_core.references.passages import one_line
 from skr_core.replies.certainty import conclusion
 from skr_core.types import NO_USAGE, Demonstration, Usage
-from skr_lab.baselines.parts import Once
-from skr_lab.prompts.baselines import ANSWER_LEAD, STEP_BY_STEP, ask
+from skr_lab.baselines.answering import Once
+from skr_lab.baselines.prompts import ANSWER_LEAD, STEP_BY_STEP, ask
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from skr_core.ports import Vectors
 
 STARTS = 10
-"""Of k-means, of which the best is kept."""
+"""Starts of k-means, of which the best is kept."""
 
 
 class Pool:
@@ -34,9 +34,9 @@ class Pool:
     which demonstrations are shown may depend on the question, how one of them reads never does.
 
     Args:
-        model: Writes the reasoning.
-        embedder: For the questions.
-        questions: To choose from.
+        model: The model that writes the reasoning.
+        embedder: The embedder of questions.
+        questions: The questions to choose from.
 
     Example:
         >>> from skr_core.flow import run
@@ -123,8 +123,8 @@ def most_diverse(pool: Vectors, count: int, *, seed: int = 0) -> list[int]:
 
     Args:
         pool: Unit vectors, shape (n, d).
-        count: Of clusters; there are fewer places where the pool has fewer.
-        seed: Of k-means, which gives the same clusters for the same seed.
+        count: The number of clusters; there are fewer places where the pool has fewer.
+        seed: The seed of k-means, which gives the same clusters for the same seed.
 
     Returns:
         Places in the pool, none twice.

@@ -17,12 +17,20 @@ from skr_core.ports import (
 from skr_core.prompts.templates import PromptTemplates
 from skr_core.replies.certainty import final_answer
 from skr_core.types import NO_USAGE, Answer, Demonstration, Usage
+from skr_lab.baselines.answering import (
+    AnswerFlow,
+    FlowAnswerer,
+    Once,
+    cot_ir,
+    few_shot,
+    ircot,
+    recite_and_answer,
+    self_ask,
+    zero_shot,
+    zero_shot_cot,
+)
 from skr_lab.baselines.auto_cot import Pool
-from skr_lab.baselines.demonstrate_search_predict import demonstrated, dsp
-from skr_lab.baselines.direct import few_shot, recite_and_answer, zero_shot, zero_shot_cot
-from skr_lab.baselines.parts import AnswerFlow, FlowAnswerer, Once
-from skr_lab.baselines.rethinking import cot_rr
-from skr_lab.baselines.retrieving import cot_ir, ircot, self_ask
+from skr_lab.baselines.searching import cot_rr, demonstrated, dsp
 
 SHOTS = 4
 """Demonstrations (SKR §4.2)."""
@@ -30,16 +38,16 @@ SHOTS = 4
 
 @dataclass(frozen=True)
 class BaselineInputs:
-    """What baselines work with; each needs some of it.
+    """The inputs of baselines; each baseline needs some of them.
 
     Attributes:
-        model: Answers.
-        retriever: For those that retrieve.
-        embedder: For those that compare questions.
-        demonstrations: Written by hand; with reasoning for those with a chain of thought, and with
-            passages for those that retrieve or recite.
+        model: The model that answers.
+        retriever: The retriever of those that retrieve.
+        embedder: The embedder of those that compare questions.
+        demonstrations: Worked examples, written by hand; with reasoning for those with a chain of
+            thought, and with passages for those that retrieve or recite.
         pool: Questions from which Auto-CoT chooses.
-        templates: The words of a run, for the baselines that ask once; the papers' own otherwise.
+        templates: The templates of a run, for the baselines that ask once; None takes the papers'.
         entailment: Judges whether passages bear a reasoning out.
     """
 
@@ -59,7 +67,7 @@ class Baseline:
     Attributes:
         make: Makes the flow from question to answer; what it keeps is shared by all questions.
         needs: Fields of `BaselineInputs` that must be given.
-        source: Where it comes from.
+        source: The paper that it comes from.
     """
 
     make: Callable[[BaselineInputs], AnswerFlow]
@@ -191,7 +199,7 @@ BASELINES = {
     ),
     "dsp": Baseline(_dsp, ("retriever",), "Khattab et al. 2022"),
 }
-"""By name, as ``skr evaluate --systems`` takes them."""
+"""The baselines by name, as ``skr-lab run baselines`` takes them."""
 
 
 def _shots(inputs: BaselineInputs) -> Sequence[Demonstration]:

@@ -9,26 +9,106 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
+from typing import ClassVar, Literal
 
-from skr_app.report import Result, compare, row_of
+from pydantic import Field
+
+from skr_core.errors import InputError
 from skr_core.flow import Flow, call
 from skr_core.match import contains_gold
 from skr_core.ports import LanguageModel, Retriever
 from skr_core.prompts.papers import W2R_TEMPLATES
+from skr_core.prompts.routing import ROUTING_VERSION
+from skr_core.prompts.templates import PROMPT_VERSION
 from skr_core.questions import Question
 from skr_core.references.found import checked_references
 from skr_core.types import Answer, Reference
-from skr_lab.experiments.certainty import is_certain
+from skr_lab.experiment import Bench, Found, Names, Numbers, Searching
+from skr_lab.experiments.certainty import is_certain, read_strategies, strategy_system
 from skr_lab.experiments.knowledge import answer_given, complete
-from skr_learn.evaluation.asking import System
-from skr_learn.evaluation.measuring import Judged
+from skr_lab.opening import Result, compare, row_of
+from skr_learn.evaluate import Judged, System
 
 TITLE = "what is retrieval worth where the model is uncertain? (W2R Table 5)"
-SOURCES = ("sparse", "dense", "gold")
+SEARCHES: dict[str, Literal["bm25", "dense"]] = {"sparse": "bm25", "dense": "dense"}
+SOURCES = (*SEARCHES, "gold")
 """The rows of Table 5."""
+MOST = 10
+"""Documents that an answer is given at most."""
 STATIC = "static"
 RA_RATE, NONE = "ra_rate", "none"
 """The first two: the share retrieved for, and the accuracy without any document."""
+
+
+class Adaptive(Searching):
+    """What is retrieval worth where the model is uncertain? Static against adaptive retrieval."""
+
+    name: ClassVar[str] = "adaptive"
+    reproduces: ClassVar[str] = "W2R Tables 4 and 5"
+
+    sources: Names = SOURCES
+    """The documents: sparse (BM25), dense, gold."""
+    top: Numbers = Field(default=(1,), min_length=1)
+    """How many documents an answer is given, from 1 to 10; several make a column each."""
+    strategies: Names = ("vanilla", "punish", "explain", "punish_explain")
+    """The ways of asking."""
+
+    async def run(self, bench: Bench) -> Found:
+        """Ask in each way, and with each kind of document."""
+        read, ways, model = (
+            self.read_answered(),
+            read_strategies(self.strategies),
+            self.language_model,
+        )
+        self._check()
+        has_gold = "gold" in self.sources
+        asked = [each for each in read if gold_documents(each)] if has_gold else read
+        if not asked:
+            raise InputError(
+                f"{self.questions}: no question has a gold document; leave gold out of sources"
+            )
+        settings = {
+            "questions": f"{self.questions.name} ({len(asked)} of {len(read)})",
+            "model": model.name,
+        }
+        searched = [each for each in self.sources if each != "gold"]
+        documents = []
+        if searched:
+            opened, corpus = self.open_store(bench, read)
+            documents = [
+                Documents(kind, each, opened.searched_by(SEARCHES[kind], k=MOST))
+                for kind in searched
+                for each in self.top
+            ]
+            settings |= {"embedder": self.embedder, "corpus": corpus}
+        documents += [Documents("gold", each) for each in self.top if has_gold]
+        prompts = f"{PROMPT_VERSION} {ROUTING_VERSION}"
+        bench.open_folder(command=self.name, **settings, prompts=prompts)
+        systems = [strategy_system(model, each) for each in ways]
+        systems += [each.system(model) for each in documents]
+        _, judged = await self.ask(bench, systems, asked, may_fail=True)
+        augmented = {each.name: judged[each.name] for each in documents}
+        named = {name: named_by(each) for name, each in augmented.items()}
+        shares = ", ".join(f"{name} {share:.3f}" for name, share in named.items())
+        notes = [f"Questions whose documents name an answer (Table 4): {shares}."]
+        if left_out := len(read) - len(asked):
+            notes.append(f"{left_out} questions lack a gold document.")
+        stated: dict[str, list[Judged]] = {each: judged[each] for each in ways}
+        result, values = adaptive_result(stated, augmented, settings, notes)
+        means = {
+            row.name: {name: cell.mean for name, cell in row.cells.items() if cell.n}
+            for row in result.rows
+        }
+        more = {"n": len(asked), "groups": means, "documents_with_answer": named}
+        return Found(result, values, more)
+
+    def _check(self) -> None:
+        unknown = [name for name in self.sources if name not in SOURCES]
+        if unknown or not self.sources:
+            given = unknown[0] if unknown else "nothing"
+            raise InputError(f"sources: {given} is none, give some of {', '.join(SOURCES)}")
+        if not all(1 <= each <= MOST for each in self.top):
+            raise InputError(f"top: give numbers from 1 to {MOST}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,8 +116,8 @@ class Documents:
     """One kind of documents, and how many of them an answer is given.
 
     Attributes:
-        source: ``sparse``, ``dense`` or ``gold``.
-        top: How many.
+        source: The kind: ``sparse``, ``dense`` or ``gold``.
+        top: The number of documents.
         retriever: Finds them; None where they are the question's gold documents.
     """
 
@@ -47,7 +127,7 @@ class Documents:
 
     @property
     def name(self) -> str:
-        """In tables, such as ``dense_top_1``."""
+        """The name in tables, such as ``dense_top_1``."""
         return f"{self.source}_top_{self.top}"
 
     def system(self, model: LanguageModel) -> System:

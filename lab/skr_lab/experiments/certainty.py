@@ -4,34 +4,68 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any, ClassVar
 
-from skr_app.report import Result, compare, row_of
 from skr_core.errors import InputError, ModelError
 from skr_core.flow import Flow
 from skr_core.ports import LanguageModel
-from skr_core.prompts.routing import STRATEGIES, Strategy
+from skr_core.prompts.routing import ROUTING_VERSION, STRATEGIES, Strategy
 from skr_core.questions import Question
 from skr_core.routers.confidence import assessment
 from skr_core.types import Answer, Decision
-from skr_lab.metrics.certainty import CERTAINTY_MEASURES, certainty_values
-from skr_learn.evaluation.asking import System
-from skr_learn.evaluation.measuring import Judged
+from skr_lab.experiment import Asking, Bench, Found, Names
+from skr_lab.metrics import CERTAINTY_MEASURES, certainty_values
+from skr_lab.opening import Result, Row, compare, row_of
+from skr_learn.evaluate import Judged, System
 
 TITLE = "does the model know what it knows? (W2R Tables 2, 3, 6 and 7)"
 MEASURES = (*CERTAINTY_MEASURES, "calls", "prompt_tokens", "completion_tokens", "usd")
+RETRIEVAL = ("static", "adaptive")
+"""Accuracies of recorded answers: always with retrieval, and where the model is uncertain."""
+ALL = "all"
+"""The row of all models together."""
 
 
-def read_strategies(names: str) -> list[Strategy]:
-    """The ways of asking that an option names, each once; ``all`` names every one.
+class Certainty(Asking):
+    """Does the model know what it knows? Asked in several ways, it says how certain it is."""
+
+    name: ClassVar[str] = "certainty"
+    reproduces: ClassVar[str] = "W2R Tables 2, 3, 6 and 7"
+
+    strategies: Names = ("all",)
+    """The ways of asking, such as vanilla,punish_explain."""
+
+    async def run(self, bench: Bench) -> Found:
+        """Ask every question in every way."""
+        asked, chosen = self.read_answered(), read_strategies(self.strategies)
+        model = self.language_model
+        bench.open_folder(command=self.name, model=model.name, prompts=ROUTING_VERSION)
+        systems = [strategy_system(model, strategy) for strategy in chosen]
+        _, judged = await self.ask(bench, systems, asked, may_fail=True)
+        measured = {name: with_certainty(each) for name, each in judged.items()}
+        settings = {"questions": f"{self.questions.name} ({len(asked)})", "model": model.name}
+        result = certainty_result(measured, settings)
+        return Found(result, measured, figures(result))
+
+
+def figures(result: Result) -> dict[str, Any]:
+    """The means by their names, for each group; of all, where that is one row."""
+    groups = {row.name: _means(row) for row in result.rows}
+    overall = groups.get(ALL) or (groups[result.rows[0].name] if len(groups) == 1 else {})
+    return {**overall, "groups": groups}
+
+
+def read_strategies(names: Sequence[str]) -> list[Strategy]:
+    """The ways of asking by their names, each once; ``all`` names every one.
 
     Raises:
         InputError: A name is none of them, or there is none.
 
     Example:
-        >>> read_strategies("vanilla, punish+explain")
+        >>> read_strategies(["vanilla", "punish+explain"])
         ['vanilla', 'punish_explain']
     """
-    wanted = [name.strip().lower().replace("+", "_").replace("-", "_") for name in names.split(",")]
+    wanted = [name.strip().lower().replace("+", "_").replace("-", "_") for name in names]
     if wanted == ["all"]:
         return list(STRATEGIES)
     known = {name: name for name in STRATEGIES} | {"step_by_step": STRATEGIES[3]}
@@ -47,8 +81,8 @@ def strategy_system(model: LanguageModel, strategy: Strategy) -> System:
     """A system that answers without references and says how certain it is.
 
     Args:
-        model: Is asked.
-        strategy: How.
+        model: The model that is asked.
+        strategy: The way of asking.
     """
     return System(strategy, lambda question: stated_answer(model, question, strategy))
 
@@ -60,9 +94,9 @@ def stated_answer(model: LanguageModel, question: Question, strategy: Strategy) 
     no answer has given a wrong one.
 
     Args:
-        model: Is asked.
-        question: What it is asked.
-        strategy: How.
+        model: The model that is asked.
+        question: The question.
+        strategy: The way of asking.
 
     Raises:
         ModelError: The model states no certainty, or is certain of no answer.
@@ -94,7 +128,7 @@ def stated_answer(model: LanguageModel, question: Question, strategy: Strategy) 
 
 
 def is_certain(answer: Answer) -> bool:
-    """What the model said of an answer of `stated_answer`."""
+    """Whether the model was certain of an answer of `stated_answer`."""
     return not answer.decision.retrieve
 
 
@@ -117,7 +151,7 @@ def certainty_result(
     """The table: each way of asking, and each beside the first.
 
     Args:
-        judged: By the name of a way of asking, what `with_certainty` returned.
+        judged: The answers of `with_certainty`, by the name of a way of asking.
         settings: Shown above the table.
         notes: Shown below it.
     """
@@ -140,3 +174,10 @@ def _values(judged: Judged) -> dict[str, float | None]:
     if judged.answer is None or right is None:
         return dict.fromkeys(CERTAINTY_MEASURES)
     return {**certainty_values(is_certain(judged.answer), bool(right))}
+
+
+def _means(row: Row) -> Mapping[str, Any]:
+    cells = {name: cell.mean for name, cell in row.cells.items() if cell.n}
+    judged = row.cells[CERTAINTY_MEASURES[0]]
+    known = dict.fromkeys((*CERTAINTY_MEASURES, *RETRIEVAL)) | cells
+    return {"n": judged.n, "n_failed": judged.n_failed, **known}

@@ -23,13 +23,12 @@ from skr_core.rivals import plain_text, standing_in
 from skr_core.types import Answer, Reference
 from skr_lab.experiments.knowledge import answer_given, complete, partial
 from skr_learn.calibration.reflection import RIGHT, sufficed
-from skr_learn.evaluation.asking import System
-from skr_learn.evaluation.measuring import Judged
+from skr_learn.evaluate import Judged, System
 from skr_learn.self_knowledge.records import Outcome, SelfKnowledge
 from skr_learn.self_knowledge.rows import record_of
 
 MOST_REFERENCES = 10
-"""Of a draft from a store: the paper's cap."""
+"""References of a draft from a store: the paper's cap."""
 
 WITHOUT_REFERENCES = "closed_book"
 """The setting of labelled replies that had no references: nothing there could suffice."""
@@ -40,15 +39,15 @@ class Draft:
     """A draft, and whether its references suffice.
 
     Attributes:
-        question: What was asked.
-        text: What the model answered, as the loop hands it to a reflector.
-        references: What the reply was given, numbered from 1 as it cites them.
+        question: The question that was asked.
+        text: The model's answer, as the loop hands it to a reflector.
+        references: The references of the reply, numbered from 1 as it cites them.
         insufficient: Whether the references, or the draft, do not suffice.
-        record: What `LearnedReflector` learns from; its score is 0 where they do not.
+        record: The record that `LearnedReflector` learns from; its score is 0 where they do not.
         refused: Whether the model says itself that they do not suffice. The loop takes its word,
             and asks no other reflector.
-        accepted: Whether `RefusalReflector` holds them sufficient, or of a record what judged then.
-        answer: That the draft became; None where it is recorded.
+        accepted: Whether `RefusalReflector` judges them sufficient, or the judge of the record did.
+        answer: The answer that the draft became; None where it is recorded.
     """
 
     question: Question
@@ -67,8 +66,8 @@ def draft_of(
     """The draft in an answer of one round.
 
     Args:
-        question: What was asked.
-        answer: Of `answer_given`.
+        question: The question that was asked.
+        answer: An answer of `answer_given`.
         insufficient: Whether its references do not suffice.
         must_cite: Whether an answer has to cite, as in `judge_reply`.
 
@@ -113,9 +112,9 @@ def made_drafts(
     """The drafts of systems, and how many failed.
 
     Args:
-        judged: What each system's answers were judged, by its name.
+        judged: The judged answers of each system, by its name.
         insufficient: From a system's name and an answer to whether its references fall short.
-        must_cite: As in `draft_of`.
+        must_cite: Whether an answer has to cite, as in `judge_reply`.
     """
     answered = [(name, each) for name, answers in judged.items() for each in answers]
     drafts = [
@@ -140,7 +139,7 @@ def complete_and_partial(
     something.
 
     Args:
-        model: Drafts.
+        model: The model that drafts.
         templates: The words to ask in.
     """
 
@@ -163,8 +162,8 @@ def searching(
     """A system that searches once and drafts an answer, which may be a refusal.
 
     Args:
-        model: Drafts.
-        retriever: Is searched with the question.
+        model: The model that drafts.
+        retriever: The retriever that is searched with the question.
         templates: The words to ask in.
     """
 
@@ -190,7 +189,7 @@ def read_drafts(
 
     Args:
         path: The file.
-        limit: How many drafts at most.
+        limit: The most drafts to read.
         skip_bad: Leave out bad lines instead of raising.
 
     Raises:

@@ -5,7 +5,7 @@
 | ``extra.giveup`` | uncertain where true |
 | ``extra.confidence_1_to_5`` | certain from a grade on |
 | ``confidence_raw`` | read as a reply is |
-| ``outcomes`` | what each router ``confidence:...`` was told, or that of the direct answer |
+| ``outcomes`` | the statement to each router ``confidence:...``, or that of the direct answer |
 """
 
 from __future__ import annotations
@@ -14,18 +14,21 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
-from skr_app.report import Result, row_of
+from pydantic import Field
+
 from skr_core.errors import DataError, InputError
 from skr_core.match import contains_gold
 from skr_core.questions import Question
 from skr_core.replies.certainty import parse_certainty
 from skr_core.rivals import plain_text
 from skr_core.types import Usage
-from skr_lab.experiments.certainty import MEASURES, TITLE
-from skr_lab.metrics.certainty import CERTAINTY_MEASURES, certainty_values
-from skr_learn.evaluation.measuring import Judged
+from skr_lab.experiment import Bench, Found, Recorded
+from skr_lab.experiments.certainty import ALL, MEASURES, RETRIEVAL, TITLE, figures
+from skr_lab.metrics import CERTAINTY_MEASURES, certainty_values
+from skr_lab.opening import Result, row_of
+from skr_learn.evaluate import Judged
 from skr_learn.self_knowledge.importers import latest_rows
 from skr_learn.self_knowledge.rows import (
     UNCERTAIN_FIELD,
@@ -35,13 +38,31 @@ from skr_learn.self_knowledge.rows import (
 
 GRADE_FIELD, REPLY_FIELD = "confidence_1_to_5", "confidence_raw"
 CERTAIN_FROM = 4
-"""Of five grades: more than the middle one."""
+"""The grade from which a confidence is certain: of five, more than the middle one."""
 RIGHT = 0.5
 """The score from which an answer counts as right."""
 CONFIDENCE = "confidence:"
 """How the statements of `ConfidenceRouter` are named on record."""
-RETRIEVAL = ("static", "adaptive")
-ALL = "all"
+
+
+class RecordedCertainty(Recorded):
+    """Does the model know what it knows? By certainties that are on record."""
+
+    name: ClassVar[str] = "recorded-certainty"
+    reproduces: ClassVar[str] = "W2R Tables 2, 3, 6 and 7"
+
+    certain_from: int = Field(default=CERTAIN_FROM, ge=1, le=5)
+    """The grade from which a confidence of 1 to 5 counts as certain."""
+
+    async def run(self, bench: Bench) -> Found:
+        """Measure the file."""
+        read = read_certainty(
+            self.recorded, certain_from=self.certain_from, limit=self.limit, skip_bad=self.skip_bad
+        )
+        settings = {"recorded": self.recorded.name}
+        bench.open_folder(command=self.name, **settings)
+        result = read.result(settings)
+        return Found(result, read.groups, figures(result))
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,13 +70,13 @@ class Stated:
     """One recorded answer with its certainty.
 
     Attributes:
-        group: The model, and how it was asked where the records tell.
-        question: What was asked.
+        group: The model, and the way of asking where the records tell it.
+        question: The question that was asked.
         source: Where the certainty is on record; empty where none is.
-        certain: What was said; None where that cannot be read.
+        certain: Whether the model was certain; None where that cannot be read.
         right: Whether the answer is right; None where no right answer is on record.
         retrieved_right: The same of the answer with retrieval; None where there is none.
-        usage: What asking cost, where that is on record.
+        usage: The cost of asking, where that is on record.
     """
 
     group: str
@@ -83,12 +104,12 @@ class Stated:
 
 
 @dataclass(frozen=True)
-class RecordedCertainty:
+class Certainties:
     """The rows of a file by group, and what the file lacks, in words.
 
     Attributes:
         groups: Judged answers by group; of all under ``all`` where there are several models.
-        notes: What a reader has to know.
+        notes: Notes for the reader.
     """
 
     groups: Mapping[str, list[Judged]]
@@ -113,7 +134,7 @@ def read_certainty(
     certain_from: int = CERTAIN_FROM,
     limit: int | None = None,
     skip_bad: bool = False,
-) -> RecordedCertainty:
+) -> Certainties:
     """Measure a file of recorded answers, plain or gzip-compressed.
 
     Args:
@@ -154,7 +175,7 @@ def read_certainty(
         if len(models) > 1:
             groups.setdefault(ALL, []).append(judged)
         groups.setdefault(each.group, []).append(judged)
-    return RecordedCertainty(groups, tuple(_notes(read, judgeable, certain_from)))
+    return Certainties(groups, tuple(_notes(read, judgeable, certain_from)))
 
 
 def _read(path: Path, certain_from: int, limit: int | None, skip_bad: bool) -> Iterator[Stated]:

@@ -8,14 +8,17 @@ neither gold nor corrupted.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from contextlib import nullcontext
+from typing import Any, ClassVar
 
 import numpy as np
 
 from skr_core.errors import InputError
-from skr_core.ports import OnProgress
+from skr_core.ports import Embedder, OnProgress
 from skr_core.questions import Question
-from skr_lab.experiments.certainty_levels import (
+from skr_lab.experiment import Bench, Found, Recorded
+from skr_lab.experiments.recorded_certainty import CONFIDENCE, RIGHT
+from skr_lab.experiments.reliance import (
     AFTER,
     CORRUPTION,
     LEVELS,
@@ -23,25 +26,49 @@ from skr_lab.experiments.certainty_levels import (
     UTILISATION,
     VANILLA,
     Levelled,
+    found_by_level,
     levels_of,
 )
-from skr_lab.experiments.recorded_certainty import CONFIDENCE, RIGHT
+from skr_lab.metrics import relies
+from skr_lab.opening import open_embedder, progress
 from skr_learn.calibration.replaying import TWO
 from skr_learn.calibration.weighing import Known, arbitrated
-from skr_learn.evaluation.measuring import Judged
+from skr_learn.evaluate import Judged
 from skr_learn.learning.folds import folds
 from skr_learn.learning.outcomes import ActionTable
 from skr_learn.learning.signals import Training
-from skr_learn.metrics.reliance import relies
+from skr_learn.self_knowledge import read_self_knowledge
 from skr_learn.self_knowledge.records import Outcome, SelfKnowledge
-
-if TYPE_CHECKING:
-    from skr_core.ports import Embedder
 
 DRAWS = 5
 """Times the folds are drawn anew, over which what an arbiter serves is averaged."""
 FEWEST = 50
 """Records; on fewer no arbiter is fitted."""
+
+
+class RecordedReliance(Recorded):
+    """Does it lean on documents the less, the surer it is? By answers that are on record."""
+
+    name: ClassVar[str] = "recorded-reliance"
+    reproduces: ClassVar[str] = "W2R §5, Figure 1"
+
+    gamma: float = 0.0
+    """The γ of the utilisation ratio: the overlap must grow by more."""
+    embedder: str = "hashing"
+    """The embedder of an arbiter that is cross-fitted on the records."""
+
+    async def run(self, bench: Bench) -> Found:
+        """Measure the records, and what an arbiter makes of them."""
+        records = read_self_knowledge(self.recorded, skip_bad=self.skip_bad, mixed_stamps=True)
+        records = records[: self.limit]
+        settings = {"recorded": self.recorded.name, "embedder": self.embedder}
+        bench.open_folder(command=self.name, **settings)
+        embedder, fits = open_embedder(self.embedder), len(records) >= FEWEST
+        with progress("Fitting an arbiter") if fits else nullcontext() as advance:
+            found, notes = recorded_reliance(
+                records, gamma=self.gamma, embedder=embedder, on_progress=advance
+            )
+        return found_by_level(found, settings, notes, gamma=self.gamma)
 
 
 def recorded_reliance(
@@ -55,13 +82,13 @@ def recorded_reliance(
 
     Args:
         records: With passages, where the utilisation is wanted.
-        gamma: γ of the utilisation ratio.
-        embedder: Of an arbiter that is cross-fitted on the records and measured beside; None fits
-            none.
-        on_progress: Told of each fit.
+        gamma: The γ of the utilisation ratio.
+        embedder: The embedder of an arbiter that is cross-fitted on the records and measured
+            beside; None fits none.
+        on_progress: Called after each draw.
 
     Returns:
-        Every record, and what they lack, in words.
+        Every record, and notes on what they lack.
 
     Raises:
         InputError: A record has no answer after one round of retrieval.

@@ -1,30 +1,28 @@
-"""SKR's Table 1 from answers that are on record: no model is asked, and fewer rows can be told."""
+"""SKR's Table 1 from answers that are on record: no model is asked, and some rows are missing."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from skr_app.report import Result, compare, row_of
 from skr_core.errors import InputError
 from skr_core.match import contains_gold, exact_match, token_f1
 from skr_core.ports import Embedder
 from skr_core.questions import Question
-from skr_lab.experiments.self_knowledge import (
-    DIRECT,
-    GUIDANCE,
-    RETRIEVED,
-    TABLES,
-    WHEN_KNOWN,
-)
+from skr_lab.experiment import Bench, Found, Recorded
+from skr_lab.experiments.self_knowledge import DIRECT, GUIDANCE, RETRIEVED, WHEN_KNOWN
+from skr_lab.experiments.skr_tables import TABLES
+from skr_lab.opening import Result, compare, open_embedder, progress, row_of
 from skr_learn.calibration.candidates import candidates_of, statements_of
 from skr_learn.calibration.choice import retrieves
-from skr_learn.evaluation.measuring import Judged
+from skr_learn.evaluate import Judged
 from skr_learn.learning.outcomes import ActionTable
 from skr_learn.learning.rule import Rule
 from skr_learn.learning.signals import Training
+from skr_learn.self_knowledge import read_self_knowledge
 from skr_learn.self_knowledge.records import Outcome, SelfKnowledge
 
 SCORE, ORACLE = "recorded_score", "oracle"
@@ -58,16 +56,38 @@ FOLDED = (
 )
 
 
+class RecordedSelfKnowledge(Recorded):
+    """Does it pay to know what one knows? By answers that are on record, without some rows."""
+
+    name: ClassVar[str] = "recorded-self-knowledge"
+    reproduces: ClassVar[str] = "SKR Table 1 (InstructGPT on TemporalQA)"
+
+    embedder: str = "hashing"
+    """The embedder of questions."""
+
+    async def run(self, bench: Bench) -> Found:
+        """Fit the routers on folds, and judge what they choose."""
+        records = read_self_knowledge(self.recorded, skip_bad=self.skip_bad)[: self.limit]
+        settings = {
+            "recorded": f"{self.recorded.name} ({len(records)})",
+            "embedder": self.embedder,
+        }
+        bench.open_folder(command=self.name, **settings)
+        with progress("Fitting the routers"):
+            result, judged = recorded_table(records, open_embedder(self.embedder), settings)
+        return Found(result, judged, {"n": len(records)})
+
+
 def recorded_table(
     records: Sequence[SelfKnowledge], embedder: Embedder, settings: Mapping[str, str]
 ) -> tuple[Result, dict[str, list[Judged]]]:
-    """The rows that records can tell: both answers, what routers choose of them, and the oracle.
+    """The rows that records allow: both answers, what routers choose of them, and the oracle.
 
     Scores are the recorded ones; the other measures compare the recorded answers' texts anew.
 
     Args:
-        records: With a direct answer and one from a round of retrieval each.
-        embedder: For questions.
+        records: Records with a direct answer and one from a round of retrieval each.
+        embedder: The embedder of questions.
         settings: Shown above the table.
 
     Returns:
@@ -122,13 +142,13 @@ def recorded_table(
 def _decisions(
     training: Training, embedder: Embedder
 ) -> tuple[dict[str, NDArray[np.bool_]], list[str]]:
-    """What each router decides on records it was not fitted on, and why others are missing."""
-    held = statements_of(training.records.tolist())
+    """The decisions of each router on records it was not fitted on, and why others are missing."""
+    stated = statements_of(training.records.tolist())
     decided: dict[str, NDArray[np.bool_]] = {}
     notes = [FOLDED, "Other rows of the table are not on record."]
     for name, known_as in ROUTERS.items():
         try:
-            (candidate,) = candidates_of([known_as], held)
+            (candidate,) = candidates_of([known_as], stated)
             router = candidate.fit(training, embedder)
             expected = candidate.held_out(training, embedder, router)
         except InputError as error:
@@ -158,7 +178,7 @@ def _judged(record: SelfKnowledge, retrieve: bool) -> Judged:
 
 
 def _against_the_paper(judged: Mapping[str, Sequence[Judged]]) -> list[str]:
-    """What of this recording is not the paper's row, in figures."""
+    """How this recording differs from the paper's row, in figures."""
     n = len(judged[DIRECT])
 
     def right(name: str, measure: str) -> int:

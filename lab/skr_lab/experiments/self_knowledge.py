@@ -1,4 +1,4 @@
-"""SKR's own systems beside every baseline, on the same questions: Table 1 and Table 5.
+"""SKR's own systems: what they learn from, and what their routers make of two answers.
 
 All answer in the same way, after the same demonstrations: directly (Manual-CoT), or from passages
 (Manual-CoT-IR). What SKR answers follows from the two: the direct answer where its router says that
@@ -8,12 +8,11 @@ which both answers are compared (equations 1 to 4).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
-from skr_app.report import Result, compare, row_of
 from skr_core.errors import InputError, ModelError
 from skr_core.flow import Flow, call, gather
 from skr_core.ports import Embedder, LanguageModel, Retriever, Router
@@ -22,9 +21,8 @@ from skr_core.questions import Question
 from skr_core.references.found import checked_references
 from skr_core.routers.asking import PromptRouter
 from skr_core.types import Answer, Demonstration, Stamp
-from skr_lab.baselines.retrieving import PASSAGES
-from skr_learn.evaluation.asking import Answers, System
-from skr_learn.evaluation.measuring import Judged
+from skr_lab.baselines import PASSAGES
+from skr_learn.evaluate import Answers, Judged, System
 from skr_learn.routers.classifier import ClassifierRouter
 from skr_learn.routers.in_context import InContextRouter
 from skr_learn.routers.knn import KNNRouter
@@ -37,52 +35,6 @@ DIRECT, RETRIEVED = "manual_cot", "cot_ir"
 """The two that SKR chooses between."""
 
 GUIDANCE, WHEN_KNOWN = "beneficial_guidance", "accuracy_when_known"
-MEASURES = (
-    *("answer_accuracy", "exact_match", "token_f1", "retrieved", GUIDANCE, WHEN_KNOWN),
-    *("calls", "prompt_tokens", "completion_tokens", "usd"),
-)
-
-
-@dataclass(frozen=True)
-class SystemsTable:
-    """A table of the paper.
-
-    Attributes:
-        name: Of its command.
-        title: What it asks, in words.
-        rows: Baselines, and routers by the names of `make_routers`, in the order of the paper.
-    """
-
-    name: str
-    title: str
-    rows: tuple[str, ...]
-
-    @property
-    def routed(self) -> tuple[str, ...]:
-        """The rows that a router guides."""
-        return tuple(name for name in self.rows if name.startswith("skr_"))
-
-
-TABLES = {
-    each.name: each
-    for each in (
-        SystemsTable(
-            "self-knowledge",
-            "does it pay to know what one knows? (SKR Table 1)",
-            (
-                *("zero_shot", "zero_shot_cot", "few_shot", DIRECT),
-                *("auto_cot_similarity", "auto_cot_diversity", RETRIEVED, "ircot"),
-                *("skr_prompt", "skr_icl", "skr_cls", "skr_knn", "cot_rr"),
-            ),
-        ),
-        SystemsTable(
-            "retrieval-methods",
-            "self-knowledge beside other ways to retrieve (SKR Table 5)",
-            (DIRECT, RETRIEVED, "self_ask", "recite_and_answer", "dsp", "skr_knn"),
-        ),
-    )
-}
-"""By the name of their command."""
 
 
 def with_passages(
@@ -123,8 +75,8 @@ def records_of(
     Args:
         direct: Answers without passages.
         retrieved: Answers to the same questions with them.
-        metric: What compares them.
-        stamp: What they were made with.
+        metric: The measure that compares them.
+        stamp: The model and the retriever that they were made with.
     """
     records = []
     for without, given in zip(direct, retrieved, strict=True):
@@ -150,10 +102,11 @@ def make_routers(
 
     Args:
         names: Some of ``skr_prompt``, ``skr_icl``, ``skr_cls`` and ``skr_knn``.
-        model: Asked by the first two.
-        records: Of the training questions.
-        embedder: For questions.
-        encoder: Fine-tuned for ``skr_cls``; a logistic head on the embedder's vectors without.
+        model: The model that the first two ask.
+        records: The records of the training questions.
+        embedder: The embedder of questions.
+        encoder: An encoder that is fine-tuned for ``skr_cls``; without one it is a logistic head
+            on the embedder's vectors.
 
     Returns:
         The routers by name, and why others could not be made, a sentence each.
@@ -182,15 +135,15 @@ def guided(
     *,
     learnt_from: Sequence[SelfKnowledge] = (),
 ) -> System:
-    """What a router makes of answers that are there: one of the two, and what deciding cost.
+    """A system that serves one of two answers, as a router decides, with the cost of deciding.
 
     Args:
-        name: In tables.
-        router: Decides on each question.
+        name: The name in tables.
+        router: The router that decides on each question.
         direct: The answers to known questions.
         retrieved: The answers to unknown ones.
-        learnt_from: Records of the router, which the log tells it by: with others it may decide
-            otherwise.
+        learnt_from: The records of the router; with others it may decide otherwise, so that the
+            log tells them apart.
     """
     effects = [(each.question, each.direct.score, each.retrieved.score) for each in learnt_from]
     key = f"{name} {version_of(repr(effects))}" if effects else name
@@ -231,40 +184,6 @@ def with_guidance(
                 values[GUIDANCE] = float(retrieves == (other > own))
         found.append(replace(each, values=values))
     return found
-
-
-def table_result(
-    table: SystemsTable,
-    judged: Mapping[str, Sequence[Judged]],
-    metric: Metric,
-    settings: Mapping[str, str],
-    notes: Sequence[str] = (),
-) -> Result:
-    """The table in the paper's order, with SKR's rows beside those they choose between.
-
-    Where a table compares other ways to retrieve, SKR stands beside each of them.
-    """
-    present = [name for name in table.rows if name in judged]
-    routed = [name for name in present if name in table.routed]
-    others = (
-        [DIRECT, RETRIEVED]
-        if len(table.routed) > 1
-        else [name for name in present if name not in table.routed]
-    )
-    return Result(
-        table.name,
-        table.title,
-        settings,
-        rows=tuple(row_of(name, judged[name], MEASURES) for name in present),
-        comparisons=tuple(
-            compare(name, judged[name], other, judged[other], MEASURES)
-            for name in routed
-            for other in others
-            if other in judged
-        ),
-        plotted=(metric, "retrieved", "prompt_tokens"),
-        notes=tuple(notes),
-    )
 
 
 def _classifier(

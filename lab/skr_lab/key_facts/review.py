@@ -18,15 +18,14 @@ A question whose whole block is deleted is left out.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from skr_core.errors import DataError, InputError
 from skr_core.files import json_line, read_jsonl, read_whole, replace_file
 from skr_core.questions import Question
 from skr_core.texts import encodable, normalise
-from skr_lab.key_facts.remarks import FEWEST, MOST
-from skr_lab.prompts.key_facts import KEY_FACTS_VERSION
+from skr_lab.key_facts.making import FEWEST, KEY_FACTS_VERSION, MOST, KeyFacts
 
 HEADER = f"""\
 Key-facts to be reviewed (RaLLM §3): 2 to 4 a question. Ask of each:
@@ -35,32 +34,9 @@ Key-facts to be reviewed (RaLLM §3): 2 to 4 a question. Ask of each:
   Is it right? The references say so, and together the facts lead to the answer.
 Edit, delete or add lines with a dash; delete a whole block to leave its question out. Lines with >
 are not read: "Look:" names what was found by words alone, which may be fine; below it stands the
-model's reasoning. Then: skr key-facts accept
+model's reasoning. Then: skr-lab key-facts accept
 The prompts that made them have the version {KEY_FACTS_VERSION}.
 """
-
-
-@dataclass(frozen=True, slots=True)
-class KeyFacts:
-    """The key-facts of one question.
-
-    Attributes:
-        id: The id of the question.
-        question: The text of the question.
-        gold: The right answers.
-        facts: What an answer has to say.
-        reasoning: The reasoning of the model that made the facts; empty once they are frozen.
-        remarks: What the reviewer should look at.
-        line: The line where the block begins in a review file; 0 elsewhere.
-    """
-
-    id: str
-    question: str
-    gold: tuple[str, ...]
-    facts: tuple[str, ...]
-    reasoning: str = ""
-    remarks: tuple[str, ...] = ()
-    line: int = 0
 
 
 def review_block(made: KeyFacts) -> str:
@@ -133,7 +109,7 @@ def accept(path: str | Path) -> list[KeyFacts]:
         if len({normalise(fact) for fact in each.facts}) < len(each.facts):
             raise DataError(path, each.line, f'question "{each.id}" has a key-fact twice')
     if not accepted:
-        problem = "there is no question in this file: skr key-facts make writes one for review"
+        problem = "there is no question in this file: skr-lab key-facts make writes one for review"
         raise DataError(path, None, problem)
     return accepted
 

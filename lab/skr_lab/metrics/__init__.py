@@ -1,6 +1,51 @@
-"""Measures of the papers alone."""
+"""The measures that the papers define and the product does not need."""
 
-from skr_lab.metrics.certainty import CertaintyScores
-from skr_lab.metrics.reflection import ReflectionScores
+from skr_lab.metrics.rallm import (
+    F1_OF_MEANS,
+    KEY_FACTS,
+    SELF_CONSISTENCY,
+    KeyFactScores,
+    Pair,
+    ReflectionScores,
+    claims_judged_by,
+    consistency_pairs,
+    f1_of_means,
+    harmonic_mean,
+    key_fact_f1_of_means,
+    key_fact_pairs,
+    key_fact_scores,
+    self_consistency,
+    verdicts_of,
+)
+from skr_lab.metrics.w2r import (
+    CERTAINTY_MEASURES,
+    CertaintyScores,
+    certainty_values,
+    corrupt,
+    overlap,
+    relies,
+)
 
-__all__ = ["CertaintyScores", "ReflectionScores"]
+__all__ = [
+    "CERTAINTY_MEASURES",
+    "F1_OF_MEANS",
+    "KEY_FACTS",
+    "SELF_CONSISTENCY",
+    "CertaintyScores",
+    "KeyFactScores",
+    "Pair",
+    "ReflectionScores",
+    "certainty_values",
+    "claims_judged_by",
+    "consistency_pairs",
+    "corrupt",
+    "f1_of_means",
+    "harmonic_mean",
+    "key_fact_f1_of_means",
+    "key_fact_pairs",
+    "key_fact_scores",
+    "overlap",
+    "relies",
+    "self_consistency",
+    "verdicts_of",
+]

@@ -15,8 +15,7 @@ from skr_lab.experiments.adaptive import (
     named_by,
 )
 from skr_lab.experiments.certainty import strategy_system
-from skr_learn.evaluation.asking import System, ask_all
-from skr_learn.evaluation.measuring import Judged, judge_all
+from skr_learn.evaluate import Judged, System, ask_all, judge_all
 
 QUESTIONS = [
     Question(

@@ -22,9 +22,8 @@ from skr_lab.experiments.certainty import (
     with_certainty,
 )
 from skr_lab.experiments.recorded_certainty import read_certainty
-from skr_lab.metrics.certainty import CERTAINTY_MEASURES, CertaintyScores
-from skr_learn.evaluation.asking import ask_all
-from skr_learn.evaluation.measuring import judge_all
+from skr_lab.metrics import CERTAINTY_MEASURES, CertaintyScores
+from skr_learn.evaluate import ask_all, judge_all
 from skr_learn.self_knowledge import SelfKnowledge, write_self_knowledge
 from skr_learn.self_knowledge.records import Statement
 
@@ -77,7 +76,7 @@ def test_the_rates_of_a_model_and_what_could_not_be_judged():
     assert (comparison.cells["unc_rate"].n, comparison.cells["unc_rate"].n_failed) == (7, 1)
 
 
-async def test_both_colours_ask_the_same():
+async def test_sync_and_async_ask_the_same():
     system = strategy_system(Author(), "punish_explain")
     awaited = await arun(ask_all(system, QUESTIONS, KeyedLog(None)))
     blocking = run(ask_all(system, QUESTIONS, KeyedLog(None)))
@@ -92,13 +91,13 @@ def test_a_model_that_is_certain_of_nothing_at_all_has_failed():
 
 
 def test_names_of_strategies():
-    assert read_strategies("all") == list(STRATEGIES)
-    assert read_strategies("Punish+Explain, step-by-step,vanilla,vanilla") == [
+    assert read_strategies(["all"]) == list(STRATEGIES)
+    assert read_strategies(["Punish+Explain", "step-by-step", "vanilla", "vanilla"]) == [
         "punish_explain",
         "think_step_by_step",
         "vanilla",
     ]
-    for names in ("shout", ",", ""):
+    for names in (["shout"], [""], []):
         with pytest.raises(InputError, match="vanilla"):
             read_strategies(names)
 

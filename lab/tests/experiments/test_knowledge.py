@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from skr_app.extractive import ExtractiveModel
@@ -14,7 +16,7 @@ from skr_core.questions import Context, Question, corpus_of
 from skr_core.routers import AlwaysRetrieve, NeverRetrieve
 from skr_core.testing import MappingRetriever, ScriptedModel
 from skr_core.types import Generation, Reference
-from skr_lab.experiments import EXPERIMENTS, RankSlice, half_of, training_size
+from skr_lab.experiments import EXPERIMENTS
 from skr_lab.experiments.knowledge import (
     answer_given,
     can_be_corrupted,
@@ -24,8 +26,9 @@ from skr_lab.experiments.knowledge import (
     partial,
     with_noise,
 )
-from skr_learn.evaluation.asking import ask_all
-from skr_learn.evaluation.measuring import Judged, judge_all
+from skr_lab.experiments.retrieval import RankSlice, half_of
+from skr_lab.experiments.routers import training_size
+from skr_learn.evaluate import Judged, ask_all, judge_all
 from skr_learn.self_knowledge import SelfKnowledge
 
 
@@ -45,6 +48,7 @@ def question(n: int) -> Question:
 
 QUESTIONS = [question(n) for n in range(6)]
 POOL = corpus_of(QUESTIONS)
+CONDITIONS = ("knowledge-precision", "knowledge-recall", "reliance")
 
 
 def test_noise_comes_from_the_question_first_and_then_from_the_others():
@@ -82,21 +86,22 @@ def test_corrupted():
 
 
 def perform(name: str, model: object) -> tuple[Result, dict[str, list[Judged]]]:
-    experiment = EXPERIMENTS[name]
+    experiment = EXPERIMENTS[name](questions=Path("unused"))
     judged = {
         system.name: run(judge_all(run(ask_all(system, QUESTIONS, KeyedLog(None)))))
-        for system in experiment.systems(model, POOL, experiment.templates)
+        for system in experiment.systems(model, POOL, experiment.words)
     }
     return experiment.result(judged, {}), judged
 
 
-@pytest.mark.parametrize("name", EXPERIMENTS)
+@pytest.mark.parametrize("name", CONDITIONS)
 def test_every_experiment_has_a_table_and_a_plot(name: str):
     result, _ = perform(name, ExtractiveModel())
     assert result.rows
     assert any(measure in result.measures for measure in result.plotted)
     assert plot(result).startswith(b"\x89PNG")
-    assert all(EXPERIMENTS[name].usable(each) for each in QUESTIONS)
+    experiment = EXPERIMENTS[name](questions=Path("unused"))
+    assert all(experiment.usable(each) for each in QUESTIONS)
 
 
 def test_knowledge_recall_with_the_extractive_model():

@@ -13,20 +13,18 @@ from skr_core.questions import Question
 from skr_core.routers.asking import PromptRouter
 from skr_core.testing import MappingRetriever, ScriptedModel
 from skr_core.types import Answer, Decision, Demonstration, Round, Stamp, Usage
-from skr_lab.experiments.need_templates import template_systems, templates_result
 from skr_lab.experiments.recorded_self_knowledge import recorded_table
+from skr_lab.experiments.routers import template_systems, templates_result
 from skr_lab.experiments.self_knowledge import (
-    TABLES,
     guided,
     make_routers,
     records_of,
-    table_result,
     training_apart,
     with_guidance,
     with_passages,
 )
-from skr_learn.evaluation.asking import Answers, Asked, ask_all
-from skr_learn.evaluation.measuring import Judged, judge_all
+from skr_lab.experiments.skr_tables import TABLES, table_result
+from skr_learn.evaluate import Answers, Asked, Judged, ask_all, judge_all
 from skr_learn.self_knowledge import SelfKnowledge
 from skr_learn.self_knowledge.records import Statement
 

@@ -9,7 +9,7 @@ import pytest
 from skr_app.report import Result, RunFolder, read_result, read_scores
 from skr_core.errors import DataError, InputError, StampMismatch, StoreError
 from skr_core.questions import Question
-from skr_learn.evaluation import Judged
+from skr_learn.evaluate import Judged
 
 
 def test_a_folder_that_cannot_be(tmp_path: Path):

@@ -19,7 +19,8 @@ from skr_core.prompts import (
 from skr_core.reflectors import JudgeEntailment, JudgeReflector
 from skr_core.testing import ScriptedModel
 from skr_core.types import Reference
-from skr_lab.prompts import baselines, key_facts
+from skr_lab import key_facts
+from skr_lab.baselines import prompts as baselines
 from skr_learn.self_knowledge.scoring import Judge
 
 FRANCE = Reference.of("Paris is the capital.", "France")

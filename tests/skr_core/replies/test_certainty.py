@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from skr_core.files import read_jsonl
 from skr_core.match import contains_gold
 from skr_core.replies import Certainty, conclusion, final_answer, parse_certainty, parse_need
-from skr_lab.metrics.certainty import CertaintyScores
+from skr_lab.metrics import CertaintyScores
 
 SAID = {
     # As the figures of W2R print them.

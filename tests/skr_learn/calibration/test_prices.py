@@ -14,7 +14,7 @@ from skr_learn.calibration.prices import AtPrice
 from skr_learn.learning.outcomes import ActionTable
 from skr_learn.learning.pricing import LIMIT_PRICE
 from skr_learn.learning.rule import Expected
-from skr_learn.metrics.statistics import Interval
+from skr_learn.metrics import Interval
 from skr_learn.self_knowledge.records import SelfKnowledge
 
 SURE = Interval(1.0, 1.0, 1.0, 40)

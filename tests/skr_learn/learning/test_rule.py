@@ -15,7 +15,7 @@ from skr_learn.learning import rule as module
 from skr_learn.learning.outcomes import ActionTable
 from skr_learn.learning.pricing import best_actions
 from skr_learn.learning.rule import Aim, Expected, order_contributions, orders, parity_rule
-from skr_learn.metrics.routing import area_contributions
+from skr_learn.metrics import area_contributions
 from skr_learn.routers.fitted import scored
 
 

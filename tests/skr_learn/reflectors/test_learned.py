@@ -12,7 +12,7 @@ from skr_core.errors import InputError
 from skr_core.testing import MappingRetriever, ScriptedModel
 from skr_core.types import Reference
 from skr_graphs import create_self_completion_graph
-from skr_lab.metrics.reflection import ReflectionScores
+from skr_lab.metrics import ReflectionScores
 from skr_learn import LearnedReflector
 from skr_learn.learned_reflector import best_threshold
 from skr_learn.self_knowledge.records import Outcome, SelfKnowledge

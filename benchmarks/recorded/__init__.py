@@ -1,1 +1,0 @@
-"""Experiments over recorded data: what is found, not how fast."""

@@ -1,1 +1,0 @@
-"""Entailment models and judges of the papers."""

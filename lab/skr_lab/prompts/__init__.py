@@ -1,1 +1,0 @@
-"""Prompts of the papers alone."""
