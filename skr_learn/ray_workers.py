@@ -56,7 +56,7 @@ class RayWorkers:
         self._is_ours = not ray.is_initialized()
         if self._is_ours:
             self._connect(count)
-        there = int(ray.cluster_resources().get("CPU", 0))
+        there = int(self._ray.cluster_resources().get("CPU", 0))
         self.count = count or max(1, there)
         if self.count > there:
             self.close()

@@ -14,7 +14,10 @@ import pytest
 from skr_core.errors import MissingDependency, extra
 
 ROOT = Path(__file__).resolve().parents[1]
-FOLDERS = ["skr_core", "graphs/skr_graphs", "langchain_skr", "llamaindex_skr", "skr_app"]
+FOLDERS = [
+    *("skr_core", "graphs/skr_graphs", "langchain_skr", "llamaindex_skr"),
+    *("skr_learn", "skr_store", "skr_app"),
+]
 # Which extra brings what is imported; typer and rich are guarded as a whole, in the command's main.
 BROUGHT_BY = {
     "chromadb": "chroma",
@@ -42,7 +45,7 @@ DECLARED = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["opti
 FIRST_USES = {
     "chromadb": (
         "chroma",
-        "from skr_core import ChromaStore; ChromaStore.open(folder + '/new')",
+        "from skr_store import ChromaStore; ChromaStore.open(folder + '/new')",
     ),
     "filelock": (
         "learning",
@@ -75,8 +78,7 @@ FIRST_USES = {
     ),
     "matplotlib": (
         "plots",
-        "from skr_app.report import plot\n"
-        "from skr_app.report import Result; plot(Result('a', 'b', {}, ()))",
+        "from skr_app.report import Result, plot; plot(Result('a', 'b', {}, ()))",
     ),
     "jinja2": (
         "plots",
@@ -87,7 +89,7 @@ FIRST_USES = {
         "from skr_core import SentenceTransformerEmbedder\n"
         "SentenceTransformerEmbedder('a').embed(['b'])",
     ),
-    "ray": ("ray", "from skr_core.engines import RayEngine; RayEngine()"),
+    "ray": ("ray", "from skr_learn import RayWorkers; RayWorkers()"),
     "fastapi": ("web", "import skr_app.web.app"),
     "uvicorn": ("web", "import skr_app.web.streaming"),
     "langchain": ("langchain", "from langchain_skr import load_model; load_model('anthropic:a')"),
@@ -157,8 +159,7 @@ def test_the_command_tells_another_missing_extra_in_one_line(tmp_path: Path) -> 
 
 def test_a_run_is_kept_without_its_plot(tmp_path: Path) -> None:
     code = (
-        "from skr_app.report import RunFolder\n"
-        "from skr_app.report import Result\n"
+        "from skr_app.report import Result, RunFolder\n"
         "with RunFolder(sys.argv[1], {}) as folder: folder.write(Result('a', 'b', {}, ()), {})"
     )
     result = without("matplotlib", code, str(tmp_path))

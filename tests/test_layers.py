@@ -48,8 +48,8 @@ ALLOWED = {
 }
 # The rooms whose modules touch heavy libraries, each inside the function that needs it.
 HEAVY_ROOMS = (
-    *("skr_core/models/", "skr_core/engines/", "skr_store/", "skr_learn/routers/"),
-    "lab/skr_lab/models/",
+    *("skr_core/models/", "skr_store/", "skr_learn/routers/"),
+    *("skr_learn/ray_workers.py", "lab/skr_lab/entailment.py"),
 )
 
 

@@ -20,7 +20,7 @@ from langchain_core.messages import AIMessageChunk
 from langgraph.errors import GraphBubbleUp
 from langgraph.graph.message import push_message
 
-from skr_core.references.citations import MarkerResolver
+from skr_core.references import MarkerResolver
 from skr_core.replies.opening import ThoughtFilter
 from skr_core.replies.refusals import LONGEST_OPENING, may_become_refusal
 from skr_core.replies.reply import VerdictStream

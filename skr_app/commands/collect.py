@@ -136,7 +136,7 @@ def collect(
         else:
             answerer, make_judge, searched = _here(stack, options, limits, read)
         show = stack.enter_context(_bar())
-        given: dict[str, Any] = {
+        collecting: dict[str, Any] = {
             "out": out,
             "metric": partial(make_judge, judge) if judge else TextMetric(metric),
             "ask": ask.split(",") if ask else (),
@@ -145,9 +145,9 @@ def collect(
             "on_progress": remember,
         }
         if ray is None:
-            records = asyncio.run(acollect(asked, answerer, **given))
+            records = asyncio.run(acollect(asked, answerer, **collecting))
         else:
-            records = collect_records(asked, answerer, workers=ray, **given)
+            records = collect_records(asked, answerer, workers=ray, **collecting)
     if last.failed and not records:
         raise ModelError(f"every question failed; the last: {last.last_failure}")
     found = _summary(records, last)

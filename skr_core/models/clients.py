@@ -22,10 +22,18 @@ from collections.abc import AsyncGenerator
 from typing import Any
 
 import httpx
-from openai import DefaultAioHttpClient, DefaultAsyncHttpxClient, DefaultHttpxClient, OpenAIError
 
 from skr_core.bounds import PASSED, seconds_left
 from skr_core.cleaning import remember
+from skr_core.errors import extra
+
+with extra("openai"):
+    from openai import (
+        DefaultAioHttpClient,
+        DefaultAsyncHttpxClient,
+        DefaultHttpxClient,
+        OpenAIError,
+    )
 
 TIMEOUT = 60.0
 """Seconds without a word from the server; the SDK's own ten minutes outlast any reader."""

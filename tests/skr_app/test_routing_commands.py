@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -121,8 +120,9 @@ def test_replay_says_which_routers_it_knows(skr: Skr, recorded: Path, names: str
 
 
 def test_replay_looks_for_the_groups_before_it_fits(skr: Skr, recorded: Path, monkeypatch):
-    judging = sys.modules["skr_learn.calibration.replay"]  # the package has a function of that name
-    monkeypatch.setattr(judging, "split", lambda *_: pytest.fail("it fitted"))
+    monkeypatch.setattr(
+        "skr_learn.calibration.replaying.split", lambda *_: pytest.fail("it fitted")
+    )
     result = skr("replay", "--train", recorded, "--router", "paper", "--by", "extra.nosuch")
     assert (result.code, "extra.nosuch" in result.err) == (2, True)
 

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from skr_app.extractive import LexicalEntailment
-from skr_core.files import KeyedLog
 from skr_core.ports import Entailment, EntailmentModel, Reflector
 from skr_core.prompts.templates import REFUSAL
 from skr_core.reflectors import (
@@ -21,7 +19,6 @@ from skr_core.reflectors import (
 )
 from skr_core.testing import BrokenModel, ScriptedModel
 from skr_core.types import Reference, Reflection
-from skr_lab.entailment import RememberingEntailment
 
 PARIS = Reference.of("Paris is the capital of France.")
 LYON = Reference.of("Lyon is large.")
@@ -200,27 +197,6 @@ class Counting:
 
     async def apredict(self, pairs):
         return self.predict(pairs)
-
-
-def test_verdicts_are_remembered_and_failures_are_not(tmp_path: Path):
-    for verdict, expected in (("neutral", 1), (None, 2)):
-        path = tmp_path / f"{verdict}.jsonl"
-        judge = Counting(verdict)
-        for _ in range(2):
-            with KeyedLog(path) as log:
-                remembering = RememberingEntailment(judge, log)
-                assert remembering.predict([("a", "b")]) == [verdict]
-        assert judge.asked == expected
-
-
-def test_progress_counts_what_has_to_be_judged():
-    told: list[tuple[int, int | None]] = []
-    judge = RememberingEntailment(
-        Counting("neutral"), KeyedLog(None), lambda done, total: told.append((done, total))
-    )
-    judge.predict([(f"premise {n}", "b") for n in range(100)])
-    judge.predict([("premise 1", "b")])  # known
-    assert told == [(64, 100), (100, 100)]
 
 
 def test_no_verdict_does_not_entail():

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
-from skr_core.candidates import CandidateAnswer
 from skr_core.errors import InputError
 from skr_core.flow import Flow, arun, call, gather
 from skr_core.match import is_right
@@ -22,6 +21,7 @@ from skr_core.prompts.papers import W2R_TEMPLATES
 from skr_core.prompts.routing import ROUTING_VERSION, Strategy
 from skr_core.prompts.templates import PROMPT_VERSION, PromptTemplates
 from skr_core.questions import Question
+from skr_core.rivals import candidate_of_answer
 from skr_core.types import Answer, Reference
 from skr_lab.experiment import Asking, Bench, Found, means_of
 from skr_lab.experiments.certainty import ALL, is_certain, strategy_system
@@ -319,9 +319,7 @@ def _served(
     if direct is None or augmented is None:
         return None
     answers = {each: direct if each == "direct" else augmented for each in arbiter.actions}
-    seen = {
-        action: CandidateAnswer.in_answer(each, direct.text) for action, each in answers.items()
-    }
+    seen = {action: candidate_of_answer(each, direct.text) for action, each in answers.items()}
     verdict = yield from call(arbiter.judge, arbiter.ajudge, question.asked, seen)
     return answers[verdict.served]
 

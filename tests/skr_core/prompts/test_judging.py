@@ -19,8 +19,6 @@ from skr_core.prompts import (
 from skr_core.reflectors import JudgeEntailment, JudgeReflector
 from skr_core.testing import ScriptedModel
 from skr_core.types import Reference
-from skr_lab import key_facts
-from skr_lab.baselines import prompts as baselines
 from skr_learn.self_knowledge.scoring import Judge
 
 FRANCE = Reference.of("Paris is the capital.", "France")
@@ -43,8 +41,6 @@ def test_every_set_of_words_has_a_version_of_its_own() -> None:
         PROMPT_VERSION,
         routing.ROUTING_VERSION,
         JUDGING_VERSION,
-        baselines.BASELINES_VERSION,
-        key_facts.KEY_FACTS_VERSION,
     ]
     assert len(set(versions)) == len(versions)
     assert all(re.fullmatch(r"[0-9a-f]{8}", version) for version in versions)

@@ -119,7 +119,7 @@ def test_the_page_and_the_help_name_every_router():
 def test_importing_routers_loads_nothing_heavy():
     code = (
         "import sys, skr_core.routers, skr_learn.routers.combined, skr_learn.routers.knn, "
-        "skr_learn.calibration.calibrate, skr_learn.calibration.replay\n"
+        "skr_learn.calibration.calibrating, skr_learn.calibration.replaying\n"
         "print([m for m in ('sklearn', 'scipy.optimize', 'scipy.sparse', 'matplotlib', 'torch') "
         "if m in sys.modules])"
     )
