@@ -2,8 +2,7 @@
 
 import os
 
-from langchain_skr import create_skr_graph
-from langchain_skr.models import load_model
+from langchain_skr import create_skr_graph, load_model
 from skr_app.country import load_country
 from skr_graphs import SKRContext
 from skr_store import ChromaStore

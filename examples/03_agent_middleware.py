@@ -8,7 +8,7 @@ from langchain_core.language_models import FakeListChatModel
 from langchain_core.runnables import RunnableLambda
 
 from langchain_skr import SKRMiddleware
-from skr_core.types import Decision
+from skr_core import Decision
 
 
 class KnowsCapitals:

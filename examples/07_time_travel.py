@@ -5,8 +5,7 @@ from typing import Any
 
 from langgraph.checkpoint.memory import InMemorySaver
 
-from langchain_skr import create_skr_graph
-from langchain_skr.models import load_model
+from langchain_skr import create_skr_graph, load_model
 from skr_app.country import load_country
 from skr_store import ChromaStore
 

@@ -3,8 +3,7 @@
 import os
 from pathlib import Path
 
-from langchain_skr import create_skr_chain
-from langchain_skr.models import load_model
+from langchain_skr import create_skr_chain, load_model
 from skr_app.country import load_country
 from skr_core import Settings
 from skr_graphs import GraphAnswerer

@@ -2,7 +2,7 @@
 
 import os
 
-from langchain_skr.models import load_model
+from langchain_skr import load_model
 from skr_app.country import load_country
 from skr_core import Settings
 from skr_core.routers import CertaintyLevelRouter, ConfidenceRouter

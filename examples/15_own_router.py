@@ -3,8 +3,7 @@
 import os
 import re
 
-from langchain_skr import create_skr_graph
-from langchain_skr.models import load_model
+from langchain_skr import create_skr_graph, load_model
 from skr_app.country import load_country
 from skr_core import Decision
 from skr_graphs import answer_of

@@ -2,12 +2,11 @@
 
 import os
 
-from langchain_skr.models import load_model
+from langchain_skr import load_model
 from skr_app.country import load_country
 from skr_core import Settings
 from skr_graphs import GraphAnswerer
-from skr_learn import collect
-from skr_learn.arbiters import Arbiter, Ladder
+from skr_learn import Arbiter, Ladder, collect
 from skr_store import ChromaStore
 
 sample = load_country()

@@ -2,14 +2,12 @@
 
 import os
 
-from langchain_skr import create_skr_graph
-from langchain_skr.models import load_model
+from langchain_skr import create_skr_graph, load_model
 from skr_app.country import load_country
 from skr_core import Settings
 from skr_graphs import GraphAnswerer, answer_of
-from skr_learn import collect
+from skr_learn import collect, record_of_feedback
 from skr_learn.routers import CombinedRouter
-from skr_learn.self_knowledge.feedback import record_of_feedback
 from skr_store import ChromaStore
 
 sample = load_country()

@@ -8,9 +8,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from langchain_skr.models import load_model
-from skr_core.questions import Question
-from skr_core.settings import Settings
+from langchain_skr import load_model
+from skr_core import Question, Settings
 from skr_core.testing import MappingRetriever
 from skr_graphs import GraphAnswerer
 from skr_learn import RayWorkers, collect

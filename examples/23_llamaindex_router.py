@@ -8,8 +8,8 @@ from llama_index.core.query_engine import RouterQueryEngine
 from llama_index.core.tools import QueryEngineTool
 
 from llamaindex_skr import SKRQueryEngine, SKRSelector
+from skr_core import Decision
 from skr_core.routers import NeverRetrieve
-from skr_core.types import Decision
 
 
 class KnowsCapitals:

@@ -21,7 +21,7 @@ from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
 from benchmarks import library
 from langchain_skr import create_skr_chain, create_skr_graph, load_model
 from llamaindex_skr import SKRQueryEngine, openai_like
-from skr_core.models.embedders import HashingEmbedder
+from skr_core import HashingEmbedder
 from skr_core.plain import from_plain, to_plain
 from skr_graphs import SKRContext
 from skr_learn import SelfKnowledge

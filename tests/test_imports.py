@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from skr_core.types import Reference
-from skr_store.chroma_store import ChromaStore
+from skr_core import Reference
+from skr_store import ChromaStore
 
 PACKAGES = ["skr_core", "skr_graphs", "langchain_skr", "llamaindex_skr", "skr_learn", "skr_store"]
 ROOMS = ["skr_core.files", "skr_core.routers"]

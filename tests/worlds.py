@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from skr_core.prompts.templates import INSUFFICIENT, QUERY_LEAD, SEARCH_LEAD, SUFFICIENT
+from skr_core.prompts import INSUFFICIENT, QUERY_LEAD, SEARCH_LEAD, SUFFICIENT
 from tests.servers import Messages
 
 State = Literal["right", "half out of date", "wrong"]

@@ -43,7 +43,7 @@ from langchain_core.utils.function_calling import convert_to_openai_tool
 
 from langchain_skr import load_model
 from skr_core import Reference
-from skr_core.prompts.asking import answer_anyway
+from skr_core.prompts import answer_anyway
 
 PASSAGE = re.compile(r'^\[\d+\] ([^\n]*)\n"""\n(.*?)\n"""$', re.DOTALL | re.MULTILINE)
 reader = sample.model()  # quotes from passages, or says what it remembers

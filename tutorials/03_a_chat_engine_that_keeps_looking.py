@@ -59,7 +59,7 @@ from llama_index.core.llms import CompletionResponse, CustomLLM, LLMMetadata
 
 from skr_app.extractive import ExtractiveModel
 from skr_core import Reference
-from skr_core.prompts.asking import answer_anyway
+from skr_core.prompts import answer_anyway
 
 REWRITTEN = {
     "And where was the founder of its growers' guild born?": (

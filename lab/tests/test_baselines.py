@@ -9,10 +9,9 @@ import numpy as np
 import pytest
 
 from skr_app.extractive import LexicalEntailment
+from skr_core import Demonstration, PromptTemplates
 from skr_core.errors import InputError
-from skr_core.prompts.templates import PromptTemplates
 from skr_core.testing import MappingRetriever, ScriptedModel
-from skr_core.types import Demonstration
 from skr_lab.baselines import (
     BASELINES,
     BaselineInputs,

@@ -18,7 +18,7 @@ from benchmarks import __main__ as command
 from benchmarks import cost, multihop, page
 from benchmarks.rows import LAB, ROOT, LeftOut, Row, growth, medians, needed, telling
 from benchmarks.stand_in import StandIn
-from skr_core.types import Reference
+from skr_core import Reference
 
 SIZES = [Row("adding", 2.0 * n, "s", "plain", 1.0 * n * n, n, "passages") for n in (1, 2, 4, 8)]
 

@@ -14,7 +14,7 @@ from skr_core.errors import ModelError
 from skr_core.testing import ScriptedModel
 from skr_lab import experiment
 from skr_lab.experiments import EXPERIMENTS
-from skr_learn.self_knowledge import SelfKnowledge, write_self_knowledge
+from skr_learn import SelfKnowledge, write_self_knowledge
 from tests.skr_app.conftest import Skr
 
 

@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from skr_core import EntailmentModel
 from skr_core.errors import InputError, MissingDependency
 from skr_core.files import KeyedLog
-from skr_core.ports import EntailmentModel
 from skr_lab import entailment as t5_entailment
 from skr_lab.entailment import RememberingEntailment, T5Entailment, true_prompt
 

@@ -7,18 +7,20 @@ from pathlib import Path
 
 import pytest
 
+from skr_core import Question, read_questions
 from skr_core.errors import DataError, InputError, ModelError
 from skr_core.flow import run
-from skr_core.questions import Context, Question, read_questions
-from skr_core.replies.queries import parse_facts
+from skr_core.questions import Context
+from skr_core.replies import parse_facts
 from skr_core.testing import ScriptedModel
-from skr_lab.key_facts.making import make_key_facts, read_worked_steps
-from skr_lab.key_facts.review import (
+from skr_lab.key_facts import (
     HEADER,
     KeyFacts,
     accept,
     freeze,
+    make_key_facts,
     read_review,
+    read_worked_steps,
     review_block,
     with_key_facts,
 )

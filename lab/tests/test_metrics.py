@@ -12,17 +12,17 @@ from hypothesis import strategies as st
 
 from skr_app.extractive import LexicalEntailment
 from skr_app.report import Result, to_markdown
+from skr_core import Answer, Citation, Decision, Generation, Prompt, Question, Reference
 from skr_core.errors import InputError
 from skr_core.files import KeyedLog, read_jsonl
 from skr_core.flow import run
 from skr_core.match import contains_gold
+from skr_core.prompts import PROMPT_VERSION
 from skr_core.prompts.routing import ROUTING_VERSION
-from skr_core.prompts.templates import PROMPT_VERSION
-from skr_core.questions import Context, Question
+from skr_core.questions import Context
 from skr_core.reflectors import JudgeEntailment
-from skr_core.replies.certainty import parse_certainty
+from skr_core.replies import parse_certainty
 from skr_core.testing import ScriptedModel
-from skr_core.types import Answer, Citation, Decision, Generation, Prompt, Reference
 from skr_lab.baselines import BASELINES_VERSION
 from skr_lab.experiments.knowledge import answer_given
 from skr_lab.key_facts import KEY_FACTS_VERSION

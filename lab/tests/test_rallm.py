@@ -11,7 +11,7 @@ import orjson
 import pytest
 
 from lab.tests.conftest import Lab, one_line
-from skr_core.prompts.templates import REFUSAL
+from skr_core.prompts import REFUSAL
 from tests.servers import Messages, OpenAIServer
 from tests.skr_app.conftest import Result, Skr
 

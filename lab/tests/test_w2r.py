@@ -223,8 +223,7 @@ def test_adaptive_retrieval_on_the_questions_of_dpr(ask: Ask, towns: Path, tmp_p
 
 @pytest.mark.integration
 def test_reliance_by_certainty(ask: Ask, server: OpenAIServer, towns: Path, tmp_path: Path):
-    from skr_learn.arbiters import Arbiter
-    from skr_learn.self_knowledge import SelfKnowledge
+    from skr_learn import Arbiter, SelfKnowledge
 
     answers = [("Mayor", 1.0), ("Tom", 0.0)]
     records = [SelfKnowledge.of(f"{n}?", direct=answers[0], single=answers[1]) for n in range(9)]

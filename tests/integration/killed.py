@@ -23,16 +23,13 @@ from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 
 from skr_app import models
 from skr_app.main import app
-from skr_core.prompts.templates import QUERY_LEAD, REFUSAL
-from skr_core.questions import Question
-from skr_core.settings import Settings
+from skr_core import Generation, Prompt, Question, Settings
+from skr_core.prompts import QUERY_LEAD, REFUSAL
 from skr_core.testing import MappingRetriever
-from skr_core.types import Generation, Prompt
 from skr_graphs import GraphAnswerer, create_self_completion_graph
+from skr_learn import collect
 from skr_learn.reply_cache import CachedModel, ReplyCache
-from skr_learn.self_knowledge import collect
-from skr_store.chroma_store import ChromaStore
-from skr_store.ingestion import ingest
+from skr_store import ChromaStore, ingest
 
 Work = Callable[[Path], str]
 

@@ -9,13 +9,10 @@ import urllib.request
 from pathlib import Path
 from typing import Any
 
+from skr_core import Generation, OnToken, Prompt, Question, Settings, Usage
 from skr_core.errors import BudgetError, DataError, MissingDependency
 from skr_core.flow import Flow
-from skr_core.ports import OnToken
-from skr_core.questions import Question
-from skr_core.settings import Settings
 from skr_core.testing import MappingRetriever
-from skr_core.types import Generation, Prompt, Usage
 from skr_graphs import GraphAnswerer
 from skr_learn.self_knowledge import Judge
 

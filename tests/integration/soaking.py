@@ -25,10 +25,8 @@ from langchain_skr import create_skr_chain
 from langchain_skr import load_model as load_for_langchain
 from llamaindex_skr import SKRQueryEngine
 from llamaindex_skr import load_model as load_for_llamaindex
-from skr_core.budget import Budget
-from skr_core.errors import SKRError
-from skr_core.types import Reference
-from skr_store.chroma_store import ChromaStore
+from skr_core import Budget, Reference, SKRError
+from skr_store import ChromaStore
 
 AT_ONCE = 16
 PARTS = 10

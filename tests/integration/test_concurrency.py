@@ -24,8 +24,8 @@ from langchain_skr import (
     create_skr_graph,
     load_model,
 )
-from skr_core.types import Reference
-from skr_store.chroma_store import ChromaStore
+from skr_core import Reference
+from skr_store import ChromaStore
 from tests.servers import OpenAIServer
 
 pytestmark = pytest.mark.integration

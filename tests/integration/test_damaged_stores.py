@@ -15,12 +15,10 @@ from pathlib import Path
 import orjson
 import pytest
 
+from skr_core import HashingEmbedder, Reference
 from skr_core.errors import DataError, StoreError
-from skr_core.models.embedders import HashingEmbedder
-from skr_core.types import Reference
-from skr_store import embedded, index_folder
+from skr_store import ChromaStore, embedded, index_folder
 from skr_store.chroma_index import CONFIGURATION
-from skr_store.chroma_store import ChromaStore
 from skr_store.health import can_be_searched
 
 pytestmark = pytest.mark.integration

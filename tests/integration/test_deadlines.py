@@ -15,10 +15,9 @@ from langchain_skr import create_skr_chain
 from langchain_skr import load_model as load_for_langchain
 from llamaindex_skr import SKRQueryEngine
 from llamaindex_skr import load_model as load_for_llamaindex
-from skr_core.budget import Budget
+from skr_core import Budget, Generation, Prompt
 from skr_core.errors import DeadlineError, ModelError
 from skr_core.testing import MappingRetriever
-from skr_core.types import Generation, Prompt
 from tests.servers import Fault, OpenAIServer
 
 pytestmark = [

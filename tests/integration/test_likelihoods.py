@@ -10,9 +10,9 @@ import pytest
 
 from langchain_skr import create_skr_chain
 from llamaindex_skr import SKRQueryEngine
+from skr_core import Generation
 from skr_core.errors import InputError, ModelError, NoLikelihoodsError
 from skr_core.models.openai_server import CompletionScorer
-from skr_core.types import Generation
 from skr_learn.arbiters import MarginArbiter
 from tests.servers import OpenAIServer
 from tests.skr_graphs.deciding import SUM, WRONG, adding, library

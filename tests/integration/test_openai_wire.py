@@ -14,13 +14,12 @@ from langchain_openai import ChatOpenAI
 from openai import OpenAI
 
 from langchain_skr import LangChainModel
-from langchain_skr.models import load_model as load_for_langchain
+from langchain_skr import load_model as load_for_langchain
 from llamaindex_skr import LlamaIndexModel
 from llamaindex_skr import load_model as load_for_llamaindex
+from skr_core import Generation, LanguageModel, Prompt, Usage
 from skr_core.errors import ModelError
-from skr_core.ports import LanguageModel
 from skr_core.routers import UncertaintyRouter
-from skr_core.types import Generation, Prompt, Usage
 from tests.servers import Fault, Messages, OpenAIServer
 
 pytestmark = [pytest.mark.integration, pytest.mark.usefixtures("quick_retries")]

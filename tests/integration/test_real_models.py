@@ -22,9 +22,9 @@ from langchain_skr import create_skr_graph
 from langchain_skr import load_model as load_for_langchain
 from llamaindex_skr import SKRQueryEngine, SKRRetractEvent
 from llamaindex_skr import load_model as load_for_llamaindex
-from skr_core.budget import Budget
+from skr_core import Budget
 from skr_core.errors import RetrieverError
-from skr_core.prompts.templates import QUERY_LEAD, REFUSAL
+from skr_core.prompts import QUERY_LEAD, REFUSAL
 from skr_graphs import SKRContext
 from tests.servers import Messages, OpenAIServer
 

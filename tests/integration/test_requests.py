@@ -17,15 +17,13 @@ from langchain_skr import create_skr_chain
 from langchain_skr import load_model as load_for_langchain
 from llamaindex_skr import SKRQueryEngine
 from llamaindex_skr import load_model as load_for_llamaindex
+from skr_core import Budget, LanguageModel, Prompt
 from skr_core.bounds import Bounds, bounded
-from skr_core.budget import Budget
 from skr_core.errors import ModelError
 from skr_core.flow import arun, call, run
 from skr_core.models.adapting import as_language_model
 from skr_core.models.clients import async_client
-from skr_core.ports import LanguageModel
 from skr_core.testing import MappingRetriever
-from skr_core.types import Prompt
 from tests.servers import OpenAIServer
 
 pytestmark = [

@@ -20,11 +20,10 @@ from langgraph.checkpoint.sqlite import SqliteSaver
 from langchain_skr import create_skr_graph
 from langchain_skr import load_model as load_for_langchain
 from llamaindex_skr import load_model as load_for_llamaindex
+from skr_core import LanguageModel, Prompt
 from skr_core.errors import ModelError
 from skr_core.flow import arun, call, run
-from skr_core.ports import LanguageModel
 from skr_core.testing import MappingRetriever
-from skr_core.types import Prompt
 from skr_graphs import answer_of
 from tests.servers import Messages, OpenAIServer
 from tests.skr_app import conftest

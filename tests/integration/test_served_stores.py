@@ -14,9 +14,9 @@ from pathlib import Path
 import httpx
 import pytest
 
+from skr_core import Reference
 from skr_core.errors import StoreError, StoreLocked
-from skr_core.types import Reference
-from skr_store.chroma_store import ChromaStore
+from skr_store import ChromaStore
 from skr_store.server import serve
 
 pytestmark = pytest.mark.integration

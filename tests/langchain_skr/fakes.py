@@ -13,14 +13,8 @@ from langchain_core.outputs import ChatGeneration, ChatResult
 from langchain_core.retrievers import BaseRetriever
 from pydantic import Field
 
-from skr_core.prompts.templates import (
-    INSUFFICIENT,
-    QUERY_LEAD,
-    REFUSAL,
-    SEARCH_LEAD,
-    SUFFICIENT,
-)
-from skr_core.types import Decision
+from skr_core import Decision
+from skr_core.prompts import INSUFFICIENT, QUERY_LEAD, REFUSAL, SEARCH_LEAD, SUFFICIENT
 
 QUESTION = "Where was the engineer of the lighthouse born?"
 FURTHER = "Where was Ada Quill born?"

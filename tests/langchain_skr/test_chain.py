@@ -19,7 +19,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import END, START, MessagesState, StateGraph
 
 from langchain_skr import SKRChain, SKRRetriever, create_skr_chain
-from skr_core.budget import Budget
+from skr_core import Budget
 from skr_core.errors import InputError
 from skr_core.reflectors import RefusalReflector
 from skr_core.routers import NeverRetrieve

@@ -38,13 +38,12 @@ from langchain_skr import (
     create_skr_tool,
     to_document,
 )
+from skr_core import Reference, Retriever
 from skr_core.errors import InputError, NoReferencesError, RetrieverError
-from skr_core.ports import Retriever
-from skr_core.prompts.templates import QUERY_LEAD, REFUSAL
+from skr_core.prompts import QUERY_LEAD, REFUSAL
 from skr_core.testing import MappingRetriever, ScriptedModel
-from skr_core.types import Reference
 from skr_graphs import answer_of
-from skr_store.chroma_store import ChromaStore
+from skr_store import ChromaStore
 
 
 @pytest.fixture(params=["sync", "async"])

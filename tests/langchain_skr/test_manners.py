@@ -29,9 +29,9 @@ from langchain_skr import (
     create_skr_graph,
     create_skr_tool,
 )
+from skr_core import Decision
 from skr_core.errors import RetrieverError
 from skr_core.testing import MappingRetriever, ScriptedModel
-from skr_core.types import Decision
 from tests.langchain_skr.fakes import ANSWER, QUESTION, Agent, Library
 from tests.servers import OpenAIServer
 

@@ -21,12 +21,11 @@ from langgraph.checkpoint.memory import InMemorySaver
 
 import langchain_skr
 from langchain_skr import SKRMiddleware, SKRRetriever
-from skr_core.budget import Budget
+from skr_core import Budget, Citation, Decision, Reference
 from skr_core.errors import InputError, RetrieverError
 from skr_core.plain import from_plain
 from skr_core.routers import PromptRouter, UncertaintyRouter
 from skr_core.testing import MappingRetriever, ScriptedModel
-from skr_core.types import Citation, Decision, Reference
 from tests.langchain_skr.fakes import FOUND, QUESTION, Agent, Library, RouteByWord, model
 
 KNOWN = "What is the capital of France?"

@@ -38,11 +38,10 @@ from langchain_skr import (
     create_skr_chain,
     load_model,
 )
+from skr_core import Generation, LanguageModel, Prompt, Usage
 from skr_core.errors import InputError, ModelError
-from skr_core.ports import LanguageModel
 from skr_core.routers import PromptRouter
 from skr_core.testing import MappingRetriever, ScriptedModel
-from skr_core.types import Generation, Prompt, Usage
 from skr_graphs import create_route_node
 from tests.langchain_skr.fakes import Library
 from tests.servers import OpenAIServer

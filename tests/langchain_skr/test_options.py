@@ -15,7 +15,7 @@ from langchain_skr import (
     create_skr_graph,
     create_skr_tool,
 )
-from skr_core.settings import Settings
+from skr_core import Settings
 from tests.langchain_skr.fakes import Library, model
 
 FACTORIES = [create_skr_chain, create_skr_graph, create_skr_tool]

@@ -9,9 +9,9 @@ from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
 from langchain_core.prompts import ChatPromptTemplate, PromptTemplate
 
 from langchain_skr import LangChainModel, as_templates, create_skr_chain
+from skr_core import Prompt
 from skr_core.errors import InputError
-from skr_core.prompts.templates import DEFAULT_TEMPLATES, ChatTemplate
-from skr_core.types import Prompt
+from skr_core.prompts import DEFAULT_TEMPLATES, ChatTemplate
 from tests.langchain_skr.fakes import FOUND, QUESTION, Agent, Library
 
 USUAL = ChatPromptTemplate.from_messages(

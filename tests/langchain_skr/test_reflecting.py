@@ -10,7 +10,7 @@ import pytest
 
 from langchain_skr import create_skr_chain, create_skr_graph, create_skr_tool
 from skr_core.errors import InputError
-from skr_core.references.citations import UNSUPPORTED
+from skr_core.references import UNSUPPORTED
 from skr_core.routers import AlwaysRetrieve
 from skr_core.testing import MappingRetriever, ScriptedModel
 from skr_graphs import SKRContext

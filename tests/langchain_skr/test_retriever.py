@@ -16,9 +16,9 @@ from langchain_tests.integration_tests import RetrieversIntegrationTests
 from langgraph.graph import END, START, StateGraph
 
 from langchain_skr import SKRRetriever, as_retriever
-from skr_core.budget import Budget
+from skr_core import Budget
 from skr_core.errors import InputError, RetrieverError
-from skr_core.prompts.templates import REFUSAL
+from skr_core.prompts import REFUSAL
 from skr_core.routers import AlwaysRetrieve
 from skr_core.testing import MappingRetriever, ScriptedModel
 from tests.langchain_skr.fakes import FOUND, FURTHER, QUESTION, Library, RouteByWord, model

@@ -13,8 +13,8 @@ from langchain_core.runnables import Runnable, RunnableLambda, RunnablePassthrou
 
 from langchain_skr import create_skr_chain
 from skr_core.errors import InputError
+from skr_core.prompts import QUERY_LEAD, REFUSAL
 from skr_core.prompts.papers import RALLM_TEMPLATES
-from skr_core.prompts.templates import QUERY_LEAD, REFUSAL
 from skr_core.routers import NeverRetrieve
 from tests.langchain_skr.fakes import ANSWER, FOUND, FURTHER, QUESTION, Library, stating_model
 

@@ -20,12 +20,11 @@ from langchain_core.vectorstores import InMemoryVectorStore, VectorStore
 from pydantic import Field
 
 from langchain_skr import SKRRetriever, as_retriever, create_skr_chain, create_skr_graph
+from skr_core import HashingEmbedder, Reference
 from skr_core.errors import InputError, RetrieverError
-from skr_core.models.embedders import HashingEmbedder
 from skr_core.testing import MappingRetriever
-from skr_core.types import Reference
+from skr_store import ChromaStore
 from skr_store.bm25 import BM25Index
-from skr_store.chroma_store import ChromaStore
 from tests.langchain_skr.fakes import ANSWER, FOUND, FURTHER, QUESTION, Library, stating_model
 
 TEXTS = [

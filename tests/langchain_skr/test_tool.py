@@ -18,9 +18,9 @@ from langgraph.checkpoint.memory import InMemorySaver
 
 from langchain_skr import SKRMiddleware, create_skr_chain, create_skr_tool
 from skr_core.errors import InputError, RetrieverError
+from skr_core.prompts import REFUSAL
 from skr_core.prompts.papers import SKR_TEMPLATES, W2R_TEMPLATES
-from skr_core.prompts.templates import REFUSAL
-from skr_core.references.citations import UNCITED, UNSUPPORTED
+from skr_core.references import UNCITED, UNSUPPORTED
 from skr_core.routers import NeverRetrieve
 from skr_core.testing import MappingRetriever
 from skr_graphs import answer_of

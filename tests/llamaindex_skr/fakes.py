@@ -16,7 +16,7 @@ from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
 from llama_index.core.tools import ToolMetadata
 from pydantic import Field
 
-from skr_core.prompts.templates import INSUFFICIENT, QUERY_LEAD, REFUSAL, SUFFICIENT
+from skr_core.prompts import INSUFFICIENT, QUERY_LEAD, REFUSAL, SUFFICIENT
 
 QUESTION = "Where was the director of Jaws born?"
 FOLLOW_UP = "Where was Steven Spielberg born?"

@@ -15,7 +15,7 @@ from llama_index.core.instrumentation.events import BaseEvent
 from pydantic import PrivateAttr
 
 from llamaindex_skr import SKRChatEngine, SKRQueryEngine, SKRVerdictEvent, create_skr_tool
-from skr_core.references.citations import UNSUPPORTED
+from skr_core.references import UNSUPPORTED
 from skr_core.routers import AlwaysRetrieve
 from skr_core.routers.saving import remove_arbiter
 from skr_learn import LearnedReflector

@@ -24,7 +24,7 @@ from llamaindex_skr import (
     SKRCondenseEvent,
     SKRStreamingChatResponse,
 )
-from skr_core.budget import Budget
+from skr_core import Budget
 from skr_core.errors import InputError, ModelError
 from skr_core.prompts.papers import RALLM_TEMPLATES
 from skr_core.routers import NeverRetrieve

@@ -35,8 +35,8 @@ from llama_index.core.retrievers import RouterRetriever
 from llama_index.core.tools import QueryEngineTool, RetrieverTool
 
 from llamaindex_skr import KNOWN_TEXT, SKRQueryEngine, SKRRetriever, SKRSelector
+from skr_core import Decision
 from skr_core.routers import AlwaysRetrieve, NeverRetrieve
-from skr_core.types import Decision
 from tests.llamaindex_skr.fakes import ANSWER, BORN, FOLLOW_UP, JAWS, QUESTION, Search, Speaker
 
 

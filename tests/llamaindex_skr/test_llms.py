@@ -21,9 +21,8 @@ from llama_index.llms.openai_like import OpenAILike
 from pydantic import Field
 
 from llamaindex_skr import LlamaIndexModel, as_language_model, load_model, openai_like
+from skr_core import Generation, LanguageModel, Prompt, Usage
 from skr_core.errors import InputError, ModelError
-from skr_core.ports import LanguageModel
-from skr_core.types import Generation, Prompt, Usage
 
 PROMPT = Prompt("answer_directly", "Capital of France?", "Capital of France?")
 Ask = Callable[..., Awaitable[Generation]]

@@ -35,9 +35,9 @@ from llama_index.core.storage.docstore import SimpleDocumentStore
 from pydantic import field_validator
 
 from llamaindex_skr import SKRQueryEngine, SKRRetriever, to_node, to_reference
+from skr_core import Reference
 from skr_core.plain import from_plain, to_plain
-from skr_core.references.found import foreign_reference
-from skr_core.types import Reference
+from skr_core.references import foreign_reference
 from tests.llamaindex_skr.fakes import ANSWER, BORN, FOLLOW_UP, JAWS, QUESTION, Speaker
 
 METADATA = {

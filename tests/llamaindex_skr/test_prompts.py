@@ -11,9 +11,10 @@ from llama_index.core.prompts import ChatPromptTemplate, PromptTemplate
 from pydantic import Field
 
 from llamaindex_skr import SKRQueryEngine
+from skr_core import PromptTemplates
 from skr_core.errors import InputError
+from skr_core.prompts import DEFAULT_TEMPLATES
 from skr_core.prompts.papers import SKR_TEMPLATES, W2R_TEMPLATES
-from skr_core.prompts.templates import DEFAULT_TEMPLATES, PromptTemplates
 from skr_core.routers import NeverRetrieve
 from tests.llamaindex_skr.fakes import JAWS, QUESTION, Search, Speaker
 

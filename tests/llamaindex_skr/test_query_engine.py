@@ -21,14 +21,13 @@ from llama_index.core.prompts import PromptTemplate
 from llama_index.core.schema import QueryBundle
 
 from llamaindex_skr import LlamaIndexModel, SKRQueryEngine
-from skr_core.budget import Budget
+from skr_core import Budget, Demonstration, PromptTemplates
 from skr_core.errors import InputError, ModelError, RetrieverError
+from skr_core.prompts import REFUSAL
 from skr_core.prompts.papers import RALLM_TEMPLATES, SKR_TEMPLATES, W2R_TEMPLATES
-from skr_core.prompts.templates import REFUSAL, PromptTemplates
 from skr_core.reflectors import JudgeReflector
 from skr_core.routers import NeverRetrieve
 from skr_core.testing import BrokenModel, MappingRetriever, ScriptedModel
-from skr_core.types import Demonstration
 from skr_graphs import create_self_completion_graph
 from tests.llamaindex_skr.fakes import (
     ANSWER,

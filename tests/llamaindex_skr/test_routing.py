@@ -12,12 +12,11 @@ from llama_index.core.schema import NodeWithScore, QueryBundle
 from llama_index.core.tools import ToolMetadata
 
 from llamaindex_skr import SKRRetriever, SKRSelector
-from skr_core.budget import Budget
+from skr_core import Budget, Decision
 from skr_core.errors import InputError, ModelError, RetrieverError
-from skr_core.prompts.templates import QUERY_LEAD, REFUSAL
+from skr_core.prompts import QUERY_LEAD, REFUSAL
 from skr_core.routers import AlwaysRetrieve, NeverRetrieve
 from skr_core.testing import BrokenModel, MappingRetriever
-from skr_core.types import Decision
 from tests.llamaindex_skr.fakes import BORN, FOLLOW_UP, JAWS, QUESTION, Last, Search, Speaker, index
 
 Find = Callable[..., Awaitable[list[NodeWithScore]]]

@@ -37,8 +37,9 @@ from llamaindex_skr import (
     SKRSelector,
     SKRStartEvent,
 )
+from skr_core import PromptTemplates
+from skr_core.prompts import DEFAULT_TEMPLATES
 from skr_core.prompts.papers import RALLM_TEMPLATES
-from skr_core.prompts.templates import DEFAULT_TEMPLATES, PromptTemplates
 from skr_core.routers import AlwaysRetrieve, NeverRetrieve
 from skr_core.testing import MappingRetriever
 from skr_graphs import create_self_completion_graph

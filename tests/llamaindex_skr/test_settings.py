@@ -14,10 +14,9 @@ from llamaindex_skr import (
     SKRQueryEngine,
     SKRRetriever,
 )
-from skr_core import Settings
+from skr_core import Demonstration, Settings
 from skr_core.errors import InputError
 from skr_core.settings import ArbiterLike, ReflectorLike, RouterLike
-from skr_core.types import Demonstration
 from tests.llamaindex_skr.fakes import Search, Speaker
 
 # Where a factory takes more than the setting itself.

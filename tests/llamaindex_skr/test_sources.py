@@ -37,11 +37,10 @@ from llamaindex_skr import (
     as_retriever,
     to_node,
 )
+from skr_core import Reference, Retriever
 from skr_core.errors import InputError, RetrieverError
-from skr_core.ports import Retriever
 from skr_core.routers import AlwaysRetrieve, NeverRetrieve
 from skr_core.testing import MappingRetriever
-from skr_core.types import Reference
 from tests.llamaindex_skr.fakes import (
     ANSWER,
     BORN,

@@ -19,7 +19,7 @@ from llama_index.core.workflow import Context
 from llamaindex_skr import SKRQueryEngine, SKRTool, create_skr_tool
 from skr_core.errors import InputError
 from skr_core.prompts.papers import SKR_TEMPLATES
-from skr_core.references.citations import UNCITED, UNSUPPORTED
+from skr_core.references import UNCITED, UNSUPPORTED
 from skr_core.routers import NeverRetrieve
 from tests.llamaindex_skr.fakes import BORN, JAWS, PARIS, QUESTION, Search, Speaker
 

@@ -19,15 +19,12 @@ from llamaindex_skr import LlamaIndexModel, SKRQueryEngine, openai_like
 from llamaindex_skr.responses import METADATA
 from skr_app.country import QUESTION, country_store
 from skr_app.extractive import ExtractiveModel
-from skr_core.budget import Budget
+from skr_core import Answer, Budget, Decision, LanguageModel, Settings
 from skr_core.plain import to_plain
-from skr_core.ports import LanguageModel
-from skr_core.prompts.templates import QUERY_LEAD
+from skr_core.prompts import QUERY_LEAD
 from skr_core.routers import AlwaysRetrieve, NeverRetrieve
-from skr_core.settings import Settings
-from skr_core.types import Answer, Decision
 from skr_graphs import GraphAnswerer
-from skr_store.chroma_store import ChromaStore
+from skr_store import ChromaStore
 from tests.servers import Messages, OpenAIServer
 
 QUESTIONS = [

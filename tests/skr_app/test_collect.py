@@ -20,9 +20,9 @@ from skr_app.commands import collect as command
 from skr_app.models import Limits, Models
 from skr_app.opening import open_settings
 from skr_app.options import BatchOptions
+from skr_core import Reference
 from skr_core.errors import BudgetError, InputError, ModelError
 from skr_core.testing import BrokenModel, ScriptedModel
-from skr_core.types import Reference
 from skr_learn import read_self_knowledge
 from skr_learn.self_knowledge import Judge
 from skr_store import ChromaStore

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from skr_app.country import KINDS, load_country, write_country
 from skr_app.extractive import Memory, load_extractive
+from skr_core import Question, read_questions
 from skr_core.match import contains_gold
-from skr_core.questions import Question, read_questions
 from skr_core.texts import words
 
 COUNTRY = load_country()

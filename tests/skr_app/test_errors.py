@@ -8,11 +8,10 @@ import orjson
 import pytest
 
 from skr_app.main import in_flags
-from skr_core import Settings
+from skr_core import HashingEmbedder, Reference, Settings
 from skr_core.errors import InputError
-from skr_core.models.embedders import HashingEmbedder
 from skr_core.testing import ScriptedModel
-from skr_core.types import Reference, Stamp
+from skr_core.types import Stamp
 from skr_learn import SelfKnowledge, write_self_knowledge
 from skr_learn.arbiters import MarginArbiter
 from skr_learn.routers import KNNRouter

@@ -11,8 +11,8 @@ from skr_app import models
 from skr_app.commands import evaluate as evaluate_command
 from skr_app.report import Result as Tabled
 from skr_app.report import Row, show_result
+from skr_core import Question
 from skr_core.errors import ModelError
-from skr_core.questions import Question
 from skr_core.testing import BrokenModel, ScriptedModel
 from skr_learn.evaluate import Judged
 from skr_learn.metrics import Interval

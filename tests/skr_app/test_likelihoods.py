@@ -11,8 +11,8 @@ from skr_app.models import Models
 from skr_app.opening import open_settings
 from skr_app.options import SystemOptions
 from skr_core.testing import MappingRetriever, ScriptedModel, WordScorer
-from skr_learn import read_self_knowledge
-from skr_learn.arbiters import Ladder, MarginArbiter
+from skr_learn import Ladder, read_self_knowledge
+from skr_learn.arbiters import MarginArbiter
 from tests.integration.test_likelihoods import knowing
 from tests.servers import OpenAIServer
 from tests.skr_app.conftest import Skr

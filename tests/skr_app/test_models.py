@@ -12,11 +12,11 @@ from pathlib import Path
 import pytest
 
 from skr_app.models import Limits, Models
+from skr_core import Answer, Question
 from skr_core.errors import InputError
 from skr_core.flow import Flow, arun, call
-from skr_core.questions import Question
 from skr_core.testing import ScriptedModel
-from skr_core.types import Answer, Stamp
+from skr_core.types import Stamp
 from skr_learn import LearnedReflector, read_self_knowledge, write_self_knowledge
 from skr_learn.evaluate import System
 from tests.servers import OpenAIServer

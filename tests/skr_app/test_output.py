@@ -11,7 +11,7 @@ from rich.console import Console
 
 from skr_app import output
 from skr_app.__main__ import main as begin
-from skr_core.types import Answer, Citation, Decision, Reference, Reflection, Round
+from skr_core import Answer, Citation, Decision, Reference, Reflection, Round
 
 MEASURES = ["answer_accuracy", "title_recall", "prompt_tokens"]
 CELL = "0.500 (0.400 to 0.600)"

@@ -9,8 +9,7 @@ import pytest
 
 from skr_core.routers import AlwaysRetrieve, NeverRetrieve
 from skr_core.routers.saving import holds_arbiter
-from skr_learn import write_self_knowledge
-from skr_learn.arbiters import Arbiter
+from skr_learn import Arbiter, write_self_knowledge
 from tests.skr_app.conftest import Skr
 from tests.skr_learn.calibration.test_arbitration import mixed
 from tests.skr_learn.routers.facts import UNKNOWN, firm, records, river, unknown

@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 from skr_core.routers import AlwaysRetrieve
-from skr_learn import read_self_knowledge
-from skr_learn.arbiters import Arbiter, Ladder
+from skr_learn import Arbiter, Ladder, read_self_knowledge
 from tests import worlds
 from tests.servers import OpenAIServer
 from tests.skr_app.conftest import Skr, in_order

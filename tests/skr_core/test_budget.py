@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from skr_core import Budget, Prompt, Usage
 from skr_core import budget as counting
 from skr_core._compat import folder_of_encodings
-from skr_core.budget import LONGEST_COUNTED, Budget, TokenCount, count_tokens, estimate_usage
+from skr_core.budget import LONGEST_COUNTED, TokenCount, count_tokens, estimate_usage
 from skr_core.errors import InputError
-from skr_core.types import Prompt, Usage
 
 NOTHING = Usage()
 LIMITS = ["max_rounds", "max_references", "max_calls", "max_tokens", "max_reference_tokens"]

@@ -4,6 +4,7 @@ import pickle
 
 import pytest
 
+from skr_core import Answer, Decision, Reference, Round
 from skr_core.errors import (
     MAX_LINE,
     DataError,
@@ -15,7 +16,6 @@ from skr_core.errors import (
     retrieved,
     translated,
 )
-from skr_core.types import Answer, Decision, Reference, Round
 
 
 def test_what_another_library_raises_becomes_one_line_with_its_root() -> None:

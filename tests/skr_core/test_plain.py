@@ -10,23 +10,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skr_core.errors import InputError
-from skr_core.plain import from_plain, to_plain
-from skr_core.types import (
+from skr_core import (
     Answer,
     Citation,
     Decision,
     Demonstration,
     Generation,
-    Neighbour,
     Prompt,
     Reference,
     Reflection,
     Round,
-    StopReason,
-    Task,
     Usage,
 )
+from skr_core.errors import InputError
+from skr_core.plain import from_plain, to_plain
+from skr_core.types import Neighbour, StopReason, Task
 
 texts = st.text(max_size=20)
 numbers = st.integers(0, 10**6)

@@ -7,9 +7,9 @@ from pathlib import Path
 import orjson
 import pytest
 
-from skr_core.budget import Price, cost, price_of, read_prices
+from skr_core import Price, Usage
+from skr_core.budget import cost, price_of, read_prices
 from skr_core.errors import DataError, InputError
-from skr_core.types import Usage
 
 
 def test_prices(tmp_path: Path):

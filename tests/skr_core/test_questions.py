@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from skr_core import Question, read_questions
 from skr_core.errors import DataError, InputError
-from skr_core.questions import Question, read_questions
 
 
 @pytest.fixture

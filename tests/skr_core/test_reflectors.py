@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 from skr_app.extractive import LexicalEntailment
-from skr_core.ports import Entailment, EntailmentModel, Reflector
-from skr_core.prompts.templates import REFUSAL
+from skr_core import EntailmentModel, Reference, Reflection, Reflector
+from skr_core.ports import Entailment
+from skr_core.prompts import REFUSAL
 from skr_core.reflectors import (
     EntailmentReflector,
     JudgeEntailment,
@@ -18,7 +19,6 @@ from skr_core.reflectors import (
     RefusalReflector,
 )
 from skr_core.testing import BrokenModel, ScriptedModel
-from skr_core.types import Reference, Reflection
 
 PARIS = Reference.of("Paris is the capital of France.")
 LYON = Reference.of("Lyon is large.")

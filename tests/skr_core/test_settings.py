@@ -9,18 +9,13 @@ from typing import Any
 
 import pytest
 
-from skr_core.budget import Budget
+from skr_core import Budget, Demonstration, Settings
 from skr_core.errors import InputError, StampMismatch
 from skr_core.prompts.papers import SKR_TEMPLATES
 from skr_core.reflectors import JudgeReflector
 from skr_core.routers import AlwaysRetrieve, NeverRetrieve, PromptRouter
-from skr_core.settings import (
-    Settings,
-    as_router,
-    hinting,
-)
+from skr_core.settings import as_router, hinting
 from skr_core.testing import MappingRetriever, ScriptedModel
-from skr_core.types import Demonstration
 from skr_learn.arbiters import MarginArbiter
 
 MODEL = ScriptedModel(["Paris."])

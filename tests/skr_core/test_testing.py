@@ -7,12 +7,10 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from skr_core import LanguageModel, Prompt, Retriever
 from skr_core.errors import ModelError, RetrieverError
-from skr_core.ports import LanguageModel, Retriever
-from skr_core.prompts.asking import answer_directly
-from skr_core.prompts.judging import ask_is_sufficient
+from skr_core.prompts import answer_directly, ask_is_sufficient
 from skr_core.testing import BrokenModel, MappingRetriever, ObedientModel, ScriptedModel
-from skr_core.types import Prompt
 
 ASK = answer_directly("Who?")
 JUDGE = ask_is_sufficient("Who?", [], "Ada.")

@@ -10,17 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skr_core.types import (
-    NO_USAGE,
-    Answer,
-    Citation,
-    Decision,
-    Generation,
-    Prompt,
-    Reference,
-    Usage,
-    content_id,
-)
+from skr_core import Answer, Citation, Decision, Generation, Prompt, Reference, Usage
+from skr_core.types import NO_USAGE, content_id
 
 usages = st.builds(
     Usage, st.integers(0, 10**9), st.integers(0, 10**9), st.integers(0, 99), st.booleans()

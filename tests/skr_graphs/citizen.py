@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-from skr_core.prompts.templates import QUERY_LEAD, REFUSAL
+from skr_core.prompts import QUERY_LEAD, REFUSAL
 from skr_core.testing import MappingRetriever, ScriptedModel
 from skr_graphs import SelfCompletionGraph, create_self_completion_graph
 

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from functools import cache
 
-from skr_core.questions import Question
-from skr_core.settings import Settings
+from skr_core import Action, Generation, Prompt, Question, Settings, Usage
 from skr_core.testing import MappingRetriever, ScriptedModel
-from skr_core.types import Action, Generation, Prompt, Usage
 from skr_graphs import GraphAnswerer
-from skr_learn.arbiters import Ladder
-from skr_learn.self_knowledge import SelfKnowledge, collect
+from skr_learn import Ladder, SelfKnowledge, collect
 
 KINDS = ("sum", "leader", "hut", "captain")
 BEST: dict[str, Action] = {"sum": "direct", "leader": "single", "hut": "single", "captain": "loop"}

@@ -5,12 +5,11 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
-from skr_core.prompts.templates import REFUSAL
+from skr_core.prompts import REFUSAL
 from skr_core.testing import MappingRetriever, ScriptedModel
 from skr_core.types import Stamp
 from skr_graphs import create_self_completion_graph
-from skr_learn.arbiters import Arbiter
-from skr_learn.self_knowledge import SelfKnowledge
+from skr_learn import Arbiter, SelfKnowledge
 
 SUM, LEADER, HUT = "What is 41 plus 1?", "Who led team 50?", "Where is hut 50?"
 DOUBLE = "Which number is twice 50?"

@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
+from skr_core import Generation, OnToken, Prompt, Reference, Reflection
 from skr_core.errors import ModelError, RetrieverError, StoreError
-from skr_core.ports import OnToken
-from skr_core.prompts.templates import REFUSAL
+from skr_core.prompts import REFUSAL
 from skr_core.testing import MappingRetriever, ScriptedModel
-from skr_core.types import Generation, Prompt, Reference, Reflection, Task
+from skr_core.types import Task
 
 QUESTION = "Capital?"
 PARIS = "Paris is the capital of France."

@@ -8,14 +8,14 @@ from typing import Any, get_args
 
 import pytest
 
-from skr_core.budget import Budget
+from skr_core import Action, ActionAnswerer, Answer, Budget, Settings
 from skr_core.errors import ModelError, RetrieverError
-from skr_core.prompts.templates import REFUSAL
+from skr_core.prompts import REFUSAL
 from skr_core.reflectors import JudgeReflector
 from skr_core.routers import AlwaysRetrieve, NeverRetrieve, PromptRouter
-from skr_core.settings import ActionAnswerer, Settings, WhenInsufficient
+from skr_core.settings import WhenInsufficient
 from skr_core.testing import BrokenModel, MappingRetriever, ScriptedModel
-from skr_core.types import ACTIONS, Action, Answer
+from skr_core.types import ACTIONS
 from skr_graphs import GraphAnswerer
 from skr_learn.reply_cache import CachedModel, ReplyCache
 from tests.skr_graphs.doubles import QUESTION, searchable

@@ -10,23 +10,20 @@ from typing import Any
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 
-from skr_core.budget import Budget
+from skr_core import Budget, Generation, Question, Settings, Verdict
 from skr_core.candidates import Margins
 from skr_core.errors import InputError, ModelError, NoLikelihoodsError, StampMismatch
-from skr_core.prompts.templates import REFUSAL
-from skr_core.questions import Question
+from skr_core.prompts import REFUSAL
 from skr_core.routers import (
     AlwaysRetrieve,
     NeverRetrieve,
 )
-from skr_core.settings import Settings
 from skr_core.testing import ScriptedModel, WordScorer
-from skr_core.types import Generation, Verdict
 from skr_graphs import GraphAnswerer, SKRContext, answer_of, create_self_completion_graph
 from skr_graphs.state import OUTPUT_KEYS
-from skr_learn.arbiters import Arbiter, MarginArbiter
+from skr_learn import Arbiter, SelfKnowledge, acollect, collect
+from skr_learn.arbiters import MarginArbiter
 from skr_learn.routers import CombinedRouter
-from skr_learn.self_knowledge import SelfKnowledge, acollect, collect
 from tests.skr_graphs.deciding import (
     DOUBLE,
     HUT,

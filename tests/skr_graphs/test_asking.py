@@ -7,12 +7,10 @@ from typing import Any
 
 import pytest
 
-from skr_core.budget import Budget
+from skr_core import Budget, Demonstration, Generation, Prompt, Reference, Settings
 from skr_core.errors import InputError, ModelError
-from skr_core.prompts.templates import DEFAULT_TEMPLATES, REFUSAL
-from skr_core.settings import Settings
+from skr_core.prompts import DEFAULT_TEMPLATES, REFUSAL
 from skr_core.testing import MappingRetriever, ScriptedModel
-from skr_core.types import Demonstration, Generation, Prompt, Reference
 from skr_graphs import SKRContext, create_self_completion_graph
 from skr_learn.routers import CombinedRouter
 from tests.skr_graphs.doubles import QUESTION, Invoke, both, searchable

@@ -18,16 +18,15 @@ from langgraph.graph import END, START, MessagesState, StateGraph
 from pydantic import BaseModel
 from typing_extensions import TypedDict
 
+from skr_core import Decision, PromptTemplates, Reference
 from skr_core.errors import InputError, ModelError
 from skr_core.plain import from_plain
-from skr_core.prompts.templates import PromptTemplates
 from skr_core.reflectors import JudgeReflector
 from skr_core.routers import (
     AlwaysRetrieve,
     NeverRetrieve,
 )
 from skr_core.testing import BrokenModel, ScriptedModel
-from skr_core.types import Decision, Reference
 from skr_graphs import (
     StateKeys,
     create_follow_up_node,

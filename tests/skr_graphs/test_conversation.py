@@ -10,13 +10,12 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import END, START, MessagesState, StateGraph
 
 from skr_app.extractive import ExtractiveModel
-from skr_core.budget import Budget
+from skr_core import Budget, Decision, Generation, Reference, Settings
 from skr_core.errors import InputError, ModelError
 from skr_core.prompts import asking
 from skr_core.routers import AlwaysRetrieve, NeverRetrieve
-from skr_core.settings import Settings
 from skr_core.testing import BrokenModel, MappingRetriever, ScriptedModel
-from skr_core.types import Decision, Generation, Reference, Task
+from skr_core.types import Task
 from skr_graphs import GraphAnswerer, SKRContext, answer_of, create_self_completion_graph
 from skr_learn.reply_cache import CachedModel, ReplyCache
 from tests.skr_graphs.citizen import invoke

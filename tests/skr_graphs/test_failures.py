@@ -6,14 +6,13 @@ from typing import Any
 
 import pytest
 
+from skr_core import Budget, Generation, Reference
 from skr_core.answering import answer_directly
-from skr_core.budget import Budget
 from skr_core.errors import InputError, ModelError, RetrieverError
 from skr_core.flow import run
-from skr_core.prompts.templates import REFUSAL
+from skr_core.prompts import REFUSAL
 from skr_core.reflectors import JudgeReflector
 from skr_core.testing import ScriptedModel
-from skr_core.types import Generation, Reference
 from skr_graphs import create_self_completion_graph
 from tests.skr_graphs.doubles import (
     PARIS,

@@ -8,14 +8,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from skr_core.prompts.asking import answer_anyway, answer_with_references, self_complete
-from skr_core.prompts.judging import ask_entailment, ask_is_sufficient
+from skr_core import Answer, Reference
+from skr_core.prompts import (
+    DEFAULT_TEMPLATES,
+    answer_anyway,
+    answer_with_references,
+    ask_entailment,
+    ask_is_sufficient,
+    self_complete,
+)
 from skr_core.prompts.papers import RALLM_TEMPLATES, SKR_TEMPLATES
-from skr_core.prompts.templates import DEFAULT_TEMPLATES
 from skr_core.reflectors import JudgeReflector
-from skr_core.routers.asking import PromptRouter
+from skr_core.routers import PromptRouter
 from skr_core.testing import ObedientModel, ScriptedModel
-from skr_core.types import Answer, Reference
 from skr_graphs import answer_of, create_self_completion_graph
 from tests.skr_graphs.doubles import Invoke, blocking, both
 

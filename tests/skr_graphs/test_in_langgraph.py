@@ -18,10 +18,9 @@ from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 from langgraph.graph import END, START, StateGraph
 from langgraph.types import Command
 
-from skr_core.budget import Budget
-from skr_core.prompts.templates import QUERY_LEAD, REFUSAL
+from skr_core import Budget, Generation, Prompt
+from skr_core.prompts import QUERY_LEAD, REFUSAL
 from skr_core.routers import NeverRetrieve
-from skr_core.types import Generation, Prompt
 from skr_graphs import SKRContext, answer_of, create_self_completion_graph
 from tests.skr_graphs.citizen import ANSWER, FURTHER, QUESTION, World, invoke
 

@@ -8,19 +8,14 @@ from typing import Any
 
 import pytest
 
+from skr_core import Answer, AnswerArbiter, ClimbingRouter, Generation, Prompt, Question, Settings
 from skr_core.errors import InputError, StampMismatch
-from skr_core.ports import AnswerArbiter, ClimbingRouter
-from skr_core.questions import Question
 from skr_core.routers import AlwaysRetrieve
-from skr_core.settings import Settings
 from skr_core.testing import MappingRetriever, ScriptedModel
-from skr_core.types import Answer, Generation, Prompt
 from skr_graphs import GraphAnswerer, SKRContext, create_self_completion_graph
 from skr_graphs.state import OUTPUT_KEYS
-from skr_learn.arbiters import Arbiter, Ladder
+from skr_learn import Arbiter, Ladder, acollect, collect, read_self_knowledge
 from skr_learn.arbiters.rungs import views_of_rungs
-from skr_learn.self_knowledge import acollect, collect
-from skr_learn.self_knowledge.importers import read_self_knowledge
 from tests.skr_graphs.climbing import BEST, KINDS, Knowing, ladder, library, question_of, recorded
 from tests.skr_graphs.doubles import Invoke, both
 

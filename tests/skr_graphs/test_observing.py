@@ -14,11 +14,11 @@ from langgraph.types import Command
 from opentelemetry import trace
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
-from skr_core.budget import Budget, Price, cost
+from skr_core import Action, Budget, Price, Usage, Verdict
+from skr_core.budget import cost
 from skr_core.errors import ModelError
 from skr_core.routers import NeverRetrieve
 from skr_core.testing import MappingRetriever, ScriptedModel
-from skr_core.types import Action, Usage, Verdict
 from skr_graphs import create_self_completion_graph
 from tests.skr_graphs.doubles import FailingModel, Invoke, both
 from tests.spans import only, outcome_in, recorded

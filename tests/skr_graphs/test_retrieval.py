@@ -6,12 +6,11 @@ from typing import Any
 
 import pytest
 
-from skr_core.budget import Budget
+from skr_core import Budget, PromptTemplates, Settings
 from skr_core.errors import ModelError
-from skr_core.prompts.templates import REFUSAL, PromptTemplates
+from skr_core.prompts import REFUSAL
 from skr_core.reflectors import JudgeReflector
 from skr_core.routers import NeverRetrieve
-from skr_core.settings import Settings
 from skr_core.testing import MappingRetriever, ScriptedModel
 from skr_core.types import content_id
 from skr_graphs import GraphAnswerer, SKRContext, answer_of, create_self_completion_graph

@@ -14,14 +14,13 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 
-from skr_core.budget import Budget
+from skr_core import Budget, Demonstration
 from skr_core.errors import InputError, ModelError
 from skr_core.plain import to_plain
-from skr_core.prompts.templates import REFUSAL
+from skr_core.prompts import REFUSAL
 from skr_core.reflectors import JudgeReflector
 from skr_core.routers import NeverRetrieve
 from skr_core.testing import BrokenModel, MappingRetriever, ScriptedModel
-from skr_core.types import Demonstration
 from skr_graphs import SKRContext, answer_of, create_self_completion_graph
 from tests.skr_graphs.doubles import (
     QUESTION,

@@ -11,16 +11,27 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from skr_core.budget import Budget, Price
-from skr_core.candidates import CandidateAnswer
-from skr_core.errors import ModelError, SKRError
-from skr_core.ports import Reflector, Router
-from skr_core.prompts.templates import REFUSAL
+from skr_core import (
+    Action,
+    Budget,
+    CandidateAnswer,
+    Decision,
+    Generation,
+    Price,
+    Prompt,
+    Reference,
+    Reflector,
+    Router,
+    SKRError,
+    Usage,
+)
+from skr_core.errors import ModelError
+from skr_core.prompts import REFUSAL
 from skr_core.reflectors import JudgeReflector
 from skr_core.routers import AlwaysRetrieve, NeverRetrieve
 from skr_core.settings import WhenInsufficient
 from skr_core.testing import MappingRetriever, ScriptedModel
-from skr_core.types import Action, Decision, Generation, Prompt, Reference, StopReason, Usage
+from skr_core.types import StopReason
 from skr_graphs import answer_of, create_self_completion_graph
 from tests.skr_graphs.doubles import (
     PARIS,

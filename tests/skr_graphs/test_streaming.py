@@ -12,14 +12,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skr_core.budget import Budget
+from skr_core import Budget, Reference
+from skr_core.prompts import REFUSAL
 from skr_core.prompts.papers import RALLM_TEMPLATES
-from skr_core.prompts.templates import REFUSAL
-from skr_core.references.citations import resolve_citations
+from skr_core.references import resolve_citations
 from skr_core.reflectors import JudgeReflector
 from skr_core.routers import NeverRetrieve
 from skr_core.testing import ScriptedModel
-from skr_core.types import Reference
 from skr_graphs import SKRContext, create_self_completion_graph
 from skr_graphs.streaming import TokenStream
 from tests.skr_graphs.doubles import QUESTION, refusing, searchable

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from skr_core.budget import Budget
+from skr_core import Budget
 from skr_core.errors import RetrieverError
+from skr_core.prompts import REFUSAL
 from skr_core.prompts.papers import SKR_TEMPLATES, W2R_TEMPLATES
-from skr_core.prompts.templates import REFUSAL
-from skr_core.replies.refusals import refuse
+from skr_core.replies import refuse
 from skr_core.testing import MappingRetriever, ScriptedModel
 from skr_graphs import SKRContext, create_self_completion_graph
 from tests.skr_graphs.doubles import PARIS, QUESTION, Invoke, ListStore, both, searchable

@@ -9,24 +9,15 @@ from dataclasses import replace
 import pytest
 
 from skr_app.report import Result, compare, row_of, to_markdown
+from skr_core import Action, Answer, Citation, Decision, Price, Question, Reference, Round, Usage
 from skr_core.answering import answer_anyway
-from skr_core.budget import Price
 from skr_core.errors import ModelError
 from skr_core.files import KeyedLog
 from skr_core.flow import Flow, arun, run
 from skr_core.plain import from_plain, to_plain
-from skr_core.questions import Context, Question
-from skr_core.references.citations import resolve_citations
+from skr_core.questions import Context
+from skr_core.references import resolve_citations
 from skr_core.testing import ScriptedModel
-from skr_core.types import (
-    Action,
-    Answer,
-    Citation,
-    Decision,
-    Reference,
-    Round,
-    Usage,
-)
 from skr_learn.evaluate import (
     MEASURES,
     Answers,

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
+from skr_core import Reference
 from skr_core.questions import Context
-from skr_core.types import Reference
 from skr_learn.metrics import (
     Interval,
     accuracy_by_rate,

@@ -16,12 +16,11 @@ from pathlib import Path
 
 import pytest
 
-from skr_core.budget import Budget
+from skr_core import Budget, Generation, Prompt, Reference, Usage
 from skr_core.errors import ModelError, StoreError
-from skr_core.prompts.asking import answer_directly, answer_with_references
+from skr_core.prompts import answer_directly, answer_with_references
 from skr_core.routers import UncertaintyRouter
 from skr_core.testing import BrokenModel, ScriptedModel
-from skr_core.types import Generation, Prompt, Reference, Usage
 from skr_learn.reply_cache import CachedModel, ReplyCache
 
 ASKED = answer_directly("What is the capital of France?")

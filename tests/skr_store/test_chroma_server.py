@@ -10,11 +10,9 @@ import httpx
 import psutil
 import pytest
 
+from skr_core import HashingEmbedder, Reference
 from skr_core.errors import EmbedderMismatch, InputError, StoreError
-from skr_core.models.embedders import HashingEmbedder
-from skr_core.types import Reference
-from skr_store import collection_words
-from skr_store.chroma_store import ChromaStore
+from skr_store import ChromaStore, collection_words
 from tests.servers import reserved_port
 
 pytestmark = pytest.mark.integration

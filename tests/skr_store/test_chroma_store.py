@@ -8,12 +8,10 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from skr_core import HashingEmbedder, Reference, ReferenceStore
 from skr_core.errors import EmbedderMismatch, InputError, StoreError, StoreLocked
-from skr_core.models.embedders import HashingEmbedder, NoEmbedder
-from skr_core.ports import ReferenceStore
-from skr_core.types import Reference
-from skr_store import embedded
-from skr_store.chroma_store import ChromaStore
+from skr_core.models.embedders import NoEmbedder
+from skr_store import ChromaStore, embedded
 from skr_store.journal import read_journal
 
 PARIS = Reference.of("It is the capital of France.", "Paris", metadata={"page": 3, "#odd key": 0.5})

@@ -10,10 +10,9 @@ from typing import get_args
 
 import pytest
 
-from skr_core.models.embedders import HashingEmbedder
-from skr_core.types import Reference
+from skr_core import HashingEmbedder, Reference
+from skr_store import ChromaStore
 from skr_store.chroma_index import ChromaIndex
-from skr_store.chroma_store import ChromaStore
 from skr_store.hybrid_search import SearchMode
 
 DRAW = random.Random(7)

@@ -17,10 +17,8 @@ from hypothesis import strategies as st
 from skr_core.errors import DataError, InputError
 from skr_core.files import in_utf8, read_jsonl, read_whole
 from skr_core.files.reading import LONGEST_LINE
-from skr_store import loaders
-from skr_store.chroma_store import ChromaStore
+from skr_store import ChromaStore, ingest, loaders
 from skr_store.html import visible_text
-from skr_store.ingestion import ingest
 from skr_store.loaders import find_files, load_file
 
 GB = 1 << 30

@@ -4,8 +4,7 @@ import json
 import pytest
 
 from skr_core.errors import DataError, InputError
-from skr_store.chroma_store import ChromaStore
-from skr_store.ingestion import ingest
+from skr_store import ChromaStore, ingest
 
 
 @pytest.fixture

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from skr_core import Reference
 from skr_core.errors import DataError
-from skr_core.types import Reference
 from skr_store.journal import Journal, read_journal, rewrite_journal
 from skr_store.storable import storable_reference
 

@@ -12,11 +12,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from skr_core import Reference
 from skr_core.errors import DataError, StoreError
-from skr_core.types import Reference
-from skr_store import keyword_files
+from skr_store import ChromaStore, keyword_files
 from skr_store.bm25 import K1, B, BM25Index
-from skr_store.chroma_store import ChromaStore
 from skr_store.counting import searched_words
 from skr_store.journal import Journal, begin_journal, read_journal
 from skr_store.keyword_files import KeywordFiles

@@ -3,8 +3,8 @@ import json
 
 import pytest
 
-from skr_core.types import Reference
-from skr_store.chroma_store import ChromaStore
+from skr_core import Reference
+from skr_store import ChromaStore
 
 pytestmark = [pytest.mark.data, pytest.mark.timeout(600)]
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from skr_core import Reference
 from skr_core.errors import InputError
-from skr_core.types import Reference
 from skr_store.storable import keyword_text, searchable_text, storable_reference
 
 

@@ -40,10 +40,10 @@ from langchain_skr import (
 from llamaindex_skr import SKRQueryEngine, SKRSelector
 from skr_core import (
     Answer,
+    Budget,
     Question,
     Settings,
 )
-from skr_core.budget import Budget
 from skr_core.reflectors import JudgeReflector
 from skr_core.routers import (
     AlwaysRetrieve,

@@ -18,8 +18,7 @@ from langchain_skr import (
     create_skr_tool,
 )
 from llamaindex_skr import SKRQueryEngine, SKRSelector
-from skr_core import Settings
-from skr_core.budget import Budget
+from skr_core import Budget, Settings
 from skr_core.reflectors import JudgeReflector
 from skr_core.routers import AlwaysRetrieve, PromptRouter
 from skr_core.testing import MappingRetriever, ScriptedModel

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from skr_core import Question
 from skr_core.files import KeyedLog
 from skr_core.flow import arun, run
-from skr_core.questions import Context, Question
+from skr_core.questions import Context
 from skr_core.testing import MappingRetriever, ScriptedModel
 from skr_lab.experiments.adaptive import (
     Documents,

@@ -8,13 +8,12 @@ from typing import Any
 import orjson
 import pytest
 
+from skr_core import Generation, Question, Usage
 from skr_core.errors import DataError, InputError
 from skr_core.files import KeyedLog
 from skr_core.flow import arun, run
 from skr_core.prompts.routing import CHALLENGE, STRATEGIES
-from skr_core.questions import Question
 from skr_core.testing import ScriptedModel
-from skr_core.types import Generation, Usage
 from skr_lab.experiments.certainty import (
     certainty_result,
     read_strategies,
@@ -23,8 +22,8 @@ from skr_lab.experiments.certainty import (
 )
 from skr_lab.experiments.recorded_certainty import read_certainty
 from skr_lab.metrics import CERTAINTY_MEASURES, CertaintyScores
+from skr_learn import SelfKnowledge, write_self_knowledge
 from skr_learn.evaluate import ask_all, judge_all
-from skr_learn.self_knowledge import SelfKnowledge, write_self_knowledge
 from skr_learn.self_knowledge.records import Statement
 
 QUESTIONS = [Question(f"q{n}", f"Who wrote book {n}?", (f"Author {n}",)) for n in range(8)]

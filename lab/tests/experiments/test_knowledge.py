@@ -8,14 +8,14 @@ import pytest
 
 from skr_app.extractive import ExtractiveModel
 from skr_app.report import Result, plot
+from skr_core import Generation, Question, Reference
 from skr_core.errors import InputError, ModelError
 from skr_core.files import KeyedLog
 from skr_core.flow import run
 from skr_core.plain import from_plain, to_plain
-from skr_core.questions import Context, Question, corpus_of
+from skr_core.questions import Context, corpus_of
 from skr_core.routers import AlwaysRetrieve, NeverRetrieve
 from skr_core.testing import MappingRetriever, ScriptedModel
-from skr_core.types import Generation, Reference
 from skr_lab.experiments import EXPERIMENTS
 from skr_lab.experiments.knowledge import (
     answer_given,
@@ -28,8 +28,8 @@ from skr_lab.experiments.knowledge import (
 )
 from skr_lab.experiments.retrieval import RankSlice, half_of
 from skr_lab.experiments.routers import training_size
+from skr_learn import SelfKnowledge
 from skr_learn.evaluate import Judged, ask_all, judge_all
-from skr_learn.self_knowledge import SelfKnowledge
 
 
 def question(n: int) -> Question:

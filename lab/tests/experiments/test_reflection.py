@@ -12,15 +12,14 @@ import pytest
 from lab.tests.experiments.test_knowledge import QUESTIONS
 from skr_app.extractive import LexicalEntailment
 from skr_app.report import plot
+from skr_core import Generation, Question, Reference
 from skr_core.candidates import Standing
 from skr_core.errors import DataError, InputError
 from skr_core.files import KeyedLog
 from skr_core.flow import arun, run
-from skr_core.prompts.templates import REFUSAL
-from skr_core.questions import Question
+from skr_core.prompts import REFUSAL
 from skr_core.reflectors import EntailmentReflector, JudgeReflector
 from skr_core.testing import BrokenModel, ScriptedModel
-from skr_core.types import Generation, Reference
 from skr_lab.experiments.drafts import (
     Draft,
     complete_and_partial,
@@ -37,8 +36,9 @@ from skr_lab.experiments.reflection import (
     reflection_result,
     stated,
 )
+from skr_learn import SelfKnowledge
 from skr_learn.evaluate import Judged, ask_all, judge_all
-from skr_learn.self_knowledge.records import Outcome, SelfKnowledge
+from skr_learn.self_knowledge.records import Outcome
 
 PARIS = Reference.of("Paris is the capital of France.")
 

@@ -6,12 +6,12 @@ from dataclasses import replace
 
 import pytest
 
+from skr_core import HashingEmbedder, Question
 from skr_core.candidates import Standing
 from skr_core.errors import InputError
 from skr_core.files import KeyedLog
 from skr_core.flow import arun, run
-from skr_core.models.embedders import HashingEmbedder
-from skr_core.questions import Context, Question
+from skr_core.questions import Context
 from skr_core.testing import ScriptedModel
 from skr_lab.experiments.recorded_reliance import recorded_reliance
 from skr_lab.experiments.reliance import (
@@ -21,9 +21,8 @@ from skr_lab.experiments.reliance import (
     levelled,
     levels_of,
 )
-from skr_learn.arbiters import Arbiter
+from skr_learn import Arbiter, SelfKnowledge
 from skr_learn.evaluate import ask_all, judge_all
-from skr_learn.self_knowledge import SelfKnowledge
 from skr_learn.self_knowledge.records import Statement
 
 pytestmark = pytest.mark.usefixtures("few_trees")

@@ -6,13 +6,12 @@ import asyncio
 
 import pytest
 
+from skr_core import Answer, Decision, Demonstration, HashingEmbedder, Question, Round, Usage
 from skr_core.files import KeyedLog
 from skr_core.flow import arun, run
-from skr_core.models.embedders import HashingEmbedder
-from skr_core.questions import Question
-from skr_core.routers.asking import PromptRouter
+from skr_core.routers import PromptRouter
 from skr_core.testing import MappingRetriever, ScriptedModel
-from skr_core.types import Answer, Decision, Demonstration, Round, Stamp, Usage
+from skr_core.types import Stamp
 from skr_lab.experiments.recorded_self_knowledge import recorded_table
 from skr_lab.experiments.routers import template_systems, templates_result
 from skr_lab.experiments.self_knowledge import (
@@ -24,8 +23,8 @@ from skr_lab.experiments.self_knowledge import (
     with_passages,
 )
 from skr_lab.experiments.skr_tables import TABLES, table_result
+from skr_learn import SelfKnowledge
 from skr_learn.evaluate import Answers, Asked, Judged, ask_all, judge_all
-from skr_learn.self_knowledge import SelfKnowledge
 from skr_learn.self_knowledge.records import Statement
 
 drivers = pytest.mark.parametrize(

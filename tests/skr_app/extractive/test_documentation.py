@@ -8,11 +8,9 @@ from pathlib import Path
 import pytest
 
 from skr_app.extractive import ExtractiveModel
-from skr_core import Settings
-from skr_core.types import Answer
+from skr_core import Answer, Settings
 from skr_graphs import GraphAnswerer
-from skr_store import ChromaStore
-from skr_store.ingestion import ingest
+from skr_store import ChromaStore, ingest
 
 ROOT = Path(__file__).resolve().parents[3]
 ASKED = {

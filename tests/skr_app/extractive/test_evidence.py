@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from skr_app.extractive import MAX_QUOTES, choose_quotes, follow_up_queries, is_sufficient
-from skr_core.types import Reference
+from skr_core import Reference
 
 FILM = Reference.of("Jaws is a film. It was directed by Steven Spielberg.", "Jaws (film)")
 DIRECTOR = Reference.of("He collects stamps. He was born in Cincinnati.", "Steven Spielberg")

@@ -11,11 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from skr_app.extractive import ExtractiveModel, Memory, is_extractive, load_extractive
+from skr_core import LanguageModel, Prompt, Reference
 from skr_core.errors import InputError
-from skr_core.ports import LanguageModel
-from skr_core.prompts import asking
+from skr_core.prompts import ask_is_sufficient, asking
 from skr_core.prompts import templates as prompts
-from skr_core.prompts.judging import ask_is_sufficient
 from skr_core.prompts.papers import RALLM_TEMPLATES
 from skr_core.prompts.routing import (
     ANSWER_ALONE,
@@ -26,11 +25,9 @@ from skr_core.prompts.routing import (
     ask_further,
     ask_need,
 )
-from skr_core.replies import read_reply
-from skr_core.replies.certainty import parse_certainty, parse_need
-from skr_core.replies.queries import parse_queries
+from skr_core.replies import parse_certainty, parse_need, parse_queries, read_reply
 from skr_core.routers import CertaintyLevelRouter, ConfidenceRouter
-from skr_core.types import Prompt, Reference, Task
+from skr_core.types import Task
 
 MODEL = ExtractiveModel()
 FILM = Reference.of("Jaws is a film directed by Steven Spielberg.", "Jaws")
@@ -257,7 +254,7 @@ def test_another_memory_is_another_model() -> None:
 
 
 def test_is_loaded_by_name_with_a_file_of_what_it_knows(tmp_path: Path) -> None:
-    from langchain_skr.models import load_model
+    from langchain_skr import load_model
 
     file = tmp_path / "memory.jsonl"
     file.write_text('{"title": "Arden", "text": "The mayor of Arden is Ada Moor."}\n')

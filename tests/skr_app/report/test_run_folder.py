@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from skr_app.report import Result, RunFolder, read_result, read_scores
+from skr_core import Question
 from skr_core.errors import DataError, InputError, StampMismatch, StoreError
-from skr_core.questions import Question
 from skr_learn.evaluate import Judged
 
 

@@ -24,12 +24,16 @@ from skr_app.web import (
     create_app,
     server_of,
 )
-from skr_core.budget import Price
-from skr_core.candidates import CandidateAnswer
-from skr_core.models.embedders import HashingEmbedder
-from skr_core.questions import Question
-from skr_core.settings import Settings
-from skr_core.types import Action, Reference, Verdict
+from skr_core import (
+    Action,
+    CandidateAnswer,
+    HashingEmbedder,
+    Price,
+    Question,
+    Reference,
+    Settings,
+    Verdict,
+)
 from skr_learn import SelfKnowledge
 from skr_store import ChromaStore
 

@@ -16,7 +16,7 @@ import orjson
 import pytest
 from blockbuster import blockbuster_ctx
 
-from langchain_skr.models import load_model
+from langchain_skr import load_model
 from skr_app.web import (
     LARGEST_UPLOAD,
     MOST_FILES,
@@ -28,14 +28,12 @@ from skr_app.web import (
     checked_name,
     create_app,
 )
+from skr_core import Generation, HashingEmbedder, OnToken, Prompt
 from skr_core.errors import InputError, RetrieverError, StampMismatch
-from skr_core.models.embedders import HashingEmbedder
-from skr_core.ports import OnToken
 from skr_core.testing import ScriptedModel
-from skr_core.types import Generation, Prompt, Stamp
+from skr_core.types import Stamp
 from skr_graphs import events as graph_events
-from skr_learn import SelfKnowledge
-from skr_learn.arbiters import Ladder
+from skr_learn import Ladder, SelfKnowledge
 from tests.servers import OpenAIServer
 from tests.skr_app.web.conftest import HOSTILE, TWO_HOPS, MakePage, served_by, serving
 

@@ -22,9 +22,8 @@ from playwright.sync_api import (
     sync_playwright,
 )
 
-from skr_core.ports import OnToken
-from skr_core.prompts.templates import SUFFICIENT
-from skr_core.types import Generation, Prompt
+from skr_core import Generation, OnToken, Prompt
+from skr_core.prompts import SUFFICIENT
 from tests.skr_app.web.conftest import HOSTILE, TWO_HOPS, Preferring, pages, serving
 
 pytestmark = pytest.mark.integration

@@ -16,8 +16,8 @@ from typing import Any
 import httpx
 import pytest
 
+from skr_core import Reference
 from skr_core.errors import StoreLocked
-from skr_core.types import Reference
 from skr_store import ChromaStore
 from tests.skr_app.conftest import Skr
 

@@ -16,23 +16,16 @@ from llama_index.core.base.llms.types import ChatMessage
 from llama_index.core.llms.mock import MockFunctionCallingLLM
 from llama_index.core.schema import TextNode
 
+from skr_core import Question, Settings, load_router
 from skr_core.errors import InputError
 from skr_core.flow import run
 from skr_core.models.adapting import as_language_model
-from skr_core.questions import Question
 from skr_core.reflectors import JudgeEntailment, JudgeReflector
-from skr_core.routers import (
-    CertaintyLevelRouter,
-    ConfidenceRouter,
-    PromptRouter,
-    UncertaintyRouter,
-    load_router,
-)
-from skr_core.settings import Settings
+from skr_core.routers import CertaintyLevelRouter, ConfidenceRouter, PromptRouter, UncertaintyRouter
 from skr_core.testing import ScriptedModel
 from skr_graphs import GraphAnswerer
 from skr_learn.routers import InContextRouter
-from skr_learn.self_knowledge.scoring import Judge
+from skr_learn.self_knowledge import Judge
 
 QUESTION = "Who wrote Emma?"
 Make = Callable[[str], Any]

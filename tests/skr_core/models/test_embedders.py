@@ -7,12 +7,11 @@ import builtins
 import numpy as np
 import pytest
 
+from skr_core import Embedder, HashingEmbedder, Reference, SentenceTransformerEmbedder
 from skr_core.errors import EmbedderMismatch, InputError, MissingDependency
-from skr_core.models.embedders import DIMENSIONS, HashingEmbedder, SentenceTransformerEmbedder
-from skr_core.ports import Embedder
-from skr_core.types import Reference
+from skr_core.models.embedders import DIMENSIONS
 from skr_learn.routers import KNNRouter
-from skr_store.chroma_store import ChromaStore
+from skr_store import ChromaStore
 from tests.skr_learn.routers.facts import answered
 
 ODD = ["Paris is in France.", "", "  ", "the of and", "巴黎", "a\ud800b", "nul\0nul", "x" * 10**6]

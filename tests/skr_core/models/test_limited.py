@@ -11,12 +11,11 @@ from typing import Any
 
 import pytest
 
-from skr_core.budget import Price
+from skr_core import Generation, Price, Prompt, Usage
 from skr_core.errors import BudgetError, DeadlineError, InputError, ModelError
 from skr_core.flow import Flow, arun, call, gather, run
 from skr_core.models.limited import Spending
 from skr_core.testing import BrokenModel, MappingRetriever, ScriptedModel
-from skr_core.types import Generation, Prompt, Usage
 from skr_graphs import create_self_completion_graph
 
 QUESTION = "Capital of France?"

@@ -7,11 +7,10 @@ from typing import Any
 
 import pytest
 
-from skr_core import prompts
+from skr_core import Demonstration, PromptTemplates, Reference, prompts
 from skr_core.errors import InputError
-from skr_core.prompts import DEFAULT_TEMPLATES, PromptTemplates
+from skr_core.prompts import DEFAULT_TEMPLATES
 from skr_core.prompts.papers import RALLM_TEMPLATES, SKR_TEMPLATES, W2R_TEMPLATES
-from skr_core.types import Demonstration, Reference
 
 PARIS = Reference.of("Paris is the capital of France.", "Paris")
 EXAMPLE = Demonstration("Capital of Spain?", "Madrid.", ("Madrid is the capital of Spain.",))

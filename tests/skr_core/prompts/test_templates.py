@@ -7,10 +7,9 @@ from typing import Any
 
 import pytest
 
-from skr_core import prompts
+from skr_core import Demonstration, Prompt, PromptTemplates, Reference, prompts
 from skr_core.errors import InputError
-from skr_core.prompts import PromptTemplates, ask_is_sufficient, number_references
-from skr_core.types import Demonstration, Prompt, Reference
+from skr_core.prompts import ask_is_sufficient, number_references
 
 FRANCE = Reference.of("Paris is the capital of France.", "Paris")
 

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from skr_core import Citation, Reference
 from skr_core.plain import from_plain, to_plain
 from skr_core.references import (
     LONGEST_QUOTE,
@@ -18,7 +19,6 @@ from skr_core.references import (
     resolve_citations,
     without_markers,
 )
-from skr_core.types import Citation, Reference
 
 REFERENCES = [Reference.of(f"passage {number}") for number in range(1, 4)]
 

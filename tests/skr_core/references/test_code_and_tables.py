@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from skr_core import Reference
 from skr_core.cleaning import cleaned
 from skr_core.references import MarkerResolver, fence_references, resolve_citations
-from skr_core.types import Reference
 
 ROOT = Path(__file__).resolve().parents[3]
 CODE = sorted(

@@ -15,9 +15,9 @@ import numpy as np
 import pytest
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
+from skr_core import Reference
 from skr_core.plain import to_plain
 from skr_core.references import finite_score, foreign_reference, plain_values
-from skr_core.types import Reference
 from skr_store.storable import storable_reference
 
 

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from skr_core import Reference
 from skr_core.references import (
     best_copies,
     merge_rankings,
@@ -16,7 +17,6 @@ from skr_core.references import (
     reciprocal_rank_fusion,
     with_copy,
 )
-from skr_core.types import Reference
 
 POOL = [f"passage {number}" for number in range(25)]
 rankings = st.lists(st.sampled_from(POOL), max_size=12)

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from skr_core import Reference
 from skr_core import budget as usage
 from skr_core.budget import count_tokens
 from skr_core.cleaning import cleaned
@@ -23,7 +24,6 @@ from skr_core.references import (
     read_marker,
     resolve_citations,
 )
-from skr_core.types import Reference
 
 FRANCE = Reference.of("Paris is the capital of France.", "Paris")
 

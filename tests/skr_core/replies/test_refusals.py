@@ -7,12 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from skr_core.prompts import REFUSAL
-from skr_core.replies.refusals import (
-    LONGEST_OPENING,
-    is_refusal,
-    may_become_refusal,
-    says_unknown,
-)
+from skr_core.replies import LONGEST_OPENING, is_refusal, may_become_refusal, says_unknown
 
 REFUSALS = [
     REFUSAL,

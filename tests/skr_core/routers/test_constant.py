@@ -7,9 +7,8 @@ from collections.abc import Callable
 
 import pytest
 
-from skr_core import routers
+from skr_core import Decision, Router, routers
 from skr_core.plain import from_plain, to_plain
-from skr_core.ports import Router
 from skr_core.routers import (
     AlwaysRetrieve,
     CertaintyLevelRouter,
@@ -20,7 +19,6 @@ from skr_core.routers import (
     UncertaintyRouter,
 )
 from skr_core.testing import ScriptedModel
-from skr_core.types import Decision
 from skr_learn.routers import ClassifierRouter, CombinedRouter, InContextRouter, KNNRouter
 from tests.skr_learn.routers.facts import records
 

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from skr_core import Decision, Generation, Prompt, Usage
 from skr_core.errors import InputError, ModelError
 from skr_core.prompts.routing import (
     ANSWER_ALONE,
@@ -21,15 +22,15 @@ from skr_core.prompts.routing import (
 from skr_core.routers import (
     CertaintyLevelRouter,
     ConfidenceRouter,
+    ModelRouter,
     PromptRouter,
     UncertaintyRouter,
 )
-from skr_core.routers.asking import ModelRouter, agreement, token_probability
+from skr_core.routers.asking import agreement, token_probability
 from skr_core.routers.confidence import certainty_level
 from skr_core.testing import BrokenModel, ScriptedModel
-from skr_core.types import Decision, Generation, Prompt, Usage
+from skr_learn import SelfKnowledge
 from skr_learn.routers import InContextRouter
-from skr_learn.self_knowledge.records import SelfKnowledge
 
 Decide = Callable[[ModelRouter, str], Decision]
 

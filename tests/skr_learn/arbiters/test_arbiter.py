@@ -8,16 +8,12 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from skr_core.candidates import CandidateAnswer
+from skr_core import CandidateAnswer, HashingEmbedder
 from skr_core.errors import InputError
-from skr_core.models.embedders import HashingEmbedder
-from skr_core.prompts.templates import REFUSAL
-from skr_learn.arbiters import (
-    Arbiter,
-    Seen,
-)
+from skr_core.prompts import REFUSAL
+from skr_learn import Arbiter, SelfKnowledge
+from skr_learn.arbiters import Seen
 from skr_learn.arbiters.serving import served_of, verdict_of
-from skr_learn.self_knowledge.records import SelfKnowledge
 
 pytestmark = pytest.mark.usefixtures("few_trees")
 

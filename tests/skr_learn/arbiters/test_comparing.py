@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skr_core.candidates import CandidateAnswer, Standing
+from skr_core import CandidateAnswer
+from skr_core.candidates import Standing
 from skr_core.rivals import share_standing, standing_in
 from skr_learn.arbiters.answers import agree
 from skr_learn.arbiters.comparing import (

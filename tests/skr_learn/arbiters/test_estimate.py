@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from skr_core.candidates import CandidateAnswer
-from skr_core.models.embedders import HashingEmbedder
-from skr_learn.arbiters.answers import Seen
+from skr_core import CandidateAnswer, HashingEmbedder
+from skr_learn.arbiters import Seen
 from skr_learn.arbiters.estimate import ALIKE, BELIEVED, OF_NOVEL, Estimate
 from skr_learn.arbiters.views import Views
 from tests.skr_learn.arbiters.test_arbiter import records

@@ -11,20 +11,19 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from skr_core.budget import Price
-from skr_core.candidates import CandidateAnswer
+from skr_core import CandidateAnswer, Generation, HashingEmbedder, Price, Usage, load_router
 from skr_core.errors import DataError, InputError, StampMismatch
-from skr_core.models.embedders import HashingEmbedder
-from skr_core.routers import AlwaysRetrieve, load_router
+from skr_core.routers import AlwaysRetrieve
 from skr_core.routers.saving import ARRAYS_FILE
 from skr_core.testing import ScriptedModel
-from skr_core.types import Generation, Stamp, Usage
-from skr_learn.arbiters.answers import Seen
-from skr_learn.arbiters.ladder import Ladder
+from skr_core.types import Stamp
+from skr_learn import Ladder, SelfKnowledge
+from skr_learn.arbiters import Seen
 from skr_learn.arbiters.rungs import Climb, views_of_rungs
 from skr_learn.arbiters.views import Views
-from skr_learn.learning.outcomes import ActionTable, CostUnit
-from skr_learn.self_knowledge.records import Outcome, SelfKnowledge
+from skr_learn.learning import ActionTable
+from skr_learn.learning.outcomes import CostUnit
+from skr_learn.self_knowledge.records import Outcome
 
 pytestmark = pytest.mark.usefixtures("few_trees")
 

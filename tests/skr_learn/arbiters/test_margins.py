@@ -9,19 +9,12 @@ from random import Random
 
 import pytest
 
-from skr_core.candidates import CandidateAnswer, Margins
+from skr_core import CandidateAnswer, Settings
+from skr_core.candidates import Margins
 from skr_core.errors import InputError
-from skr_core.settings import Settings
 from skr_core.testing import ScriptedModel, WordScorer
-from skr_learn.arbiters import (
-    Arbiter,
-    MarginArbiter,
-)
-from skr_learn.self_knowledge import (
-    SelfKnowledge,
-    read_self_knowledge,
-    write_self_knowledge,
-)
+from skr_learn import Arbiter, SelfKnowledge, read_self_knowledge, write_self_knowledge
+from skr_learn.arbiters import MarginArbiter
 
 pytestmark = pytest.mark.usefixtures("few_trees")
 

@@ -7,10 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from skr_core.candidates import CandidateAnswer
+from skr_core import CandidateAnswer, HashingEmbedder, load_router
 from skr_core.errors import DataError, InputError, StampMismatch
-from skr_core.models.embedders import HashingEmbedder
-from skr_core.routers import NeverRetrieve, load_router
+from skr_core.routers import NeverRetrieve
 from skr_core.routers.saving import (
     ARBITER_ARRAYS_FILE,
     ARBITER_FILE,
@@ -19,9 +18,8 @@ from skr_core.routers.saving import (
 )
 from skr_core.testing import MappingRetriever, ScriptedModel
 from skr_core.types import Stamp
-from skr_learn.arbiters import Arbiter
+from skr_learn import Arbiter, SelfKnowledge
 from skr_learn.routers import KNNRouter
-from skr_learn.self_knowledge import SelfKnowledge
 
 pytestmark = pytest.mark.usefixtures("few_trees")
 

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from sklearn.linear_model import LinearRegression
 
-from skr_core.models.embedders import HashingEmbedder
+from skr_core import HashingEmbedder
 from skr_learn.arbiters.rungs import views_of_rungs
 from skr_learn.arbiters.worth import Worth
+from skr_learn.learning import Signals
 from skr_learn.learning.rows import Floats
-from skr_learn.learning.signals import Signals
 from tests.skr_learn.arbiters.test_ladder import RECORDS
 
 ACTIONS = ("direct", "single", "loop")

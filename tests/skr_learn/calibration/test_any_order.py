@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from skr_learn.calibration import calibrate, replay
+from skr_learn import SelfKnowledge, calibrate, replay
 from skr_learn.calibration.reflection import fit_reflector
-from skr_learn.self_knowledge import SelfKnowledge
 
 pytestmark = pytest.mark.usefixtures("few_trees")
 

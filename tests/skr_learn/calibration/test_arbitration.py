@@ -7,18 +7,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from skr_core.candidates import CandidateAnswer
-from skr_core.prompts.templates import REFUSAL
+from skr_core import CandidateAnswer
+from skr_core.prompts import REFUSAL
 from skr_core.routers.saving import holds_arbiter
-from skr_learn.arbiters import Arbiter
+from skr_learn import Arbiter, Calibration, SelfKnowledge, calibrate, replay
 from skr_learn.arbiters.serving import HeldOut
-from skr_learn.calibration import (
-    Calibration,
-    calibrate,
-    replay,
-)
 from skr_learn.calibration.arbitration import Arbitration
-from skr_learn.self_knowledge import SelfKnowledge
 from tests.skr_learn.routers.facts import records
 
 pytestmark = pytest.mark.usefixtures("few_trees")

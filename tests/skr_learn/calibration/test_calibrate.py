@@ -7,18 +7,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from skr_core import HashingEmbedder, load_router
 from skr_core.errors import InputError, StampMismatch
-from skr_core.models.embedders import HashingEmbedder
-from skr_core.routers import (
-    AlwaysRetrieve,
-    NeverRetrieve,
-    load_router,
-)
+from skr_core.routers import AlwaysRetrieve, NeverRetrieve
 from skr_core.types import Stamp
-from skr_learn import RoutingCurve, calibrate
+from skr_learn import RoutingCurve, SelfKnowledge, calibrate
 from skr_learn.learning.folds import folds
 from skr_learn.routers import KNNRouter
-from skr_learn.self_knowledge import SelfKnowledge
 from tests.skr_learn.routers.facts import (
     KNOWN,
     UNKNOWN,

@@ -8,16 +8,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from skr_core.candidates import CandidateAnswer
-from skr_core.routers import load_router
+from skr_core import CandidateAnswer, load_router
 from skr_core.routers.saving import holds_arbiter
-from skr_learn.arbiters import Ladder
+from skr_learn import Calibration, Ladder, SelfKnowledge, calibrate
 from skr_learn.arbiters.rungs import Climb
-from skr_learn.calibration import Calibration, calibrate
 from skr_learn.calibration.climbing import Alone, Climbing
-from skr_learn.learning.outcomes import ActionTable
+from skr_learn.learning import ActionTable
 from skr_learn.learning.rule import Aim
-from skr_learn.self_knowledge import SelfKnowledge
 from skr_learn.self_knowledge.order import in_fixed_order
 from skr_learn.self_knowledge.records import Outcome
 

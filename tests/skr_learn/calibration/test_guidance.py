@@ -5,10 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from skr_learn import calibrate
-from skr_learn.calibration import replay
+from skr_learn import SelfKnowledge, calibrate, read_self_knowledge, replay
 from skr_learn.calibration.guidance import Guidance
-from skr_learn.self_knowledge import SelfKnowledge, read_self_knowledge
 from tests.skr_learn.routers.facts import records
 
 

@@ -9,12 +9,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from skr_core.models.embedders import HashingEmbedder
-from skr_learn.calibration import Calibration, calibrate
+from skr_core import HashingEmbedder
+from skr_learn import Calibration, SelfKnowledge, calibrate, replay
 from skr_learn.calibration.candidates import candidates_of
-from skr_learn.calibration.replaying import THREE, replay
+from skr_learn.calibration.replaying import THREE
 from skr_learn.learning import Training
-from skr_learn.self_knowledge import SelfKnowledge
 from tests.skr_learn.routers.facts import answered
 
 pytestmark = pytest.mark.usefixtures("few_trees")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from skr_core.errors import InputError
-from skr_learn.calibration import calibrate, replay
+from skr_learn import calibrate, replay
 from tests.skr_learn.arbiters.test_margins import records
 
 

@@ -8,14 +8,12 @@ import numpy as np
 import pytest
 
 from skr_app.report import read_curve
-from skr_learn.calibration import calibrate
-from skr_learn.calibration.curve import RoutingCurve
+from skr_learn import RoutingCurve, SelfKnowledge, calibrate
 from skr_learn.calibration.prices import AtPrice
-from skr_learn.learning.outcomes import ActionTable
+from skr_learn.learning import ActionTable
 from skr_learn.learning.pricing import LIMIT_PRICE
 from skr_learn.learning.rule import Expected
 from skr_learn.metrics import Interval
-from skr_learn.self_knowledge.records import SelfKnowledge
 
 SURE = Interval(1.0, 1.0, 1.0, 40)
 

@@ -7,8 +7,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from skr_learn import SelfKnowledge
 from skr_learn.calibration.reflection import ReflectorWorth, fit_reflector
-from skr_learn.self_knowledge.records import Outcome, SelfKnowledge
+from skr_learn.self_knowledge.records import Outcome
 from tests.skr_learn.reflectors.test_learned import record
 
 

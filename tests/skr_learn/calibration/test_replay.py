@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 
 from skr_core.errors import InputError
-from skr_learn.calibration import replay
+from skr_learn import SelfKnowledge, read_self_knowledge, replay
 from skr_learn.calibration.replaying import ROUTERS, THREE
-from skr_learn.self_knowledge import SelfKnowledge, read_self_knowledge
 from skr_learn.self_knowledge.records import Outcome
 from tests.skr_learn.routers.facts import KNOWN, UNKNOWN, known, records, unknown
 

@@ -7,14 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from skr_core import Usage, load_router
 from skr_core.errors import InputError
-from skr_core.routers import load_router
-from skr_core.routers.asking import ModelRouter
+from skr_core.routers import ModelRouter
 from skr_core.testing import ScriptedModel
-from skr_core.types import Usage
-from skr_learn import calibrate
-from skr_learn.calibration import replay
-from skr_learn.self_knowledge import SelfKnowledge
+from skr_learn import SelfKnowledge, calibrate, replay
 from skr_learn.self_knowledge.records import Outcome, Statement
 from tests.skr_learn.routers.facts import records
 

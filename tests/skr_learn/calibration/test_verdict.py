@@ -8,16 +8,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from skr_core.budget import Price
+from skr_core import HashingEmbedder, Price, Usage, load_router
 from skr_core.errors import InputError
-from skr_core.models.embedders import HashingEmbedder
-from skr_core.routers import AlwaysRetrieve, NeverRetrieve, load_router
+from skr_core.routers import AlwaysRetrieve, NeverRetrieve
 from skr_core.testing import ScriptedModel
-from skr_core.types import Stamp, Usage
-from skr_learn import calibrate
+from skr_core.types import Stamp
+from skr_learn import SelfKnowledge, calibrate
 from skr_learn.calibration.kinds import typical_words, weakest_kind
 from skr_learn.learning import Training
-from skr_learn.self_knowledge import SelfKnowledge
 from skr_learn.self_knowledge.records import Outcome
 from tests.skr_learn.routers.facts import KNOWN, UNKNOWN, answered, firm, river
 

@@ -7,12 +7,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from skr_learn.calibration import replay
+from skr_learn import SelfKnowledge, read_self_knowledge, replay
 from skr_learn.calibration.judging import Replayed, judge_group
 from skr_learn.calibration.replaying import THREE
-from skr_learn.learning import boosting
-from skr_learn.learning.outcomes import ActionTable
-from skr_learn.self_knowledge import SelfKnowledge, read_self_knowledge
+from skr_learn.learning import ActionTable, boosting
 from skr_learn.self_knowledge.records import Outcome
 
 

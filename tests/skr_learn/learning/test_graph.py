@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from skr_core import load_router
 from skr_core.errors import DataError, InputError
 from skr_core.files.arrays import read_arrays, write_arrays
-from skr_core.routers import load_router
 from skr_core.routers.saving import read_saved
 from skr_learn.learning import Rows
 from skr_learn.learning.graph import LINKS, NeighbourGraph

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from skr_core.models.embedders import HashingEmbedder
+from skr_core import HashingEmbedder
 from skr_learn.learning import Observed, Signals
 from skr_learn.learning.kernel import PARTS, Kernel
 from skr_learn.learning.likelihood import _Likelihood, learn_kernel

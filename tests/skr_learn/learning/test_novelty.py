@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from skr_core.models.embedders import HashingEmbedder
+from skr_core import HashingEmbedder
+from skr_learn import read_self_knowledge
 from skr_learn.learning import ActionTable, Training
 from skr_learn.learning.likelihood import learn_kernel
 from skr_learn.learning.novelty import Novelty
-from skr_learn.routers.combined import CombinedRouter
-from skr_learn.self_knowledge import read_self_knowledge
+from skr_learn.routers import CombinedRouter
 from tests.skr_learn.learning.test_likelihood import signals_of
 from tests.skr_learn.routers.facts import answered, records
 
@@ -41,7 +41,7 @@ def test_what_was_novel_is_learnt():
 
 
 def test_what_is_novel_is_so_after_loading(tmp_path):
-    from skr_core.routers import load_router
+    from skr_core import load_router
 
     router = CombinedRouter.fit(records(20), drafts=False, price=0.0)
     router.save(tmp_path)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from skr_core.models.embedders import HashingEmbedder
+from skr_core import HashingEmbedder
 from skr_learn.learning import Training, landmarks
 from skr_learn.learning.kernel import Kernel
 from skr_learn.learning.landmarks import LandmarkRidge

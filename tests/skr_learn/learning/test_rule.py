@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from skr_core.errors import InputError
 from skr_learn.calibration.choice import CLEARLY
+from skr_learn.learning import ActionTable
 from skr_learn.learning import rule as module
-from skr_learn.learning.outcomes import ActionTable
 from skr_learn.learning.pricing import best_actions
 from skr_learn.learning.rule import Aim, Expected, order_contributions, orders, parity_rule
 from skr_learn.metrics import area_contributions

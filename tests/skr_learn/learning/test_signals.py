@@ -7,15 +7,15 @@ import dataclasses
 import numpy as np
 import pytest
 
+from skr_core import Generation, HashingEmbedder
 from skr_core.errors import InputError
-from skr_core.models.embedders import HashingEmbedder
-from skr_core.types import Generation, Stamp
+from skr_core.types import Stamp
+from skr_learn import SelfKnowledge, read_self_knowledge
 from skr_learn.learning import Observed, Rows, Signals, Training
 from skr_learn.learning.answer_features import DRAFT_FEATURES, draft_features
 from skr_learn.learning.observed import is_computed_from_gold
 from skr_learn.learning.question_features import QUESTION_FEATURES, question_features
 from skr_learn.learning.rows import embed_texts
-from skr_learn.self_knowledge import SelfKnowledge, read_self_knowledge
 from skr_learn.self_knowledge.records import Outcome
 from tests.skr_learn.routers.facts import answered
 

@@ -11,11 +11,11 @@ import scipy.linalg  # noqa: F401  # brings a BLAS of its own
 from threadpoolctl import threadpool_info
 
 from skr_core.errors import InputError
+from skr_learn import SelfKnowledge
+from skr_learn.learning import Rows
 from skr_learn.learning import threads as module
-from skr_learn.learning.rows import Rows
 from skr_learn.learning.threads import one_thread, processors, side_by_side
 from skr_learn.routers import CombinedRouter, KNNRouter
-from skr_learn.self_knowledge import SelfKnowledge
 
 
 def threads() -> list[int]:

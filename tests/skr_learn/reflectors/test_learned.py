@@ -7,14 +7,14 @@ import asyncio
 import numpy as np
 import pytest
 
+from skr_core import Reference
 from skr_core.candidates import Standing
 from skr_core.errors import InputError
 from skr_core.testing import MappingRetriever, ScriptedModel
-from skr_core.types import Reference
 from skr_graphs import create_self_completion_graph
-from skr_learn import LearnedReflector
+from skr_learn import LearnedReflector, SelfKnowledge
 from skr_learn.learned_reflector import best_threshold
-from skr_learn.self_knowledge.records import Outcome, SelfKnowledge
+from skr_learn.self_knowledge.records import Outcome
 
 
 def record(number: int) -> SelfKnowledge:

@@ -8,14 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from skr_core import HashingEmbedder, Reference, Settings, load_router
 from skr_core.errors import DataError, InputError, StampMismatch
-from skr_core.models.embedders import HashingEmbedder
-from skr_core.routers import load_router
-from skr_core.settings import Settings
 from skr_core.testing import MappingRetriever, ScriptedModel
-from skr_core.types import Reference, Stamp
-from skr_learn import LearnedReflector
-from skr_learn.arbiters import Arbiter
+from skr_core.types import Stamp
+from skr_learn import Arbiter, LearnedReflector
 from skr_learn.routers import KNNRouter
 from tests.skr_learn.reflectors.test_learned import record
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from skr_core import Generation, Prompt
 from skr_core.testing import ScriptedModel
-from skr_core.types import Generation, Prompt, Stamp
-from skr_learn.self_knowledge import SelfKnowledge
+from skr_core.types import Stamp
+from skr_learn import SelfKnowledge
 
 STAMP = Stamp(model="m", retriever="r", metric="contains")
 KNOWN = [

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from skr_core import Answer, Decision, load_router
 from skr_core.errors import InputError
-from skr_core.routers import load_router
 from skr_core.testing import ScriptedModel
-from skr_core.types import Answer, Decision
+from skr_learn import record_of_feedback
 from skr_learn.learning import regression as module
 from skr_learn.routers import CombinedRouter
-from skr_learn.self_knowledge.feedback import record_of_feedback
 from tests.skr_learn.routers.facts import STAMP, answered, firm, records, river
 
 

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from skr_core import load_router
 from skr_core.errors import InputError, StampMismatch
-from skr_core.routers import load_router
 from skr_core.testing import ScriptedModel
-from skr_learn.routers.encoder import EncoderRouter
+from skr_learn.routers import EncoderRouter
 from tests.skr_learn.routers.facts import answered, firm, records
 
 pytestmark = pytest.mark.integration

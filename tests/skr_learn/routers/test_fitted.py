@@ -10,20 +10,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from skr_core import Answer, Decision, HashingEmbedder, load_router
 from skr_core.errors import DataError, InputError, StampMismatch
-from skr_core.models.embedders import HashingEmbedder
-from skr_core.routers import (
-    AlwaysRetrieve,
-    NeverRetrieve,
-    load_router,
-)
+from skr_core.routers import AlwaysRetrieve, NeverRetrieve
 from skr_core.routers.saving import ROUTER_FILE
 from skr_core.testing import MappingRetriever, ScriptedModel
-from skr_core.types import Answer, Decision, Stamp
+from skr_core.types import Stamp
+from skr_learn import SelfKnowledge, record_of_feedback
 from skr_learn.routers import ClassifierRouter, CombinedRouter, KNNRouter
 from skr_learn.routers.fitted import FittedRouter
-from skr_learn.self_knowledge import SelfKnowledge
-from skr_learn.self_knowledge.feedback import record_of_feedback
 from tests.skr_learn.routers.facts import STAMP, answered, firm, records, river
 
 MODEL = ScriptedModel(["I don't know."], name="m")

@@ -16,11 +16,10 @@ import numpy as np
 import orjson
 import pytest
 
-from skr_core.errors import DataError, SKRError
-from skr_core.routers import load_router
+from skr_core import SKRError, load_router
+from skr_core.errors import DataError
 from skr_core.routers.saving import ARRAYS_FILE, ROUTER_FILE, SavedPart, read_saved
-from skr_learn import LearnedReflector
-from skr_learn.arbiters import Arbiter, Ladder
+from skr_learn import Arbiter, Ladder, LearnedReflector
 from skr_learn.routers import (
     ClassifierRouter,
     KNNRouter,

@@ -9,10 +9,8 @@ from pathlib import Path
 import orjson
 import pytest
 
+from skr_core import HashingEmbedder, SentenceTransformerEmbedder, load_router, names_of
 from skr_core.errors import DataError, InputError, StampMismatch
-from skr_core.models.embedders import HashingEmbedder, SentenceTransformerEmbedder
-from skr_core.registry import names_of
-from skr_core.routers import load_router
 from skr_core.routers.saving import ROUTER_FILE
 from skr_core.types import Stamp
 from skr_learn.routers import KNNRouter

@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 import pytest
 
-from skr_core.models.embedders import HashingEmbedder
+from skr_core import HashingEmbedder
 from skr_learn.learning import Training
 from skr_learn.learning.rule import parity_rule
 from skr_learn.routers import ClassifierRouter, CombinedRouter, KNNRouter

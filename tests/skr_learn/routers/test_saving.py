@@ -10,15 +10,15 @@ import numpy as np
 import orjson
 import pytest
 
+from skr_core import load_router
 from skr_core.errors import DataError, InputError, StampMismatch
 from skr_core.routers import (
     CertaintyLevelRouter,
     ConfidenceRouter,
+    ModelRouter,
     PromptRouter,
     UncertaintyRouter,
-    load_router,
 )
-from skr_core.routers.asking import ModelRouter
 from skr_core.routers.saving import ARRAYS_FILE, ROUTER_FILE, SavedPart, read_saved
 from skr_core.testing import ScriptedModel
 from skr_learn.routers import InContextRouter

@@ -11,35 +11,29 @@ from pathlib import Path
 
 import pytest
 
-from skr_core.budget import Budget
-from skr_core.candidates import Standing
-from skr_core.errors import InputError, ModelError, StampMismatch
-from skr_core.prompts.asking import answer_directly, answer_with_references
-from skr_core.prompts.templates import REFUSAL
-from skr_core.questions import Question
-from skr_core.settings import Settings
-from skr_core.testing import MappingRetriever, ScriptedModel
-from skr_core.types import (
-    ACTIONS,
+from skr_core import (
     Action,
     Answer,
+    Budget,
     Demonstration,
     Generation,
     Prompt,
+    Question,
     Reference,
     Reflection,
+    Settings,
 )
+from skr_core.candidates import Standing
+from skr_core.errors import InputError, ModelError, StampMismatch
+from skr_core.prompts import REFUSAL, answer_directly, answer_with_references
+from skr_core.testing import MappingRetriever, ScriptedModel
+from skr_core.types import ACTIONS
 from skr_graphs import GraphAnswerer
 from skr_graphs.answerer import DECISIONS
+from skr_learn import SelfKnowledge, acollect, collect, read_self_knowledge
 from skr_learn.routers.registry import asking_routers
-from skr_learn.self_knowledge import (
-    Judge,
-    Progress,
-    SelfKnowledge,
-    acollect,
-    collect,
-)
-from skr_learn.self_knowledge.importers import read_self_knowledge, record_of
+from skr_learn.self_knowledge import Judge, Progress
+from skr_learn.self_knowledge.importers import record_of
 from skr_learn.self_knowledge.records import row_of
 
 Collect = Callable[..., list[SelfKnowledge]]

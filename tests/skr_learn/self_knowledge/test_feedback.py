@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from skr_core import Answer, Decision
 from skr_core.errors import InputError
-from skr_core.types import Answer, Decision
-from skr_learn.self_knowledge.feedback import record_of_feedback
+from skr_learn import record_of_feedback
 
 
 def answer(stop_reason: str) -> Answer:

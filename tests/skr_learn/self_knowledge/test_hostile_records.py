@@ -8,9 +8,10 @@ from typing import Any
 import orjson
 import pytest
 
-from skr_core.errors import DataError, SKRError
-from skr_learn.self_knowledge import read_self_knowledge
-from skr_learn.self_knowledge.records import SelfKnowledge, row_of
+from skr_core import SKRError
+from skr_core.errors import DataError
+from skr_learn import SelfKnowledge, read_self_knowledge
+from skr_learn.self_knowledge.records import row_of
 
 WRONG: list[Any] = [None, -1, 1e308, "x", [], {}, [[[]]], {"a": 1}, True, "x" * 10_000, ["x", None]]
 ROW = orjson.loads(

@@ -10,17 +10,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from skr_core import Usage
 from skr_core.candidates import Standing
 from skr_core.errors import DataError, InputError, StampMismatch
 from skr_core.files import json_line
 from skr_core.rivals import plain_text
-from skr_core.types import Stamp, Usage
-from skr_learn.self_knowledge.importers import (
-    number_of,
-    read_self_knowledge,
-    record_of,
-)
-from skr_learn.self_knowledge.records import SelfKnowledge, row_of
+from skr_core.types import Stamp
+from skr_learn import SelfKnowledge, read_self_knowledge
+from skr_learn.self_knowledge.importers import number_of, record_of
+from skr_learn.self_knowledge.records import row_of
 
 STAMP = Stamp("m", "r", "c", "s", "accuracy")
 RECORD = SelfKnowledge.of("Who?", ["Ada"], direct=("Bob", 0), loop=("Ada [1]", 1), stamp=STAMP)

@@ -7,13 +7,12 @@ import math
 
 import pytest
 
+from skr_core import Answer, Decision, Reference, Settings
 from skr_core.candidates import Margins
 from skr_core.flow import arun, run
-from skr_core.prompts.judging import before_answer
+from skr_core.prompts import before_answer
 from skr_core.rivals import Rivals, distinct, measure_margins, rivals_in
-from skr_core.settings import Settings
 from skr_core.testing import ScriptedModel, WordScorer
-from skr_core.types import Answer, Decision, Reference
 
 FOUND = (Reference.of("Paris is the capital of France."),)
 RIVALS = Rivals("Capital of France?", "Lyon", "Paris", FOUND)

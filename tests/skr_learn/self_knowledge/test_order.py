@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from skr_learn.self_knowledge import SelfKnowledge
+from skr_learn import SelfKnowledge
 from skr_learn.self_knowledge.order import in_fixed_order
 
 ANSWERS = {"direct": ("", 0.0), "single": ("", 1.0)}

@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from skr_core import Usage
 from skr_core.errors import StampMismatch
-from skr_core.types import ACTIONS, Stamp, Usage
-from skr_learn.self_knowledge import read_self_knowledge, write_self_knowledge
+from skr_core.types import ACTIONS, Stamp
+from skr_learn import SelfKnowledge, read_self_knowledge, write_self_knowledge
 from skr_learn.self_knowledge.records import (
     Outcome,
-    SelfKnowledge,
     Statement,
     check_same_stamp,
     question_key,

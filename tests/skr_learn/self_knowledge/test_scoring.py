@@ -6,14 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from skr_core import Question
 from skr_core.errors import InputError, ModelError
 from skr_core.flow import run
 from skr_core.match import is_right
-from skr_core.prompts.judging import judge_name
-from skr_core.questions import Question
+from skr_core.prompts import judge_name
 from skr_core.testing import ScriptedModel
 from skr_core.types import NO_USAGE
-from skr_learn.self_knowledge.scoring import METRICS, Judge, TextMetric
+from skr_learn.self_knowledge import Judge
+from skr_learn.self_knowledge.scoring import METRICS, TextMetric
 
 ADA = Question("1", "Who?", ("Ada", "Lovelace"))
 SHOP = Question("2", "Where?", ("shop",), choices=("street", "shop"))
