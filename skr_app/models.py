@@ -14,7 +14,8 @@ from skr_app.options import ModelOptions
 from skr_core.bounds import Bounds, bounded
 from skr_core.budget import TokenCount, count_tokens, read_prices
 from skr_core.errors import InputError
-from skr_core.registry import registered
+from skr_core.registry import names_of, registered
+from skr_core.settings import as_reflector
 
 if TYPE_CHECKING:
     from skr_core.models.limited import Spending
@@ -274,6 +275,9 @@ class Models:
                 Path(name), model=model, retriever=retriever, force=force
             )
             return learned
+        if reflector in names_of("reflectors"):
+            announced: Reflector = as_reflector(registered("reflectors", reflector)())
+            return announced
         raise InputError(
             f"--reflector {reflector}: give refusal, judge, judge:MODEL, entailment:lexical, "
             "entailment:nli:NAME, entailment:true:NAME, entailment:judge:MODEL or learned:FOLDER"

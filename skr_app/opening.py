@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
+from inspect import signature
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -192,7 +194,8 @@ def load_questions(
 
     Args:
         path: The file.
-        dataset: The name of the source; None reads our own form.
+        dataset: The name of the source, a function from a path to questions that a package
+            registers; None reads our own form.
         limit: The number of questions that are read at most.
         skip_bad: Leave out lines that cannot be read.
 
@@ -200,9 +203,13 @@ def load_questions(
         InputError: There is no such file or source.
         DataError: A line is broken, unless `skip_bad`.
     """
-    read = read_questions if dataset is None else registered("questions", dataset)
-    questions: list[Question] = read(path, limit=limit, skip_bad=skip_bad)
-    return questions
+    if dataset is None:
+        return read_questions(path, limit=limit, skip_bad=skip_bad)
+    read: Callable[..., Iterable[Question]] = registered("questions", dataset)
+    if skip_bad and "skip_bad" not in signature(read).parameters:
+        raise InputError(f"--skip-bad is nothing that the source {dataset!r} can do")
+    found = read(path, skip_bad=True) if skip_bad else read(path)
+    return list(islice(found, limit))
 
 
 def open_embedder(embedder: str) -> Embedder:

@@ -101,7 +101,7 @@ class Budget:
             their titles and fences. They are packed by rank: the first that does not fit is cut at
             a sentence, and those below it are left out. Where several rounds have found some,
             this holds for each round; see `skr_core.references.pack_references`. None: what
-            the model's context window is known to hold, or no limit where it is not known.
+            the model's context window is known to hold, or 96,000 where it is not known.
         max_history_tokens: Tokens of the conversation's turns that the model is shown: the latest
             that fit. They count towards `max_tokens` as all that is sent does.
         deadline_s: Seconds of wall clock since the question was asked. No call starts after them,

@@ -45,9 +45,9 @@ _CUT = " …"
 def latest_turns(messages: Iterable[Utterance], max_tokens: int) -> tuple[str, ...]:
     """The latest turns that fit, beginning with the user; user and assistant take turns.
 
-    Messages of the same role in a row are one turn. A question goes with its answer: both are kept
-    or neither, but the latest are cut rather than left out. Where the user spoke last, the number
-    of turns is odd.
+    Messages of the same role in a row are one turn. A question and its answer are kept together. If
+    even the latest pair does not fit, both are shortened. Where the user spoke last, the number of
+    turns is odd.
 
     Args:
         messages: The conversation, the earliest message first.
@@ -72,7 +72,7 @@ def latest_turns(messages: Iterable[Utterance], max_tokens: int) -> tuple[str, .
 
 
 def exchanges(turns: Sequence[str]) -> tuple[str, ...]:
-    """The turns without the user's last one where it was not answered, as a chat begins.
+    """The complete pairs of question and answer; a last question without an answer is left off.
 
     Example:
         >>> exchanges(["Where?", "There.", "I am in Paris."])

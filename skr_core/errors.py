@@ -91,7 +91,7 @@ class EmbedderMismatch(StoreError):
 
 
 class StoreLocked(StoreError):
-    """Another process has the store open; an embedded Chroma path serves one process."""
+    """The store's folder is open elsewhere, in another process or in this one: one at a time."""
 
 
 class ModelError(SKRError):

@@ -31,13 +31,14 @@ from skr_core.ports import (
 from skr_core.prompts.templates import DEFAULT_TEMPLATES, PromptTemplates
 from skr_core.reflectors import RefusalReflector
 from skr_core.routers.constant import AlwaysRetrieve
+from skr_core.sync_only import DecidesSync, ReflectsSync, SyncReflector, SyncRouter
 from skr_core.texts import encodable
 from skr_core.types import Action, Answer, Decision, Demonstration, Stamp
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
-RouterLike = Router | Path
+RouterLike = Router | DecidesSync | Path
 """A router, or the folder of a saved one.
 
 A folder's name as a text is loaded too; a type checker refuses it, because it cannot tell it from a
@@ -47,7 +48,7 @@ misspelling such as ``router="never"``.
 ArbiterLike = AnswerArbiter | Path
 """An arbiter, or the folder that one was saved in."""
 
-ReflectorLike = Reflector | Path
+ReflectorLike = Reflector | ReflectsSync | Path
 """A reflector, or the folder that one was saved in."""
 
 WhenInsufficient = Literal["best_draft", "own_knowledge", "refuse"]
@@ -290,7 +291,8 @@ def as_router(
     """Make a router of what a caller gave.
 
     Args:
-        router: A router, or the folder of a saved one, which is loaded; None retrieves always.
+        router: A router, the folder of a saved one, or the name of a registered one; None
+            retrieves always. A router of one method, `decide`, is called in a thread by async runs.
         model: The one that will answer; compared with the folder's.
         retriever: The one that will search; compared with the folder's.
 
@@ -308,9 +310,9 @@ def as_router(
         from skr_core.routers.saving import load_router  # whoever saves nothing needs none of it
 
         return load_router(router, model=model, retriever=retriever)
-    if isinstance(router, type) or not isinstance(router, Router):
-        raise _refused("a router has decide and adecide", router, "a saved one")
-    return router
+    if isinstance(router, type) or not callable(getattr(router, "decide", None)):
+        raise _refused("a router has decide", router, "a saved one")
+    return router if isinstance(router, Router) else SyncRouter(router)
 
 
 def decided(router: Router, question: str) -> Flow[Decision]:
@@ -374,7 +376,8 @@ def as_reflector(
 
     Args:
         reflector: A reflector, or the folder of a saved one, which is loaded; None reads the
-            verdict from the model's reply.
+            verdict from the model's reply. A reflector of one method, `reflect`, is called in a
+            thread by async runs.
         model: The one that will answer; compared with the folder's.
         retriever: The one that will search; compared with the folder's.
 
@@ -391,9 +394,9 @@ def as_reflector(
     if isinstance(reflector, str | Path):
         loaded: Reflector = _loaded(reflector, "reflector", model, retriever)
         return loaded
-    if isinstance(reflector, type) or not isinstance(reflector, Reflector):
-        raise _refused("a reflector has reflect and areflect", reflector, "a learned one")
-    return reflector
+    if isinstance(reflector, type) or not callable(getattr(reflector, "reflect", None)):
+        raise _refused("a reflector has reflect", reflector, "a learned one")
+    return reflector if isinstance(reflector, Reflector) else SyncReflector(reflector)
 
 
 def with_arbiter(options: Mapping[str, Any]) -> dict[str, Any]:

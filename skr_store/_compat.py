@@ -1,4 +1,4 @@
-"""What Chroma keeps to itself and has to be let go of; tried with chromadb 1.5.9.
+"""What Chroma and filelock keep to themselves; tried with chromadb 1.5.9 and filelock 4.2.11.
 
 `tests/skr_store/test_compat.py` says which of it a later version has changed.
 """
@@ -7,9 +7,12 @@ from __future__ import annotations
 
 import asyncio
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from skr_core.errors import extra
+
+if TYPE_CHECKING:
+    from filelock import FileLock
 
 
 def sessions_of(client: Any) -> list[Any]:
@@ -36,3 +39,10 @@ def take_connections(loop: asyncio.AbstractEventLoop) -> Any:
         from chromadb.api.async_fastapi import AsyncFastAPI
 
     return AsyncFastAPI._clients.pop(hash(loop), None)
+
+
+def handle_of(lock: FileLock) -> int:
+    """The handle of a lock that is held, which a child process inherits."""
+    handle = lock._context.lock_file_fd
+    assert handle is not None, "the lock is held"
+    return handle

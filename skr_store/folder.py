@@ -26,6 +26,7 @@ from weakref import WeakSet
 from skr_core.errors import InputError, StoreError, extra
 from skr_core.flow import run
 from skr_core.models.embedders import default_embedder, probe
+from skr_store._compat import handle_of
 from skr_store.chroma_index import BATCH_SIZE, ChromaIndex, mismatch
 from skr_store.embedded import INDEX_NAME, fill, make_again
 from skr_store.index_folder import IndexFolder
@@ -199,7 +200,7 @@ class StoreFolder:
         with self.writing():
             self.index.close()
             self._failed = True  # what the child leaves is looked at, not sealed unseen
-            yield self._lock._context.lock_file_fd  # type: ignore[misc]
+            yield handle_of(self._lock)
 
     def _remove_copy(self) -> None:
         if self._copy is not None:

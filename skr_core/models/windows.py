@@ -1,7 +1,8 @@
 """The context windows of well-known models, by their names.
 
 A window is the smallest that a name is known to have: a server may offer more by its own settings.
-Models that are not named here have none, which is no limit; a deployment's own name says nothing.
+Of models that are not named here none is known, and `tokens_for` allows a careful default; a
+deployment's own name says nothing.
 
 Example:
     >>> context_window("openai/gpt-4o-mini"), context_window("my-own-model")
@@ -78,7 +79,7 @@ def reference_tokens_for(model_name: str) -> int | None:
     """Return the tokens of references that a prompt may hold, with room for everything else.
 
     Returns:
-        None where the model's window is not known: there is no limit.
+        None where the model's window is not known.
 
     Example:
         >>> reference_tokens_for("gpt-4"), reference_tokens_for("extractive")

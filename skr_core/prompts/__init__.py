@@ -7,11 +7,9 @@
 | `papers` | the three papers' own words for the same |
 | `judging` | verdicts: sufficient, right, entailed; and how likely an answer is |
 | `routing` | what does the model know? (SKR, W2R) |
-| `baselines` | the papers' prompt baselines |
-| `key_facts` | the making of key-facts (RaLLM §3) |
 
 Each set of words has a version, a short hash that belongs into the stamp of what is made with it.
-`papers`, `routing`, `baselines` and `key_facts` are imported as modules, by whoever needs them.
+`papers` and `routing` are imported as modules, by whoever needs them.
 """
 
 from skr_core.prompts.asking import (

@@ -11,8 +11,13 @@ from skr_core.routers.constant import (
 )
 
 if TYPE_CHECKING:
-    from skr_core.routers.asking import ModelRouter, PromptRouter, UncertaintyRouter, quoted
     from skr_core.routers.confidence import Assessment, CertaintyLevelRouter, ConfidenceRouter
+    from skr_core.routers.model_routers import (
+        ModelRouter,
+        PromptRouter,
+        UncertaintyRouter,
+        quoted,
+    )
     from skr_core.routers.saving import load_router
 
 __all__ = [
@@ -34,11 +39,11 @@ _LAZY = {
     "Assessment": "confidence",
     "CertaintyLevelRouter": "confidence",
     "ConfidenceRouter": "confidence",
-    "ModelRouter": "asking",
-    "PromptRouter": "asking",
-    "UncertaintyRouter": "asking",
+    "ModelRouter": "model_routers",
+    "PromptRouter": "model_routers",
+    "UncertaintyRouter": "model_routers",
     "load_router": "saving",
-    "quoted": "asking",
+    "quoted": "model_routers",
 }
 
 

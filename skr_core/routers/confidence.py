@@ -21,7 +21,7 @@ from skr_core.prompts.routing import (
     ask_further,
 )
 from skr_core.replies.certainty import parse_certainty
-from skr_core.routers.asking import ModelRouter, quoted
+from skr_core.routers.model_routers import ModelRouter, quoted
 from skr_core.types import Decision, Usage
 
 

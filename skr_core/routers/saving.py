@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
+from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -20,13 +21,15 @@ from skr_core.files import read_whole, replace_file
 from skr_core.files.arrays import BROKEN, read_arrays, write_arrays
 from skr_core.models.adapting import AnyModel, as_language_model
 from skr_core.models.embedders import HASHING_NAME, SENTENCE_TRANSFORMERS, make_embedder
+from skr_core.ports import Router
 from skr_core.registry import names_of, registered
+from skr_core.sync_only import SyncRouter
 from skr_core.types import Stamp
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from skr_core.ports import Embedder, LanguageModel, Retriever, Router
+    from skr_core.ports import Embedder, LanguageModel, Retriever
 
 FORMAT = 2
 ROUTER_FILE = "router.json"
@@ -226,10 +229,11 @@ def load_router(
     embedder: Embedder | None = None,
     force: bool = False,
 ) -> Router:
-    """Load any router that was saved.
+    """Load any router that was saved, or make one that an installed package registers by name.
 
     Args:
-        path: The folder.
+        path: The folder; or where there is none of that name, the name of a registered router that
+            is made of nothing, or of the model alone.
         model: The model to ask, for routers that ask one.
         retriever: The retriever that will search; compared with what a fitted router was made with.
         embedder: The user's own, for routers that were fitted with one; others make theirs again.
@@ -250,9 +254,11 @@ def load_router(
         >>> load_router(folder, model=model).decide("Who wrote Emma?").retrieve
         False
     """
+    asked = None if model is None else as_language_model(model)
+    if not Path(path).exists() and str(path) in names_of("routers"):
+        return _registered_router(str(path), asked)
     saved = read_saved(path)
     found = class_of(path, saved)
-    asked = None if model is None else as_language_model(model)
     try:
         router: Router = found.load(
             path, model=asked, embedder=embedder, retriever=retriever, force=force
@@ -263,6 +269,23 @@ def load_router(
         file = Path(path) / ROUTER_FILE
         raise DataError(file, None, f"this is not a saved {saved.title} ({error})") from error
     return router
+
+
+def _registered_router(name: str, model: LanguageModel | None) -> Router:
+    made = registered("routers", name)
+    needed = [
+        each.name
+        for each in signature(made).parameters.values()
+        if each.default is each.empty and each.kind is each.POSITIONAL_OR_KEYWORD
+    ]
+    if needed == ["model"] and model is None:
+        raise InputError(f"the router {name!r} asks a model: give model=")
+    if needed not in ([], ["model"]):
+        raise InputError(
+            f"the router {name!r} is made of {', '.join(needed)}: fit or make it first"
+        )
+    router = made(model) if needed else made()
+    return router if isinstance(router, Router) else SyncRouter(router)
 
 
 def holds_arbiter(path: str | Path) -> bool:

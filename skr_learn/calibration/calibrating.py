@@ -115,7 +115,7 @@ def calibrate(
             those that every record holds.
         cost: What cost is counted in: ``retrievals``, ``calls``, ``tokens`` or ``usd``; by default
             tokens where every outcome has its usage, else retrievals.
-        prices: Of models' tokens, for ``usd``; see `skr_core.budget.cost.read_prices`.
+        prices: Of models' tokens, for ``usd``; see `skr_core.budget.read_prices`.
         retrieval_rate: Choose for the best accuracy at this share of questions instead.
         price: Choose for the best accuracy less this much for each unit of cost instead: for each
             retrieval, call, thousand tokens or dollar.

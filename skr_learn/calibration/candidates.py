@@ -26,7 +26,7 @@ from skr_learn.routers.registry import ASKING, FITTED, entry_of, make_asking_rou
 
 if TYPE_CHECKING:
     from skr_core.ports import Embedder, LanguageModel
-    from skr_core.routers.asking import ModelRouter
+    from skr_core.routers.model_routers import ModelRouter
     from skr_learn.routers.encoder import EncoderRouter
 
 Result = TypeVar("Result")

@@ -11,7 +11,7 @@ from skr_core.errors import InputError
 from skr_core.flow import Flow
 from skr_core.models.adapting import AnyModel
 from skr_core.prompts.routing import NEED_TEMPLATES, NEEDS_MORE, NEEDS_NOTHING, ask_need
-from skr_core.routers.asking import ModelRouter, decision_of
+from skr_core.routers.model_routers import ModelRouter, decision_of
 from skr_core.types import Decision, Demonstration
 from skr_learn.self_knowledge.records import SelfKnowledge
 

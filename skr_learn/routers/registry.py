@@ -12,7 +12,7 @@ from skr_core.registry import registered
 
 if TYPE_CHECKING:
     from skr_core.ports import LanguageModel, Router
-    from skr_core.routers.asking import ModelRouter
+    from skr_core.routers.model_routers import ModelRouter
     from skr_learn.self_knowledge.records import SelfKnowledge
 
 

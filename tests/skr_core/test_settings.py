@@ -58,7 +58,7 @@ def test_plain_values_of_a_server_become_typed():
         ({"metadata_keys": 3}, "metadata_keys is int: give a list of names"),
         ({"metadata_keys": ["page", 3]}, "metadata_keys holds 3, which is no name"),
         ({"store": RETRIEVER}, "a store has .*, which MappingRetriever lacks"),
-        ({"reflector": 42}, "a reflector has reflect and areflect, which int lacks"),
+        ({"reflector": 42}, "a reflector has reflect, which int lacks"),
         ({"reflector": "no/such/folder"}, "no saved reflector"),
         ({"router": "no/such/folder"}, "no saved router"),
     ],

@@ -6,11 +6,13 @@ import asyncio
 from pathlib import Path
 
 import chromadb
+import filelock
 import pytest
 from chromadb.api.async_fastapi import AsyncFastAPI
 from chromadb.api.shared_system_client import SharedSystemClient
+from filelock import FileLock
 
-from skr_store._compat import forget_half_made, sessions_of, take_connections
+from skr_store._compat import forget_half_made, handle_of, sessions_of, take_connections
 
 SINCE = f"chromadb {chromadb.__version__} (1.5.9 had it)"
 
@@ -43,3 +45,9 @@ def test_a_client_holds_its_servers():
     assert hasattr(client, "_server"), SINCE
     assert hasattr(client._admin_client, "_server"), SINCE
     assert sessions_of(client) == []  # an embedded one has no connections
+
+
+def test_a_lock_that_is_held_has_a_handle(tmp_path: Path):
+    since = f"filelock {filelock.__version__} (4.2.11 had it)"
+    with FileLock(tmp_path / "lock") as lock:
+        assert handle_of(lock) > 2, since

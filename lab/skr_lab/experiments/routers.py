@@ -14,7 +14,7 @@ from skr_core.flow import Flow, arun, call, gather
 from skr_core.ports import LanguageModel, Router
 from skr_core.prompts.routing import NEED_TEMPLATES, ROUTING_VERSION
 from skr_core.questions import Question
-from skr_core.routers.asking import PromptRouter
+from skr_core.routers.model_routers import PromptRouter
 from skr_lab.baselines import BASELINES_VERSION, BaselineInputs, make_baseline
 from skr_lab.experiment import Bench, Demonstrated, Found, Recorded, digest
 from skr_lab.experiments.self_knowledge import DIRECT, WHEN_KNOWN, guided

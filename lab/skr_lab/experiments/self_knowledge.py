@@ -19,7 +19,7 @@ from skr_core.ports import Embedder, LanguageModel, Retriever, Router
 from skr_core.prompts.templates import version_of
 from skr_core.questions import Question
 from skr_core.references.found import checked_references
-from skr_core.routers.asking import PromptRouter
+from skr_core.routers.model_routers import PromptRouter
 from skr_core.types import Answer, Demonstration, Stamp
 from skr_lab.baselines import PASSAGES
 from skr_learn.evaluate import Answers, Judged, System

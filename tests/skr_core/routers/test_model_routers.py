@@ -26,8 +26,8 @@ from skr_core.routers import (
     PromptRouter,
     UncertaintyRouter,
 )
-from skr_core.routers.asking import agreement, token_probability
 from skr_core.routers.confidence import certainty_level
+from skr_core.routers.model_routers import agreement, token_probability
 from skr_core.testing import BrokenModel, ScriptedModel
 from skr_learn import SelfKnowledge
 from skr_learn.routers import InContextRouter

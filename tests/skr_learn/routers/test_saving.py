@@ -57,7 +57,7 @@ def test_another_model_is_refused_unless_forced(tmp_path: Path, kind: str):
 @every
 def test_another_wording_is_refused(tmp_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch):
     MAKERS[kind]().save(tmp_path)
-    monkeypatch.setattr("skr_core.routers.asking.ROUTING_VERSION", "later")
+    monkeypatch.setattr("skr_core.routers.model_routers.ROUTING_VERSION", "later")
     with pytest.raises(StampMismatch, match="wording"):
         load_router(tmp_path, model=MODEL)
 
