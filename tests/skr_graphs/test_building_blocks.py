@@ -202,7 +202,7 @@ def test_a_router_that_looks_at_the_direct_answer_leaves_it_in_the_decision(run:
 
 
 def test_what_is_no_reflector_is_refused_when_the_node_is_made() -> None:
-    with pytest.raises(InputError, match="a reflector has reflect and areflect, which int lacks"):
+    with pytest.raises(InputError, match="a reflector has reflect, which int lacks"):
         create_reflect_node(5)  # type: ignore[arg-type]
 
 
