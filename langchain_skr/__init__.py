@@ -1,16 +1,17 @@
 """The LangChain plug-in: retrieves when needed, and until the references suffice."""
 
-from typing import TYPE_CHECKING, Any
+from importlib import import_module
+from typing import TYPE_CHECKING
 
 from langchain_skr.chain import AnswerWithSources, SKRChain, SKRSourcesChain
 from langchain_skr.documents import LangChainRetriever, RetrieverLike, as_retriever, to_document
 from langchain_skr.factories import create_skr_chain, create_skr_graph, create_skr_tool
 from langchain_skr.models import LangChainModel, ModelLike, as_language_model, load_model
-from langchain_skr.retriever import SKRRetriever
 
 if TYPE_CHECKING:
     from langchain_skr.middleware import SKRMiddleware
     from langchain_skr.prompt_templates import as_templates
+    from langchain_skr.retriever import SKRRetriever
 
 __all__ = [
     "AnswerWithSources",
@@ -33,15 +34,18 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    # Imported when they are asked for: the middleware needs the extra `langchain`, and LangChain's
-    # prompts take long to import.
-    if name == "SKRMiddleware":
-        from langchain_skr.middleware import SKRMiddleware
+_LAZY = {
+    "SKRMiddleware": "middleware",
+    "SKRRetriever": "retriever",
+    "as_templates": "prompt_templates",
+}
 
-        return SKRMiddleware
-    if name == "as_templates":
-        from langchain_skr.prompt_templates import as_templates
 
-        return as_templates
+def __getattr__(name: str) -> object:
+    """Import what a chain does not need when it is asked for.
+
+    The middleware wants the extra ``langchain``, and LangChain's prompts take long to import.
+    """
+    if name in _LAZY:
+        return getattr(import_module(f"{__name__}.{_LAZY[name]}"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -22,7 +22,6 @@ from pydantic import BaseModel
 from typing_extensions import TypedDict
 
 from langchain_skr.documents import to_document
-from langchain_skr.tool import tool_of
 from skr_core.errors import InputError
 from skr_core.plain import from_plain
 from skr_core.prompts.templates import TOOL_DESCRIPTION, TOOL_NAME
@@ -173,6 +172,8 @@ class GraphChain(Runnable[Asked, Result]):
         """
         if args_schema is not None or "arg_types" in about:
             return super().as_tool(args_schema, name=name, **about)
+        from langchain_skr.tool import tool_of  # with LangGraph's agents
+
         description = about.get("description") or TOOL_DESCRIPTION
         return tool_of(self.graph, name or TOOL_NAME, description)
 

@@ -13,7 +13,6 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from langchain_skr.chain import SKRChain, SKRSourcesChain
 from langchain_skr.documents import RetrieverLike, as_retriever
 from langchain_skr.models import ModelLike, as_language_model
-from langchain_skr.tool import tool_of
 from skr_core.budget import Budget
 from skr_core.ports import ReferenceStore, TextScorer
 from skr_core.prompts.templates import TOOL_DESCRIPTION, TOOL_NAME, PromptTemplates
@@ -407,4 +406,6 @@ def create_skr_tool(
         arbiter=arbiter,
         likelihoods=likelihoods,
     )
+    from langchain_skr.tool import tool_of  # with LangGraph's agents
+
     return tool_of(graph, name, description)

@@ -20,13 +20,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Annotated, Any, NotRequired
 
-from langchain_core.messages import (
-    AIMessage,
-    AnyMessage,
-    HumanMessage,
-    SystemMessage,
-    ToolMessage,
-)
+from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage, ToolMessage
 from langchain_core.runnables import Runnable
 from langchain_core.tools import BaseTool
 from langchain_core.vectorstores import VectorStore
@@ -40,14 +34,14 @@ from skr_core.conversation import exchanges, latest_turns
 from skr_core.errors import InputError, extra
 from skr_core.flow import Flow, arun, call, run
 from skr_core.models.windows import tokens_for
-from skr_core.plain import from_plain, to_plain
+from skr_core.plain import Plain, from_plain, to_plain
 from skr_core.ports import Retriever, Router
 from skr_core.prompts.templates import WITH_REFERENCES
 from skr_core.references.citations import CitedText, resolve_citations
 from skr_core.references.passages import fast_tokens, fence_references, pack_references, shown_text
 from skr_core.settings import RouterLike, Settings, as_router, decided
 from skr_core.types import NO_USAGE, Decision, Reference
-from skr_graphs import Plain, decide, is_too_long, said_in, unstreamed, warn_once
+from skr_graphs import decide, is_too_long, said_in, unstreamed, warn_once
 
 with extra("langchain"):
     from langchain.agents.middleware import AgentMiddleware, AgentState

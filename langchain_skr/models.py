@@ -25,10 +25,8 @@ from langchain_core.messages import (
     SystemMessage,
 )
 from langchain_core.retrievers import BaseRetriever
-from langchain_core.runnables import Runnable, RunnableConfig, RunnableWithFallbacks, ensure_config
+from langchain_core.runnables import Runnable, RunnableConfig, ensure_config
 from langchain_core.runnables.base import RunnableBindingBase
-from langchain_core.runnables.configurable import DynamicRunnable
-from langchain_core.runnables.retry import RunnableRetry
 from langgraph.errors import GraphBubbleUp
 
 from skr_core.budget import estimate_usage
@@ -36,7 +34,6 @@ from skr_core.cleaning import remember_keys
 from skr_core.errors import InputError, MissingDependency, ModelError, extra, translated
 from skr_core.models.adapting import named_model
 from skr_core.models.chunked import ChunkedModel, Reply
-from skr_core.models.openai_server import server_address, server_key
 from skr_core.ports import LanguageModel
 from skr_core.types import Generation, Prompt, Usage
 
@@ -113,6 +110,8 @@ class LangChainModel(ChunkedModel):
         self.model = model
         self.name = name or model_name(model)
         if streaming is None:
+            from langchain_core.runnables.retry import RunnableRetry
+
             streaming = not any(isinstance(layer, RunnableRetry) for layer in _layers(model))
         self.streaming = streaming
         for layer in _layers(model):
@@ -228,6 +227,8 @@ def load_model(
         "max_retries": RETRIES,
     }
     options = {name: value for name, value in options.items() if value is not None}
+    from skr_core.models.openai_server import server_address
+
     server = server_address(base_url)
     provider = "openai" if base_url and ":" not in spec else None
     try:
@@ -268,6 +269,9 @@ def _layers(model: object) -> Iterator[object]:
 
     By class, because a configurable model makes itself where it is asked for any other attribute.
     """
+    from langchain_core.runnables.configurable import DynamicRunnable
+    from langchain_core.runnables.fallbacks import RunnableWithFallbacks
+
     while model is not None:
         yield model
         if isinstance(model, RunnableBindingBase):
@@ -279,6 +283,8 @@ def _layers(model: object) -> Iterator[object]:
 
 
 def _settings(model: Runnable[Any, Any]) -> str:
+    from langchain_core.runnables.fallbacks import RunnableWithFallbacks
+
     said: list[object] = []
     for layer in _layers(model):
         if isinstance(layer, BaseLanguageModel):
@@ -340,6 +346,8 @@ def _chat_model(
 def _openai_options(server: str | None, api_key: str | None) -> dict[str, Any]:
     with extra("openai"):
         from skr_core.models import clients
+    from skr_core.models.openai_server import server_key
+
     options: dict[str, Any] = {
         "stream_usage": True,  # streams of other servers report no usage unless asked to
         "http_client": clients.sync_client(TIMEOUT),

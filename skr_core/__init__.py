@@ -4,7 +4,6 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from skr_core.budget import Budget, Price
-from skr_core.candidates import CandidateAnswer
 from skr_core.errors import SKRError
 from skr_core.ports import (
     AnswerArbiter,
@@ -40,6 +39,7 @@ from skr_core.types import (
 )
 
 if TYPE_CHECKING:
+    from skr_core.candidates import CandidateAnswer
     from skr_core.models.embedders import HashingEmbedder, SentenceTransformerEmbedder
     from skr_core.questions import Question, read_questions
     from skr_core.routers.saving import load_router
@@ -87,6 +87,7 @@ __all__ = [
 ]
 
 _LAZY = {
+    "CandidateAnswer": "candidates",
     "HashingEmbedder": "models.embedders",
     "Question": "questions",
     "SentenceTransformerEmbedder": "models.embedders",

@@ -31,7 +31,6 @@ import orjson
 
 from skr_core._compat import folder_of_encodings
 from skr_core.errors import DataError, InputError
-from skr_core.files import read_whole
 from skr_core.texts import encodable
 from skr_core.types import Prompt, StopReason, Usage
 
@@ -221,6 +220,8 @@ def read_prices(path: str | Path) -> dict[str, Price]:
         >>> read_prices(path)
         {'small': Price(prompt=1.0, completion=2.0)}
     """
+    from skr_core.files import read_whole  # no other budget reads files
+
     path = Path(path)
     if not path.is_file():
         raise InputError(f"there is no file {path}")

@@ -28,7 +28,6 @@ from skr_core.answering import generate
 from skr_core.budget import Budget
 from skr_core.errors import ModelError
 from skr_core.flow import Flow
-from skr_core.leaning import leans_on_history
 from skr_core.ports import LanguageModel
 from skr_core.prompts import DEFAULT_TEMPLATES, PromptTemplates, asking
 from skr_core.references import fast_tokens, strip_markers
@@ -141,7 +140,11 @@ def needs_condensing(question: str, turns: Sequence[str], budget: Budget) -> boo
         >>> needs_condensing("And its river?", [], Budget())
         False
     """
-    if not turns or not leans_on_history(question):
+    if not turns:
+        return False
+    from skr_core.leaning import leans_on_history  # most questions have no turns before them
+
+    if not leans_on_history(question):
         return False
     # The answer is shown the turns as well.
     shown = 2 * sum(map(fast_tokens, turns))

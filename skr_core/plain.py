@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+Plain = dict[str, Any]
+"""A dataclass as `to_plain` makes it."""
+
 
 def to_plain(value: Any) -> Any:
     """Dataclasses and mappings become dicts, tuples become lists; the rest stays.

@@ -11,7 +11,6 @@ from skr_core.models.adapting import AnyModel, as_language_model
 from skr_core.ports import Entailment, EntailmentModel
 from skr_core.prompts.judging import ask_entailment, ask_is_sufficient, judge_name
 from skr_core.references.citations import resolve_citations, without_markers
-from skr_core.replies.judgements import parse_entailment, parse_sufficient
 from skr_core.replies.refusals import is_refusal
 from skr_core.replies.reply import Reply, read_reply
 from skr_core.texts import split_sentences
@@ -98,6 +97,8 @@ class JudgeReflector:
     def _reflection(
         self, question: str, references: Sequence[Reference], draft: str
     ) -> Flow[Reflection]:
+        from skr_core.replies.judgements import parse_sufficient
+
         if is_refusal(draft):
             return Reflection(False, "the model finds the references insufficient")
         reply = yield from generate(self._model, ask_is_sufficient(question, references, draft))
@@ -216,6 +217,8 @@ class JudgeEntailment:
         return [verdict for verdict, _ in judged]
 
     def _judge(self, premise: str, hypothesis: str) -> Flow[tuple[Entailment | None, Usage]]:
+        from skr_core.replies.judgements import parse_entailment
+
         try:
             reply = yield from generate(self._model, ask_entailment(premise, hypothesis))
         except ModelError:

@@ -4,7 +4,6 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from skr_graphs.answerer import GraphAnswerer
     from skr_graphs.asking import is_too_long
     from skr_graphs.building_blocks import (
         StateKeys,
@@ -13,18 +12,20 @@ if TYPE_CHECKING:
         create_route_node,
     )
     from skr_graphs.context import SKRContext
-    from skr_graphs.conversation import said_in
-    from skr_graphs.events import Plain, StreamedSources
-    from skr_graphs.graph import CompiledGraph, SelfCompletionGraph, create_self_completion_graph
-    from skr_graphs.node import unstreamed
-    from skr_graphs.observing import warn_once
-    from skr_graphs.state import SKRInput, SKROutput, SKRState, answer_of, without_messages
+    from skr_graphs.events import StreamedSources
+    from skr_graphs.graph import (
+        CompiledGraph,
+        GraphAnswerer,
+        SelfCompletionGraph,
+        create_self_completion_graph,
+    )
+    from skr_graphs.node import unstreamed, warn_once
+    from skr_graphs.state import SKRInput, SKROutput, SKRState, answer_of, said_in, without_messages
     from skr_graphs.steps import decide
 
 _MODULES = {
     "CompiledGraph": "skr_graphs.graph",
-    "GraphAnswerer": "skr_graphs.answerer",
-    "Plain": "skr_graphs.events",
+    "GraphAnswerer": "skr_graphs.graph",
     "SKRContext": "skr_graphs.context",
     "SKRInput": "skr_graphs.state",
     "SKROutput": "skr_graphs.state",
@@ -39,16 +40,15 @@ _MODULES = {
     "create_self_completion_graph": "skr_graphs.graph",
     "decide": "skr_graphs.steps",
     "is_too_long": "skr_graphs.asking",
-    "said_in": "skr_graphs.conversation",
+    "said_in": "skr_graphs.state",
     "unstreamed": "skr_graphs.node",
-    "warn_once": "skr_graphs.observing",
+    "warn_once": "skr_graphs.node",
     "without_messages": "skr_graphs.state",
 }
 
 __all__ = [
     "CompiledGraph",
     "GraphAnswerer",
-    "Plain",
     "SKRContext",
     "SKRInput",
     "SKROutput",

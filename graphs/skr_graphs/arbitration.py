@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from skr_core.errors import ModelError, NoLikelihoodsError
 from skr_core.flow import Flow, call
-from skr_core.plain import from_plain, to_plain
+from skr_core.plain import Plain, from_plain, to_plain
 from skr_core.ports import AnswerArbiter, ClimbingRouter
 from skr_core.references.citations import resolve_citations
 from skr_core.replies.opening import strip_thoughts
@@ -22,7 +22,6 @@ from skr_core.settings import uses_likelihoods
 from skr_core.types import NO_USAGE, Action, Answer, Decision, Usage, Verdict
 from skr_graphs import events
 from skr_graphs.asking import ask_directly
-from skr_graphs.events import Plain
 from skr_graphs.finish import answer_in, conclude, is_served, rounds_with, say
 from skr_graphs.node import StepContext, call_limit
 from skr_graphs.state import SKRState, answer_of, usage_of, usage_with

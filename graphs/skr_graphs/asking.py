@@ -1,10 +1,27 @@
-"""Asking the model for an answer: without references, or with as many as it takes."""
+"""Asking the model for an answer, and passing its tokens on, and no others.
+
+It is asked without references, or with as many as it takes. Every call of a model is tagged
+``nostream``, so LangGraph shows none of them in ``stream_mode="messages"``. Instead, a draft's
+pieces pass through `TokenStream`, from the first word after the verdict that its references
+suffice. A marker waits until it is known to name a reference, so the streamed text is always a
+beginning of the resolved text.
+
+Templates that ask for no verdict leave it to a guess: pieces wait while the draft may still begin
+with a refusal. A draft that refuses later has been shown in part: one ``retract`` event says so,
+and the text that follows is a new message.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from contextvars import copy_context
 from dataclasses import replace
+from uuid import uuid4
+
+from langchain_core.messages import AIMessageChunk
+from langgraph.errors import GraphBubbleUp
+from langgraph.graph.message import push_message
 
 from skr_core import answering
 from skr_core.conversation import exchanges
@@ -12,11 +29,16 @@ from skr_core.errors import ModelError
 from skr_core.flow import Flow
 from skr_core.models.windows import tokens_for
 from skr_core.ports import OnToken
+from skr_core.references.citations import MarkerResolver
 from skr_core.references.fusion import merge_rankings
 from skr_core.references.passages import PackedReferences, fast_tokens, pack_references, shown_text
+from skr_core.replies.opening import ThoughtFilter
+from skr_core.replies.refusals import LONGEST_OPENING, may_become_refusal
+from skr_core.replies.reply import VerdictStream
 from skr_core.settings import Settings
 from skr_core.types import NO_USAGE, Generation, Reference, Usage
-from skr_graphs.state import SKRState
+from skr_graphs import events
+from skr_graphs.state import SKRState, StreamedText
 
 Rankings = Sequence[Sequence[Sequence[str]]]
 """The ids found, best first, by query and by round."""
@@ -42,53 +64,6 @@ def ask_directly(
             history=exchanges(state["asked"]["turns"]),
         )
     )
-
-
-def is_too_long(failure: Exception) -> bool:
-    """Whether a model refused a prompt for its length, as far as its message says.
-
-    Example:
-        >>> is_too_long(ModelError("This model's maximum context length is 8192 tokens."))
-        True
-    """
-    return bool(_TOO_LONG.search(str(failure)))
-
-
-def pack_rounds(
-    references: Sequence[Reference],
-    rankings: Rankings,
-    max_tokens: int,
-    metadata_keys: Sequence[str] = (),
-) -> PackedReferences:
-    """Keep the references that fit, so that no round pushes out another.
-
-    References are numbered from the first round on. If they were cut off at the end, a context that
-    is full after the first round would never hold what a later one has found. So the rounds are
-    merged anew under a smaller cap, until all of it fits.
-
-    Args:
-        references: The references, in the order in which they are shown.
-        rankings: The ids found, best first, by query and by round.
-        max_tokens: The number of tokens that all of them together may have.
-        metadata_keys: The keys of the metadata that the prompt shows.
-
-    Example:
-        >>> some = [Reference.of(f"{name} is here. " * 20) for name in ("One", "Two", "Three")]
-        >>> found = [[[each.id for each in some[:2]]], [[some[2].id]]]
-        >>> [each.text[:5] for each in pack_rounds(some, found, 150).references]
-        ['One i', 'Three']
-    """
-    packed = pack_references(references, max_tokens, metadata_keys=metadata_keys)
-    if len(rankings) < 2 or not packed.dropped:
-        return packed
-    by_id = {each.id: each for each in references}
-    for cap in range(len(references) - 1, 0, -1):
-        fewer = [by_id[key] for key in merge_rankings(rankings, limit=cap) if key in by_id]
-        packed = pack_references(fewer, max_tokens, metadata_keys=metadata_keys)
-        if not packed.dropped:
-            break
-    kept = {each.id for each in packed.references}
-    return replace(packed, dropped=tuple(each for each in references if each.id not in kept))
 
 
 def ask_with_fitting(
@@ -130,3 +105,181 @@ def ask_with_fitting(
     packed = pack_rounds(references, rankings, max(1, handed // 2), keys)
     generation = yield from ask(packed.references)
     return packed, replace(generation, usage=generation.usage + refused)
+
+
+def pack_rounds(
+    references: Sequence[Reference],
+    rankings: Rankings,
+    max_tokens: int,
+    metadata_keys: Sequence[str] = (),
+) -> PackedReferences:
+    """Keep the references that fit, so that no round pushes out another.
+
+    References are numbered from the first round on. If they were cut off at the end, a context that
+    is full after the first round would never hold what a later one has found. So the rounds are
+    merged anew under a smaller cap, until all of it fits.
+
+    Args:
+        references: The references, in the order in which they are shown.
+        rankings: The ids found, best first, by query and by round.
+        max_tokens: The number of tokens that all of them together may have.
+        metadata_keys: The keys of the metadata that the prompt shows.
+
+    Example:
+        >>> some = [Reference.of(f"{name} is here. " * 20) for name in ("One", "Two", "Three")]
+        >>> found = [[[each.id for each in some[:2]]], [[some[2].id]]]
+        >>> [each.text[:5] for each in pack_rounds(some, found, 150).references]
+        ['One i', 'Three']
+    """
+    packed = pack_references(references, max_tokens, metadata_keys=metadata_keys)
+    if len(rankings) < 2 or not packed.dropped:
+        return packed
+    by_id = {each.id: each for each in references}
+    for cap in range(len(references) - 1, 0, -1):
+        fewer = [by_id[key] for key in merge_rankings(rankings, limit=cap) if key in by_id]
+        packed = pack_references(fewer, max_tokens, metadata_keys=metadata_keys)
+        if not packed.dropped:
+            break
+    kept = {each.id for each in packed.references}
+    return replace(packed, dropped=tuple(each for each in references if each.id not in kept))
+
+
+def is_too_long(failure: Exception) -> bool:
+    """Whether a model refused a prompt for its length, as far as its message says.
+
+    Example:
+        >>> is_too_long(ModelError("This model's maximum context length is 8192 tokens."))
+        True
+    """
+    return bool(_TOO_LONG.search(str(failure)))
+
+
+def show(piece: str, message_id: str) -> None:
+    """Pass a piece of a message to whoever reads the run's messages."""
+    push_message(AIMessageChunk(content=piece, id=message_id), state_key=None)
+
+
+class StreamClosed(GraphBubbleUp):
+    """Nobody reads the stream any more: the model's reply is ended, which is no failure."""
+
+
+class TokenStream:
+    """Passes the pieces of an answer on, as ``token`` events and as message chunks.
+
+    Args:
+        write: The function that emits an event of the run.
+        references: The references that the answer may cite; named before its first piece.
+        hold_refusals: Whether pieces wait while they may become the refusal sentence.
+        hold_uncited: Whether pieces wait until one of them cites a reference.
+        states_verdict: Whether the reply begins with a verdict, so that only the text after a
+            verdict of sufficient is passed on.
+        without_thoughts: Whether thoughts, and white space around the answer, are left out.
+        streamed: The part of a draft that an earlier step has streamed, to go on with.
+        is_closed: The function that says whether the stream was closed.
+        show: The function that passes a piece on as a part of the message with this id.
+    """
+
+    def __init__(
+        self,
+        write: Callable[[events.Event], None],
+        references: Sequence[Reference] = (),
+        *,
+        hold_refusals: bool = False,
+        hold_uncited: bool = False,
+        states_verdict: bool = False,
+        without_thoughts: bool = False,
+        streamed: StreamedText | None = None,
+        is_closed: Callable[[], bool] = lambda: False,
+        show: Callable[[str, str], None] = show,
+    ) -> None:
+        self._write_event = write
+        self._show = show
+        self._is_closed = is_closed
+        self._resolver = MarkerResolver(len(references))
+        self._verdict = VerdictStream(len(references)) if states_verdict else None
+        self._thoughts = ThoughtFilter() if without_thoughts and not states_verdict else None
+        self._space = ""  # trailing space, which counts once something follows
+        self._references = references
+        self._hold_refusals = hold_refusals and not states_verdict
+        self._undecided = self._hold_refusals
+        self._hold_uncited = hold_uncited
+        self._waits = False
+        self._opening = ""
+        self._begun = False
+        self._id = streamed["id"] if streamed else ""
+        self._passed_on = [streamed["text"]] if streamed else []
+        # Models call back from contexts of their own, but messages belong to the node's.
+        self._context = copy_context()
+
+    @property
+    def message_id(self) -> str:
+        """The id of the message that the pieces belong to."""
+        self._id = self._id or f"skr-{uuid4()}"
+        return self._id
+
+    @property
+    def streamed(self) -> StreamedText | None:
+        """The part passed on, for the step that goes on with it; None where there is none."""
+        if not self._passed_on:
+            return None
+        return StreamedText(id=self.message_id, text="".join(self._passed_on))
+
+    def write(self, piece: str) -> None:
+        """Take the next piece of the model's reply.
+
+        Raises:
+            StreamClosed: The stream was closed.
+        """
+        if self._is_closed():
+            raise StreamClosed
+        if self._verdict is not None:
+            piece = self._verdict.write(piece)
+        elif self._thoughts is not None:
+            piece = self._without_thoughts(piece, self._thoughts)
+        self._resolver.write(piece)
+        if self._undecided:
+            self._opening = (self._opening + piece).lstrip()
+            self._waits = may_become_refusal(self._opening)
+            self._undecided = self._waits and len(self._opening) <= LONGEST_OPENING
+        if not self._waits and (self._resolver.cites or not self._hold_uncited):
+            self._pass_on(self._resolver.take())
+
+    def finish(self, answer: str) -> None:
+        """Pass on the rest of the final answer.
+
+        Args:
+            answer: The resolved text. What was passed on is retracted where it begins differently.
+        """
+        if not answer.startswith("".join(self._passed_on)):
+            self.retract()
+        self._pass_on(answer[len("".join(self._passed_on)) :])
+
+    def retract(self) -> None:
+        """Take back what was passed on, if anything was."""
+        if self._passed_on:
+            self._write_event(events.retract())
+            self._id, self._passed_on = "", []
+
+    def _without_thoughts(self, piece: str, thoughts: ThoughtFilter) -> str:
+        """A piece without thoughts; one that is recognised only at its end is taken back."""
+        said = thoughts.write(piece)
+        if thoughts.restarted:
+            self.retract()
+            self._resolver = MarkerResolver(len(self._references))
+            self._undecided, self._waits = self._hold_refusals, False
+            self._opening = self._space = ""
+            self._begun = False
+        said = self._space + said
+        if not self._begun:
+            said = said.lstrip()
+        kept = said.rstrip()
+        self._space, self._begun = said[len(kept) :], self._begun or bool(kept)
+        return kept
+
+    def _pass_on(self, piece: str) -> None:
+        if piece:
+            if not self._passed_on:
+                self._write_event(events.sources([reference.id for reference in self._references]))
+            self._passed_on.append(piece)
+            self._write_event(events.token(piece))
+            self._context.run(self._show, piece, self.message_id)

@@ -31,18 +31,14 @@ from skr_core import answering
 from skr_core.errors import InputError
 from skr_core.flow import Flow, call
 from skr_core.models.adapting import AnyModel, as_language_model
-from skr_core.plain import from_plain, to_plain
+from skr_core.plain import Plain, from_plain, to_plain
 from skr_core.prompts.asking import checked_question
-from skr_core.prompts.templates import (
-    DEFAULT_TEMPLATES,
-    PromptTemplates,
-)
+from skr_core.prompts.templates import DEFAULT_TEMPLATES, PromptTemplates
 from skr_core.references.found import foreign_reference
 from skr_core.reflectors import RefusalReflector
 from skr_core.settings import ReflectorLike, RouterLike, Settings, as_reflector, as_router, decided
 from skr_core.types import Demonstration, Reference
 from skr_graphs import steps
-from skr_graphs.events import Plain
 from skr_graphs.node import FlowNode
 
 

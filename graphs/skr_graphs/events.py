@@ -11,11 +11,8 @@ from typing import Any, Literal
 
 from typing_extensions import TypedDict
 
-from skr_core.plain import from_plain
+from skr_core.plain import Plain, from_plain
 from skr_core.types import Reference
-
-Plain = dict[str, Any]
-"""A dataclass as `skr_core.plain.to_plain` makes it."""
 
 StartedTask = Literal[
     "condense",

@@ -13,19 +13,16 @@ from skr_core import answering
 from skr_core.conversation import exchanges
 from skr_core.errors import DeadlineError, ModelError
 from skr_core.flow import Flow
-from skr_core.plain import from_plain, to_plain
+from skr_core.plain import Plain, from_plain, to_plain
 from skr_core.references.citations import CitedText, resolve_citations
 from skr_core.replies.opening import strip_thoughts
 from skr_core.replies.refusals import is_refusal, refuse
 from skr_core.settings import Settings
 from skr_core.types import NO_USAGE, Answer, Reference, Usage
 from skr_graphs import events
-from skr_graphs.asking import ask_with_fitting
-from skr_graphs.conversation import answered
-from skr_graphs.events import Plain
+from skr_graphs.asking import TokenStream, ask_with_fitting
 from skr_graphs.node import StepContext, call_limit
-from skr_graphs.state import SKRState, Update, usage_of, usage_with
-from skr_graphs.streaming import TokenStream
+from skr_graphs.state import SKRState, Update, answered, usage_of, usage_with
 
 
 @dataclass(frozen=True)

@@ -3,10 +3,18 @@
 LangGraph runs a plain function in a thread under ``ainvoke`` and cannot run an ``async def`` under
 ``invoke``; a bare generator given to ``add_node`` fails without a word. A runnable has both,
 and these open no run of their own in traces: LangGraph has opened one for the node.
+
+Where a step ends the question, that is one line of the log, and attributes of the current span with
+OpenInference's names: tracers see each node, call and search already, because LangGraph runs them
+through LangChain's callbacks, but not what was decided. The log and the span hold numbers and
+names, never the text of questions, references, answers or errors.
 """
 
 from __future__ import annotations
 
+import json
+import logging
+import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -16,23 +24,26 @@ from langchain_core.runnables import Runnable, RunnableConfig
 from langchain_core.runnables.config import var_child_runnable_config
 from langgraph.config import get_config
 from langgraph.constants import TAG_NOSTREAM
+from langgraph.errors import GraphBubbleUp
 from langgraph.runtime import Runtime, get_runtime
 from langgraph.types import Send
 
 from skr_core.bounds import UNBOUNDED, Bounds, bounded
-from skr_core.budget import Budget
+from skr_core.budget import Budget, cost
 from skr_core.flow import Flow, arun, run
+from skr_core.plain import Plain
 from skr_core.settings import Settings
 from skr_core.types import StopReason
 from skr_graphs._compat import streams_messages
 from skr_graphs.context import SettingsOfRuns, SKRContext
-from skr_graphs.events import Event, Plain
-from skr_graphs.observing import observed
+from skr_graphs.events import Event
 from skr_graphs.state import SKRState, Update, usage_of
 
 T = TypeVar("T")
 
 _NO_CONTEXT = SKRContext()
+_LOG = logging.getLogger("skr_graphs")
+_WARNED: set[str] = set()
 
 
 class StepContext(NamedTuple):
@@ -60,6 +71,56 @@ Edge = Callable[[SKRState], str | list[Send]]
 """A pure function that names the node that comes next, or sends out several."""
 
 
+def as_node(step: Step, settings: SettingsOfRuns, *, begins: bool = False) -> FlowNode[Update]:
+    """Wrap a step for ``add_node``.
+
+    Its calls keep to what is left of the run's budget. The end of the question is reported, see
+    `observed`.
+
+    Args:
+        step: The flow.
+        settings: The graph's settings.
+        begins: Whether a run begins with it, so that the state is that of the run before.
+    """
+    name = step.__name__
+
+    def flow(state: Any) -> Flow[Update]:
+        runtime: Runtime[Any] = get_runtime(SKRContext)
+        context = _step_context(settings, get_config(), runtime)
+        budget = context.settings.budget
+        before = {} if begins else state
+        made = bounded(step(state, context), bounds_of(before, budget))
+        thread_id = runtime.execution_info.thread_id if runtime.execution_info else None
+        return observed(made, name, before, budget, thread_id)
+
+    return FlowNode(name, flow)
+
+
+def _step_context(
+    settings: SettingsOfRuns, config: RunnableConfig, runtime: Runtime[Any]
+) -> StepContext:
+    context = runtime.context
+    ours = context if isinstance(context, SKRContext) else _NO_CONTEXT
+    stream = streams_messages(config) if ours.stream is None else ours.stream
+    return StepContext(
+        settings.of(context),
+        runtime.stream_writer,
+        stream,
+        ours.stream_undecided,
+        ours.closed.is_set,
+    )
+
+
+def as_edge(edge: Edge) -> FlowNode[str | list[Send]]:
+    """Wrap an edge for ``add_conditional_edges``."""
+
+    def flow(state: SKRState) -> Flow[str | list[Send]]:
+        yield from ()  # a flow, although it asks for no call
+        return edge(state)
+
+    return FlowNode(edge.__name__, flow)
+
+
 class FlowNode(Runnable[Any, T]):
     """A flow from a state to an update, or to what comes next, as a sync and async runnable.
 
@@ -81,56 +142,6 @@ class FlowNode(Runnable[Any, T]):
         """Async version of `invoke`."""
         with unstreamed():
             return await arun(self._flow(input))
-
-
-def as_node(step: Step, settings: SettingsOfRuns, *, begins: bool = False) -> FlowNode[Update]:
-    """Wrap a step for ``add_node``.
-
-    Its calls keep to what is left of the run's budget. The end of the question is reported, see
-    `skr_graphs.observing`.
-
-    Args:
-        step: The flow.
-        settings: The graph's settings.
-        begins: Whether a run begins with it, so that the state is that of the run before.
-    """
-    name = step.__name__
-
-    def flow(state: Any) -> Flow[Update]:
-        runtime: Runtime[Any] = get_runtime(SKRContext)
-        context = _step_context(settings, get_config(), runtime)
-        budget = context.settings.budget
-        before = {} if begins else state
-        made = bounded(step(state, context), bounds_of(before, budget))
-        thread_id = runtime.execution_info.thread_id if runtime.execution_info else None
-        return observed(made, name, before, budget, thread_id)
-
-    return FlowNode(name, flow)
-
-
-def as_edge(edge: Edge) -> FlowNode[str | list[Send]]:
-    """Wrap an edge for ``add_conditional_edges``."""
-
-    def flow(state: SKRState) -> Flow[str | list[Send]]:
-        yield from ()  # a flow, although it asks for no call
-        return edge(state)
-
-    return FlowNode(edge.__name__, flow)
-
-
-def _step_context(
-    settings: SettingsOfRuns, config: RunnableConfig, runtime: Runtime[Any]
-) -> StepContext:
-    context = runtime.context
-    ours = context if isinstance(context, SKRContext) else _NO_CONTEXT
-    stream = streams_messages(config) if ours.stream is None else ours.stream
-    return StepContext(
-        settings.of(context),
-        runtime.stream_writer,
-        stream,
-        ours.stream_undecided,
-        ours.closed.is_set,
-    )
 
 
 @contextmanager
@@ -190,3 +201,74 @@ def _seconds(state: SKRState | Plain) -> float:
     """The time since the question was asked."""
     passed: float = time.time() - state["asked"]["started_at"]
     return passed
+
+
+def observed(
+    flow: Flow[Update], node: str, state: Plain, budget: Budget, thread_id: str | None
+) -> Flow[Update]:
+    """Run a step, and report the question where the step ends it.
+
+    Args:
+        flow: The step's work, which returns its update.
+        node: The step's name.
+        state: The state that the step was given; empty where the run begins.
+        budget: The limits of the question, with the model's price.
+        thread_id: The id of the conversation, as the caller configured it.
+    """
+    try:
+        update = yield from flow
+    except GraphBubbleUp:  # an interrupt is no failure
+        raise
+    except Exception as failure:
+        error = type(failure).__name__
+        _LOG.info("%s failed: %s", node, error, extra={"error": error, "thread_id": thread_id})
+        raise
+    if state and isinstance(update, dict) and "messages" in update:
+        _report({**state, **update}, budget, thread_id)
+    return update
+
+
+def _report(state: Plain, budget: Budget, thread_id: str | None) -> None:
+    """Log a question that was answered, and describe it on the current span."""
+    usage, decision = usage_of(state), state["decision"]
+    outcome: dict[str, Any] = {
+        "retrieve": decision["retrieve"],
+        "score": decision["score"],
+        "threshold": decision["threshold"],
+        "rounds": len(state["rounds"]),
+        "stop_reason": state["stop_reason"],
+        "grounded": bool(state["grounded"]),
+        "calls": usage.calls,
+        "cost": cost(usage, budget.price) if budget.price else None,
+        "seconds": time.time() - state["asked"]["started_at"],
+    }
+    tokens = {"prompt_tokens": usage.prompt_tokens, "completion_tokens": usage.completion_tokens}
+    ids = {"question_id": state["asked"]["id"], "thread_id": thread_id}
+    _LOG.info("answered: %s", state["stop_reason"], extra={**outcome, **tokens, **ids})
+
+    # Whoever records spans has imported it.
+    trace = sys.modules.get("opentelemetry.trace")
+    span = trace.get_current_span() if trace else None
+    if span is not None and span.is_recording():
+        known = {name: each for name, each in outcome.items() if each is not None}
+        attributes = {
+            "openinference.span.kind": "CHAIN",
+            "metadata": json.dumps(known),
+            "llm.token_count.prompt": usage.prompt_tokens,
+            "llm.token_count.completion": usage.completion_tokens,
+            "llm.token_count.total": usage.prompt_tokens + usage.completion_tokens,
+        }
+        span.set_attributes({**attributes, **({"session.id": thread_id} if thread_id else {})})
+
+
+def warn_once(kind: str, error: str) -> None:
+    """Log a failure that did not end the question: the first of each kind alone.
+
+    Args:
+        kind: The name of what failed, which the message cannot give: it quotes the question.
+        error: The failure, as a round records it.
+    """
+    if kind not in _WARNED:
+        _WARNED.add(kind)
+        # One line, because what it quotes could pose as another message.
+        _LOG.warning("%s (further ones are not logged)", " ".join(error.split()))

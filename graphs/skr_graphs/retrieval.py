@@ -16,7 +16,7 @@ from skr_core.bounds import PASSED
 from skr_core.cleaning import redact
 from skr_core.errors import DeadlineError, ModelError, NoReferencesError, RetrieverError, failure
 from skr_core.flow import Flow, call, gather
-from skr_core.plain import from_plain, to_plain
+from skr_core.plain import Plain, from_plain, to_plain
 from skr_core.ports import Retriever
 from skr_core.references.found import checked_references, errors_of
 from skr_core.references.fusion import (
@@ -30,10 +30,8 @@ from skr_core.replies.queries import not_asked
 from skr_core.settings import Settings
 from skr_core.types import Reference, Round, StopReason
 from skr_graphs import events
-from skr_graphs.events import Plain
 from skr_graphs.finish import best_draft, missing_in
-from skr_graphs.node import StepContext, call_limit, round_limit
-from skr_graphs.observing import warn_once
+from skr_graphs.node import StepContext, call_limit, round_limit, warn_once
 from skr_graphs.state import (
     SearchResult,
     SentQuery,

@@ -1,34 +1,45 @@
 """The state of one question, in plain values, which every checkpointer stores without a warning.
 
 Dataclasses of `skr_core.types` go in through `to_plain` and come out through `from_plain`.
+
+A thread keeps its turns under ``messages``, as LangGraph's chats do: a question is written there
+when it is asked, an answer when it is final. A run is given its question as text or as the latest
+user message; ``history`` replaces the thread's conversation for one question.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Annotated, Any, NotRequired
+from uuid import uuid4
 
-from langchain_core.messages import AnyMessage, MessageLikeRepresentation
+from langchain_core.messages import (
+    AIMessage,
+    AnyMessage,
+    BaseMessage,
+    HumanMessage,
+    MessageLikeRepresentation,
+)
+from langchain_core.messages.utils import convert_to_messages
 from langgraph.channels import EphemeralValue, Topic
 from langgraph.graph.message import add_messages
 from langgraph.types import Command
 from typing_extensions import TypedDict
 
-from skr_core.plain import from_plain, to_plain
-from skr_core.types import (
-    NO_USAGE,
-    Answer,
-    Citation,
-    Decision,
-    Reference,
-    Round,
-    Usage,
-    Verdict,
-)
-from skr_graphs.events import Plain
+from skr_core.conversation import Utterance
+from skr_core.errors import InputError
+from skr_core.plain import Plain, from_plain, to_plain
+from skr_core.prompts.asking import checked_question
+from skr_core.types import NO_USAGE, Answer, Citation, Decision, Reference, Round, Usage, Verdict
 
 Update = Plain | Command[str]
 """What a step changes of the state; as a command, with the node that comes next."""
+
+NOTHING_ASKED = (
+    "the question is empty: give it as question, or as the user's latest of messages; "
+    "history may stand beside either"
+)
 
 
 class SentQuery(TypedDict):
@@ -196,6 +207,86 @@ class FirstState(SKRInput, total=False):
     """The state as the first node sees it: the input, and what the thread was asked last."""
 
     asked: AskedQuestion
+
+
+@dataclass(frozen=True)
+class Opening:
+    """The input of a run.
+
+    Attributes:
+        question: The question.
+        id: The id of the message that holds it.
+        before: The conversation before it.
+        is_in_thread: Whether the thread holds that message already.
+    """
+
+    question: str
+    id: str
+    before: Sequence[BaseMessage]
+    is_in_thread: bool
+
+
+def open_conversation(state: FirstState) -> Opening:
+    """Find the question of a run beside what its thread keeps.
+
+    The thread keeps the question of its last run too. So a text is a new question where it differs
+    from that, and so is a user message that no run has answered.
+
+    Raises:
+        InputError: There is no question, or the history is not a list of messages.
+    """
+    messages = state.get("messages") or []
+    latest = state.get("asked") or {"question": "", "id": ""}
+    given: Any = state.get("question") or ""
+    text = _text(given) if isinstance(given, BaseMessage) else given
+    places = [n for n, each in enumerate(messages) if isinstance(each, HumanMessage)]
+    place = places[-1] if places else -1
+    by_message = place >= 0 and text == latest["question"] and messages[place].id != latest["id"]
+    if by_message:
+        text = _text(messages[place])
+    # The same question again after a failure, or as a graph around this one took it from a message.
+    is_again = text == latest["question"] or not latest["id"]
+    is_in_thread = by_message or (is_again and 0 <= place == len(messages) - 1)
+    try:
+        question = checked_question(text)
+    except InputError as error:
+        raise InputError(NOTHING_ASKED) from error
+    identity = messages[place].id if is_in_thread else None
+    history = state.get("history")
+    said = messages[:place] if is_in_thread else messages
+    return Opening(
+        question,
+        identity or f"skr-{uuid4()}",
+        said if history is None else _messages(history),
+        is_in_thread,
+    )
+
+
+def _messages(history: Any) -> list[BaseMessage]:
+    if isinstance(history, str) or not isinstance(history, Sequence):
+        raise InputError(f"history is {type(history).__name__}: give a list of messages")
+    try:
+        return convert_to_messages(history)
+    except Exception as error:  # whatever LangChain says of what is no message
+        raise InputError(f"history holds what is no message: {error}") from error
+
+
+def said_in(messages: Sequence[BaseMessage]) -> Iterator[Utterance]:
+    """The turns of user and assistant, without calls of tools and their results."""
+    for message in messages:
+        if isinstance(message, HumanMessage):
+            yield "user", _text(message)
+        elif isinstance(message, AIMessage) and not message.tool_calls:
+            yield "assistant", _text(message)
+
+
+def _text(message: BaseMessage) -> str:
+    return str(message.text)
+
+
+def answered(text: str, identity: str) -> AnyMessage:
+    """Make the message that the conversation keeps, which has been streamed under the same id."""
+    return AIMessage(text, id=identity)
 
 
 def references_of(state: SKRState) -> list[Reference]:

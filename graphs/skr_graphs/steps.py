@@ -1,4 +1,4 @@
-"""The steps that decide, answer and reflect.
+"""The steps that read the question, decide, answer and reflect.
 
 Each is a flow that takes the state and returns an update. A step that ends the loop says so by
 setting ``stop_reason``; the edges only read it.
@@ -6,15 +6,20 @@ setting ``stop_reason``; the edges only read it.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
-from skr_core import answering
+from langgraph.types import Overwrite
+
+from skr_core import answering, conversation
 from skr_core.conversation import exchanges
 from skr_core.errors import ModelError
 from skr_core.flow import Flow, call
-from skr_core.plain import from_plain, to_plain
+from skr_core.plain import Plain, from_plain, to_plain
 from skr_core.ports import DraftRouter
+from skr_core.prompts.asking import checked_question
 from skr_core.references.citations import resolve_citations, without_markers
 from skr_core.reflectors import RefusalReflector, judge_reply
 from skr_core.replies.opening import strip_thoughts
@@ -23,20 +28,75 @@ from skr_core.settings import Settings, decided
 from skr_core.types import NO_USAGE, Decision, Generation, Reference
 from skr_graphs import events
 from skr_graphs.arbitration import decide_again
-from skr_graphs.asking import ask_directly, ask_with_fitting
-from skr_graphs.conversation import answered
-from skr_graphs.events import Plain
+from skr_graphs.asking import TokenStream, ask_directly, ask_with_fitting
 from skr_graphs.finish import best_draft, missing_in
-from skr_graphs.node import StepContext, call_limit, round_limit
+from skr_graphs.node import StepContext, call_limit, round_limit, warn_once
 from skr_graphs.state import (
+    AskedQuestion,
     DraftedReply,
+    FirstState,
+    Opening,
     SKRState,
+    answered,
+    open_conversation,
     queries_asked,
     references_of,
+    said_in,
     usage_of,
     usage_with,
 )
-from skr_graphs.streaming import TokenStream
+
+
+def condense(state: FirstState, step: StepContext) -> Flow[Plain]:
+    """Begin the state anew, and rewrite a question that leans on its conversation.
+
+    Raises:
+        InputError: There is no question, or the history is not a list of messages.
+    """
+    started_at = time.time()
+    opening = open_conversation(state)
+    question, settings = opening.question, step.settings
+    turns = conversation.latest_turns(said_in(opening.before), settings.budget.max_history_tokens)
+    condensed = conversation.CondensedQuestion(question)
+    if conversation.needs_condensing(question, turns, settings.budget):
+        step.write(events.start("condense", 0))
+        condensed = yield from conversation.condense(
+            settings.model, question, turns, templates=settings.templates
+        )
+        step.write(events.condense(condensed.question, condensed.error))
+        if condensed.error:
+            warn_once("condense", condensed.error)
+    spent = condensed.usage
+    begun: SKRState = {
+        "question": question,
+        "answer": "",
+        "citations": [],
+        "references": [],
+        "decision": to_plain(Decision(True)),
+        "rounds": [],
+        "stop_reason": "",
+        "usage": {"condense": to_plain(spent)} if spent != NO_USAGE else {},
+        "removed_markers": 0,
+        "logprob": None,
+        "grounded": False,
+        "messages": [] if opening.is_in_thread else [_as_message(opening)],
+        "asked": AskedQuestion(
+            question=question,
+            id=opening.id,
+            standalone=checked_question(condensed.question),
+            turns=list(turns),
+            started_at=started_at,
+        ),
+        "queries": [],
+        "rankings": [],
+        "drafted": None,
+    }
+    return {**begun, "pool": Overwrite({})}
+
+
+def _as_message(opening: Opening) -> Any:
+    # Not yet as a message: LangGraph would stream it among those of the answer.
+    return {"role": "user", "content": opening.question, "id": opening.id}
 
 
 def route(state: SKRState, step: StepContext) -> Flow[Plain]:

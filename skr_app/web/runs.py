@@ -25,7 +25,7 @@ from skr_core.routers import AlwaysRetrieve, FixedDecision
 from skr_core.settings import Settings
 from skr_core.types import NO_USAGE, Action, Answer, Usage
 from skr_graphs import SKRContext, answer_of, create_self_completion_graph, without_messages
-from skr_graphs.answerer import DECISIONS
+from skr_graphs.graph import DECISIONS
 from skr_store import ChromaStore
 
 Plain = dict[str, Any]

@@ -15,21 +15,9 @@ anything may come, nothing raises, and a reading takes time in proportion to the
 | `judgements` | whether an answer is right: the option that it chooses, a judge's verdict |
 """
 
-from skr_core.replies.certainty import (
-    Certainty,
-    conclusion,
-    final_answer,
-    parse_certainty,
-    parse_need,
-)
-from skr_core.replies.judgements import (
-    choice_match,
-    chosen,
-    implied_choices,
-    parse_entailment,
-    parse_right,
-    parse_sufficient,
-)
+from importlib import import_module
+from typing import TYPE_CHECKING
+
 from skr_core.replies.opening import ThoughtFilter, strip_thoughts
 from skr_core.replies.queries import (
     MAX_QUERY_CHARACTERS,
@@ -52,6 +40,23 @@ from skr_core.replies.refusals import (
 )
 from skr_core.replies.reply import Reply, VerdictStream, cited_numbers, read_reply
 from skr_core.replies.unwrapping import unfenced
+
+if TYPE_CHECKING:
+    from skr_core.replies.certainty import (
+        Certainty,
+        conclusion,
+        final_answer,
+        parse_certainty,
+        parse_need,
+    )
+    from skr_core.replies.judgements import (
+        choice_match,
+        chosen,
+        implied_choices,
+        parse_entailment,
+        parse_right,
+        parse_sufficient,
+    )
 
 __all__ = [
     "LONGEST_OPENING",
@@ -88,3 +93,24 @@ __all__ = [
     "unfenced",
     "without_bullet",
 ]
+
+_LAZY = {
+    "Certainty": "certainty",
+    "choice_match": "judgements",
+    "chosen": "judgements",
+    "conclusion": "certainty",
+    "final_answer": "certainty",
+    "implied_choices": "judgements",
+    "parse_certainty": "certainty",
+    "parse_entailment": "judgements",
+    "parse_need": "certainty",
+    "parse_right": "judgements",
+    "parse_sufficient": "judgements",
+}
+
+
+def __getattr__(name: str) -> object:
+    """Import the readings of routers and judges when they are asked for: a loop needs neither."""
+    if name in _LAZY:
+        return getattr(import_module(f"{__name__}.{_LAZY[name]}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

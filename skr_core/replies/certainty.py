@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from skr_core.replies.opening import strip_thoughts
+from skr_core.replies.wording import DOES_NOT_KNOW
 from skr_core.texts import straight_quotes
 
 # A remark on an answer that does not give it: "This answer is supported by [1]".
@@ -221,11 +222,6 @@ _STANDALONE = (
     rf"|{_BEFORE}(?:(?P<unsure_alone>{_UNSURE}|{_UNSURE_WORDS})"
     rf"|\b{_DEGREE}(?:certain|confident)\b|{_SURE_WORDS}){_AFTER}"
 )
-DOES_NOT_KNOW = (
-    r"(?:\bI (?:really |honestly )?(?:do not|don't|cannot|can't) (?:really |actually )?"
-    r"(?:know|tell|say)\b|\bI have no (?:idea|clue)\b|(?:^|(?<=[.!?,] ))no (?:idea|clue)\b)"
-)
-"""How a model says that it does not know, in a text with straight quotes."""
 _CLAUSE = (
     r"(?: (?:about|of|in|on|whether|if|who|what|when|where|which|why|how|as to)\b[^.,;!?\n]*)?"
 )

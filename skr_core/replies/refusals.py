@@ -13,7 +13,6 @@ from dataclasses import dataclass
 
 from skr_core.prompts.templates import REFUSAL
 from skr_core.replies import wording
-from skr_core.replies.certainty import parse_certainty
 from skr_core.replies.opening import strip_thoughts
 from skr_core.replies.wording import CITATION, compiled
 from skr_core.texts import beginnings, split_sentences, straight_quotes, words
@@ -186,6 +185,8 @@ def says_unknown(answer: str) -> bool:
         >>> says_unknown("Paris.")
         False
     """
+    from skr_core.replies.certainty import parse_certainty
+
     return is_refusal(answer) or parse_certainty(answer).certain is False
 
 

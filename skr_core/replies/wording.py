@@ -10,7 +10,11 @@ from __future__ import annotations
 import re
 from functools import cache
 
-from skr_core.replies.certainty import DOES_NOT_KNOW
+DOES_NOT_KNOW = (
+    r"(?:\bI (?:really |honestly )?(?:do not|don't|cannot|can't) (?:really |actually )?"
+    r"(?:know|tell|say)\b|\bI have no (?:idea|clue)\b|(?:^|(?<=[.!?,] ))no (?:idea|clue)\b)"
+)
+"""How a model says that it does not know, in a text with straight quotes."""
 
 
 @cache

@@ -3,12 +3,7 @@
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from skr_core.routers.constant import (
-    AlwaysRetrieve,
-    FixedDecision,
-    NeverRetrieve,
-    constant_router,
-)
+from skr_core.routers.constant import AlwaysRetrieve, FixedDecision, NeverRetrieve, constant_router
 
 if TYPE_CHECKING:
     from skr_core.routers.confidence import Assessment, CertaintyLevelRouter, ConfidenceRouter

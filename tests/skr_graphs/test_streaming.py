@@ -20,7 +20,7 @@ from skr_core.reflectors import JudgeReflector
 from skr_core.routers import NeverRetrieve
 from skr_core.testing import ScriptedModel
 from skr_graphs import SKRContext, create_self_completion_graph
-from skr_graphs.streaming import TokenStream
+from skr_graphs.asking import TokenStream
 from tests.skr_graphs.doubles import QUESTION, refusing, searchable
 
 Stream = Callable[..., list[Any]]
