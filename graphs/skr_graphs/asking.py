@@ -29,9 +29,9 @@ from skr_core.errors import ModelError
 from skr_core.flow import Flow
 from skr_core.models.windows import tokens_for
 from skr_core.ports import OnToken
-from skr_core.references.citations import MarkerResolver
 from skr_core.references.fusion import merge_rankings
 from skr_core.references.passages import PackedReferences, fast_tokens, pack_references, shown_text
+from skr_core.references.resolver import MarkerResolver
 from skr_core.replies.opening import ThoughtFilter
 from skr_core.replies.refusals import LONGEST_OPENING, may_become_refusal
 from skr_core.replies.reply import VerdictStream
