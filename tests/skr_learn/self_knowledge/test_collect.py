@@ -29,7 +29,7 @@ from skr_core.prompts import REFUSAL, answer_directly, answer_with_references
 from skr_core.testing import MappingRetriever, ScriptedModel
 from skr_core.types import ACTIONS
 from skr_graphs import GraphAnswerer
-from skr_graphs.answerer import DECISIONS
+from skr_graphs.graph import DECISIONS
 from skr_learn import SelfKnowledge, acollect, collect, read_self_knowledge
 from skr_learn.routers.registry import asking_routers
 from skr_learn.self_knowledge import Judge, Progress
