@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -18,12 +18,15 @@ from skr_app.report import (
     RunFolder,
     ask_and_judge,
     compare,
+    read_section,
+    report_page,
     row_of,
     show_result,
     shown,
 )
 from skr_core.budget import price_of, read_prices
-from skr_core.errors import InputError
+from skr_core.errors import InputError, MissingDependency
+from skr_core.files import replace_file
 from skr_core.settings import Settings
 from skr_core.types import Action
 from skr_learn.evaluate import Answers, Judged, System, difference, mean
@@ -124,6 +127,8 @@ def evaluate(
             )
             result = result_of(judged, {"questions": questions.name, **settings})
             folder.write(result, judged)
+        if out is not None:
+            _write_page(out)
     more: dict[str, Any] = {
         "questions": str(questions),
         "model": system.model.name,
@@ -173,6 +178,13 @@ def whether_the_loop_pays(judged: dict[str, list[Judged]]) -> str:
     if gain.high < 0:
         return f"The loop does not pay with this model, answer with --max-rounds 1: {figures}."
     return f"Whether the loop pays with this model these questions do not tell: {figures}."
+
+
+def _write_page(out: Path) -> None:
+    """Write the page of a run beside its result, where the extra ``plots`` is installed."""
+    with suppress(MissingDependency):
+        page = report_page([read_section(out)], title="skr evaluate")
+        replace_file(out / "report.html", page.encode())
 
 
 def _summary(answers: Answers, judged: list[Judged]) -> dict[str, object]:

@@ -308,7 +308,8 @@ def show_result(
     for note in result.notes:
         console.print(f"[dim]{escape(note)}[/dim]")
     if out is not None:
-        files = ("result.json", "result.md", "result.png")  # the last needs the extra `plots`
+        # The last two need the extra `plots`.
+        files = ("result.json", "result.md", "result.png", "report.html")
         written = ", ".join(name for name in files if (out / name).is_file())
         console.print(f"Written to {escape(str(out))}: {written}")
 
