@@ -7,12 +7,12 @@ from skr_app.country import load_country
 from skr_graphs import SKRContext
 from skr_store import ChromaStore
 
-sample = load_country()  # an invented country: put your retriever in its place
-model = load_model(os.environ["SKR_MODEL"]) if "SKR_MODEL" in os.environ else sample.model()
+country = load_country()  # an invented country: put your retriever in its place
+model = load_model(os.environ["SKR_MODEL"]) if "SKR_MODEL" in os.environ else country.model()
 question = "Where was the engineer who designed the Marrow Bay lighthouse born?"
 
 with ChromaStore.ephemeral() as store:
-    store.add(list(sample.corpus))
+    store.add(list(country.corpus))
     graph = create_skr_graph(model, store)
 
     eager = SKRContext(stream=True)  # ask the model for tokens as it makes them

@@ -9,12 +9,12 @@ from langchain_skr import create_skr_graph, load_model
 from skr_app.country import load_country
 from skr_store import ChromaStore
 
-sample = load_country()
-model = load_model(os.environ["SKR_MODEL"]) if "SKR_MODEL" in os.environ else sample.model()
+country = load_country()
+model = load_model(os.environ["SKR_MODEL"]) if "SKR_MODEL" in os.environ else country.model()
 thread: Any = {"configurable": {"thread_id": "1"}}
 
 with ChromaStore.ephemeral() as store:
-    store.add(list(sample.corpus))
+    store.add(list(country.corpus))
     graph = create_skr_graph(model, store, checkpointer=InMemorySaver())
     question = "Where was the engineer who designed the Marrow Bay lighthouse born?"
     first = graph.invoke({"question": question}, thread)

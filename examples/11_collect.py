@@ -9,14 +9,14 @@ from skr_graphs import GraphAnswerer
 from skr_learn import collect
 from skr_store import ChromaStore
 
-sample = load_country()  # an invented country: put your questions and your retriever in its place
-model = load_model(os.environ["SKR_MODEL"]) if "SKR_MODEL" in os.environ else sample.model()
+country = load_country()  # an invented country: put your questions and your retriever in its place
+model = load_model(os.environ["SKR_MODEL"]) if "SKR_MODEL" in os.environ else country.model()
 
 with ChromaStore.ephemeral() as store:
-    store.add(list(sample.corpus))
+    store.add(list(country.corpus))
     # The same call with the same file goes on where it was interrupted.
     records = collect(
-        sample.questions[:20], GraphAnswerer(Settings.of(model, store)), out="self-knowledge.jsonl"
+        country.questions[:20], GraphAnswerer(Settings.of(model, store)), out="self-knowledge.jsonl"
     )
 
 for action in ("direct", "single", "loop"):

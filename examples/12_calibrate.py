@@ -9,12 +9,12 @@ from skr_graphs import GraphAnswerer
 from skr_learn import calibrate, collect
 from skr_store import ChromaStore
 
-sample = load_country()
-model = load_model(os.environ["SKR_MODEL"]) if "SKR_MODEL" in os.environ else sample.model()
+country = load_country()
+model = load_model(os.environ["SKR_MODEL"]) if "SKR_MODEL" in os.environ else country.model()
 
 with ChromaStore.ephemeral() as store:
-    store.add(list(sample.corpus))
-    records = collect(sample.questions[:100], GraphAnswerer(Settings.of(model, store)))
+    store.add(list(country.corpus))
+    records = collect(country.questions[:100], GraphAnswerer(Settings.of(model, store)))
 
     # Give neither routers nor arbiter to have all of them tried; that takes longer.
     found = calibrate(records, model=model, routers=["combined"], arbiter=False)

@@ -10,12 +10,12 @@ from skr_graphs import GraphAnswerer
 from skr_learn import calibrate, collect
 from skr_store import ChromaStore
 
-sample = load_country()
-model = load_model(os.environ["SKR_MODEL"]) if "SKR_MODEL" in os.environ else sample.model()
+country = load_country()
+model = load_model(os.environ["SKR_MODEL"]) if "SKR_MODEL" in os.environ else country.model()
 
 with ChromaStore.ephemeral() as store:
-    store.add(list(sample.corpus))
-    records = collect(sample.questions[:80], GraphAnswerer(Settings.of(model, store)))
+    store.add(list(country.corpus))
+    records = collect(country.questions[:80], GraphAnswerer(Settings.of(model, store)))
     # The best accuracy where half of the questions are retrieved for.
     found = calibrate(records, model=model, routers=["combined"], arbiter=False, retrieval_rate=0.5)
     found.save("router")

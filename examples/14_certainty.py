@@ -9,8 +9,8 @@ from skr_core.routers import CertaintyLevelRouter, ConfidenceRouter
 from skr_graphs import GraphAnswerer
 from skr_store import ChromaStore
 
-sample = load_country()
-model = load_model(os.environ["SKR_MODEL"]) if "SKR_MODEL" in os.environ else sample.model()
+country = load_country()
+model = load_model(os.environ["SKR_MODEL"]) if "SKR_MODEL" in os.environ else country.model()
 
 # One way of asking: retrieve where the model is not certain though a wrong "certain" is punished.
 prudent = ConfidenceRouter(model, strategy="punish_explain")
@@ -27,6 +27,6 @@ for question in (
     print("  levels:        ", levels.decide(question).reason)
 
 with ChromaStore.ephemeral() as store:
-    store.add(list(sample.corpus))
+    store.add(list(country.corpus))
     served = GraphAnswerer(Settings.of(model, store, router=levels))
     print(served.answer("What is the tallest windmill of Eastering called?").text)

@@ -24,11 +24,11 @@ class RetrieveWhatChanges:
         return self.decide(question)
 
 
-sample = load_country()
-model = load_model(os.environ["SKR_MODEL"]) if "SKR_MODEL" in os.environ else sample.model()
+country = load_country()
+model = load_model(os.environ["SKR_MODEL"]) if "SKR_MODEL" in os.environ else country.model()
 
 with ChromaStore.ephemeral() as store:
-    store.add(list(sample.corpus))
+    store.add(list(country.corpus))
     graph = create_skr_graph(model, store, router=RetrieveWhatChanges())
     for question in ("Who painted The Ferry at Dusk?", "Who is the governor of the Central Bank?"):
         answer = answer_of(graph.invoke({"question": question}))

@@ -1,4 +1,4 @@
-"""Which answer to trust: an arbiter between memory and references, and a ladder that climbs."""
+"""Which answer to trust: an arbiter between memory and references, and a cascade."""
 
 import os
 
@@ -9,13 +9,13 @@ from skr_graphs import GraphAnswerer
 from skr_learn import Arbiter, Ladder, collect
 from skr_store import ChromaStore
 
-sample = load_country()
-model = load_model(os.environ["SKR_MODEL"]) if "SKR_MODEL" in os.environ else sample.model()
+country = load_country()
+model = load_model(os.environ["SKR_MODEL"]) if "SKR_MODEL" in os.environ else country.model()
 QUESTION = "Who was the first climber of Mount Tarrow?"  # known by heart; the passages mislead
 
 with ChromaStore.ephemeral() as store:
-    store.add(list(sample.corpus))
-    records = collect(sample.questions[:40], GraphAnswerer(Settings.of(model, store)))
+    store.add(list(country.corpus))
+    records = collect(country.questions[:40], GraphAnswerer(Settings.of(model, store)))
 
     always = GraphAnswerer(Settings.of(model, store)).answer(QUESTION)
     print("always retrieving:", always.text)
@@ -26,8 +26,8 @@ with ChromaStore.ephemeral() as store:
     print("with the arbiter:", weighed.text)
     print(weighed.verdict.reason if weighed.verdict else "")
 
-    # The ladder is router, reflector and arbiter in one: it asks for the next answer where that is
-    # worth its price, here 0.02 of accuracy for a thousand tokens.
-    ladder = Ladder.fit(records, price=0.02)
-    climbed = GraphAnswerer(Settings.of(model, store, router=ladder)).answer(QUESTION)
-    print("with the ladder:", climbed.text, f"({climbed.stop_reason})")
+    # A cascade is router, reflector and arbiter in one: it asks for the next answer where that is
+    # worth its cost, here 0.02 of accuracy for a thousand tokens.
+    cascade = Ladder.fit(records, price=0.02)
+    climbed = GraphAnswerer(Settings.of(model, store, router=cascade)).answer(QUESTION)
+    print("with the cascade:", climbed.text, f"({climbed.stop_reason})")

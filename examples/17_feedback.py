@@ -10,13 +10,13 @@ from skr_learn import collect, record_of_feedback
 from skr_learn.routers import CombinedRouter
 from skr_store import ChromaStore
 
-sample = load_country()
-model = load_model(os.environ["SKR_MODEL"]) if "SKR_MODEL" in os.environ else sample.model()
+country = load_country()
+model = load_model(os.environ["SKR_MODEL"]) if "SKR_MODEL" in os.environ else country.model()
 QUESTION = "Whose picture does the ten-crown note bear?"
 
 with ChromaStore.ephemeral() as store:
-    store.add(list(sample.corpus))
-    records = collect(sample.questions[:40], GraphAnswerer(Settings.of(model, store)))
+    store.add(list(country.corpus))
+    records = collect(country.questions[:40], GraphAnswerer(Settings.of(model, store)))
     router = CombinedRouter.fit(records, drafts=False)
 
     graph = create_skr_graph(model, store, router=router)

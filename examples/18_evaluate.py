@@ -7,25 +7,25 @@ from langchain_skr import load_model
 from skr_app.country import load_country
 from skr_core import Settings
 from skr_core.files import KeyedLog
-from skr_core.flow import Flow, run
+from skr_core.flow import run
 from skr_graphs import GraphAnswerer
-from skr_learn.evaluate import Asked, System, Values, ask_all, judge_all, mean
+from skr_learn.evaluate import Asked, System, ask_all, judge_all, mean
 from skr_store import ChromaStore
 
-sample = load_country()
-model = load_model(os.environ["SKR_MODEL"]) if "SKR_MODEL" in os.environ else sample.model()
+country = load_country()
+model = load_model(os.environ["SKR_MODEL"]) if "SKR_MODEL" in os.environ else country.model()
 
-questions = sample.questions[:20]
+questions = country.questions[:20]
 
 
-def brevity(answers: Sequence[Asked]) -> Flow[list[Values]]:
+def brevity(answers: Sequence[Asked]):
     """A measure of one's own sees all the answers at once; a judge would be asked with `call`."""
     yield from ()
     return [{"words": each.answer and len(each.answer.text.split())} for each in answers]
 
 
 with ChromaStore.ephemeral() as store:
-    store.add(list(sample.corpus))
+    store.add(list(country.corpus))
     answerer = GraphAnswerer(Settings.of(model, store))
     for name, action in (("never", "direct"), ("single shot", "single"), ("loop", "loop")):
         # A log with a path goes on where it was interrupted: KeyedLog("answers.jsonl").

@@ -10,12 +10,12 @@ from skr_graphs import GraphAnswerer
 from skr_learn import calibrate, collect
 from skr_store import ChromaStore
 
-sample = load_country()
-llm = load_model(os.environ["SKR_MODEL"]) if "SKR_MODEL" in os.environ else sample.model()
+country = load_country()
+llm = load_model(os.environ["SKR_MODEL"]) if "SKR_MODEL" in os.environ else country.model()
 
 with ChromaStore.ephemeral() as store:  # yours: an index, or a retriever of LlamaIndex's
-    store.add(list(sample.corpus))
-    records = collect(sample.questions[:80], GraphAnswerer(Settings.of(llm, store)))
+    store.add(list(country.corpus))
+    records = collect(country.questions[:80], GraphAnswerer(Settings.of(llm, store)))
     # The best accuracy where half of the questions are retrieved for.
     found = calibrate(records, model=llm, routers=["combined"], arbiter=False, retrieval_rate=0.5)
     found.save("router")

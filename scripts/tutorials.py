@@ -101,7 +101,8 @@ def environment(folder: Path) -> dict[str, str]:
         for name, value in os.environ.items()
         if not name.startswith(LEFT_OUT) and "API_KEY" not in name
     }
-    paths = [str(ROOT), str(ROOT / "graphs"), *filter(None, sys.path)]
+    places = (ROOT, ROOT / "graphs", ROOT / "lab")
+    paths = [*map(str, places), *filter(None, sys.path)]
     own = {"PYTHONPATH": os.pathsep.join(paths), "IPYTHONDIR": str(folder / ".ipython")}
     return kept | ONE_THREAD | own
 

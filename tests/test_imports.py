@@ -17,7 +17,7 @@ from skr_store import ChromaStore
 PACKAGES = ["skr_core", "skr_graphs", "langchain_skr", "llamaindex_skr", "skr_learn", "skr_store"]
 ROOMS = ["skr_core.files", "skr_core.routers"]
 PLUG_INS = ["langchain_skr", "llamaindex_skr"]
-UNASKED = {"skr_learn", "skr_store", "skr_app", "skr_lab", "skr_core.engines"}
+UNASKED = {"skr_learn", "skr_store", "skr_app", "skr_lab"}
 MOST_MODULES = 60
 """Of ours, that a plain chain loads."""
 HEAVY = [

@@ -17,11 +17,10 @@ from pathlib import Path
 
 import pytest
 
-from scripts.docs import reference
+from scripts.docs.reference import PACKAGES
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = [page.relative_to(ROOT / "docs") for page in sorted((ROOT / "docs").rglob("*.md"))]
-PACKAGES = tuple(name for name in reference.PACKAGES if reference.place(name).is_dir())
 BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 FETCHED = {"audio", "embed", "iframe", "img", "link", "object", "script", "source", "video"}
 ADDRESSES = {"data", "href", "poster", "src", "srcset"}

@@ -20,13 +20,13 @@ from skr_app.country import load_country, write_country
 from skr_core import read_questions
 from skr_store import ChromaStore
 
-sample = load_country()
+country = load_country()
 if "SKR_MODEL" in os.environ:  # a real one, such as SKR_MODEL=openai:gpt-4.1-mini
     from langchain_skr import load_model
 
     model = load_model(os.environ["SKR_MODEL"])
 else:
-    model = sample.model()
+    model = country.model()
 
 # %% [markdown]
 # A real model knows nothing of an invented country. If you use one, bring your own questions and
@@ -43,7 +43,7 @@ print(*Path("varnland/questions.jsonl").read_text().splitlines()[5:9], sep="\n")
 
 questions = read_questions("varnland/questions.jsonl")
 store = ChromaStore.ephemeral(k=4)  # in memory; each search returns four passages
-added = store.add(list(sample.corpus))
+added = store.add(list(country.corpus))
 
 # %% [markdown]
 # ## Ask everything in three ways
@@ -54,10 +54,9 @@ added = store.add(list(sample.corpus))
 # - `single`: one search, and an answer from what it found.
 # - `loop`: as many searches as it takes, up to three by default.
 #
-# It compares each answer with the right ones and keeps what it cost. With `{"out":
-# "records.jsonl"}` the records are kept in a file, and a run that was interrupted goes on where
-# it stopped. Any LangChain chat model and retriever will do; `llamaindex_skr.collect` does the
-# same for LlamaIndex.
+# It compares each answer with the right ones and keeps what it cost. With `out="records.jsonl"`
+# the records are kept in a file, and a run that was interrupted goes on where it stopped.
+# `Settings.of` takes any chat model and retriever of LangChain or LlamaIndex.
 
 # %%
 from textwrap import fill
@@ -137,9 +136,9 @@ print(f"retrieval helps {helps} questions, hurts {hurts}, and changes nothing fo
 # ## Does routing pay?
 #
 # A *router* decides for each question which action to take. `calibrate` fits several on the
-# records, judges each on questions that it was not fitted on, chooses one and its price, and says
-# in one sentence what that is worth. Where no router can be trusted it says so, and recommends
-# one action for all questions.
+# records, judges each on questions that it was not fitted on, chooses one and its *cost weight*
+# (the accuracy that a unit of cost has to be worth), and says in one sentence what that brings.
+# Where no router can be trusted it says so, and recommends one action for all questions.
 
 # %%
 from skr_learn import calibrate
@@ -153,13 +152,13 @@ show(curve.sentence)
 # which change of accuracy, compared with what. The bracket is a 95 % interval. If it lies wide
 # around zero, the accuracy may have risen or fallen, and only the saving is certain.
 #
-# The picture shows every price that you could pay, and further to the right a question costs
-# more. The blue line is the router, with its 95 % interval, the dots are the three actions taken
-# for every question, and the dashed line is what you get by drawing among those at random. A
-# router is worth having where the blue line is clearly above the dashed one. The dotted line is
-# an oracle that changes the action of as many questions and knows which. The diamond is the
-# sentence's: there the price too was chosen without the questions that it is judged on, so it may
-# lie below the line.
+# The picture shows every cost weight, and further to the right a question costs more. The blue
+# line is the router, with its 95 % interval, the dots are the three actions taken for every
+# question, and the dashed line is what you get by drawing among those at random. A router is
+# worth having where the blue line is clearly above the dashed one. The dotted line is an oracle
+# that changes the action of as many questions and knows which. The diamond is the sentence's:
+# there the cost weight too was chosen without the questions that it is judged on, so it may lie
+# below the line.
 
 # %%
 from IPython.display import Image
@@ -168,9 +167,9 @@ curve.plot("curve.png")
 Image("curve.png", width=500, alt="Accuracy against cost: router, constant actions and oracle")
 
 # %% [markdown]
-# You need not take the price that was chosen. `calibrate(records, budget=0.3)` chooses for a mean
-# cost, here in thousands of tokens, `retrieval_rate=0.5` for a share of questions, and
-# `price=0.1` for what a unit of cost has to be worth. What each would do is known already:
+# You need not take the cost weight that was chosen. `calibrate(records, budget=0.3)` chooses for
+# a mean cost, here in thousands of tokens, `retrieval_rate=0.5` for a share of questions, and
+# `price=0.1` sets the cost weight itself. What each would do is known already:
 
 # %%
 points = curve.at_prices
@@ -187,12 +186,12 @@ table(["thousand tokens a question", *ACTIONS, "accuracy"], rows)
 # %% [markdown]
 # ## What does each router cost?
 #
-# A router that looks at more can decide better, but looking has a price. `combined` also reads
-# the answer that the model gives without passages, so it always pays for that call. The others
-# read the question alone. *Worth* is the accuracy, less what it costs, that a router adds over
-# drawing actions at random, averaged over all prices. *The right way* is the share of questions
-# that it sends to the better side, among those on which the answers with and without retrieval
-# differ.
+# A router that looks at more can decide better, but looking costs something. `combined` also
+# reads the answer that the model gives without passages, so it always pays for that call. The
+# others read the question alone. *Worth* is the accuracy, less what it costs, that a router adds
+# over drawing actions at random, averaged over all cost weights. *The right way* is the share of
+# questions that it sends to the better side, among those on which the answers with and without
+# retrieval differ.
 
 # %%
 LOOKS_AT = {

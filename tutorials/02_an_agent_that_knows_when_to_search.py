@@ -19,9 +19,9 @@ import os
 from skr_app.country import load_country
 from skr_store import ChromaStore
 
-sample = load_country()
+country = load_country()
 store = ChromaStore.ephemeral(k=4)  # any LangChain retriever or vector store does as well
-added = store.add(list(sample.corpus))
+added = store.add(list(country.corpus))
 
 # %% [markdown]
 # ## A model for the agent
@@ -46,7 +46,7 @@ from skr_core import Reference
 from skr_core.prompts import answer_anyway
 
 PASSAGE = re.compile(r'^\[\d+\] ([^\n]*)\n"""\n(.*?)\n"""$', re.DOTALL | re.MULTILINE)
-reader = sample.model()  # quotes from passages, or says what it remembers
+reader = country.model()  # quotes from passages, or says what it remembers
 
 
 class StandIn(BaseChatModel):
@@ -88,7 +88,7 @@ from skr_graphs import GraphAnswerer
 from skr_learn import collect
 from skr_learn.routers import CombinedRouter
 
-records = collect(sample.questions, GraphAnswerer(Settings.of(model, store)))
+records = collect(country.questions, GraphAnswerer(Settings.of(model, store)))
 router = CombinedRouter.fit(records, drafts=False)  # looks at the question alone: costs no call
 
 for question in ("How high is Mount Tarrow?", "Who is the mayor of Penmarrow?"):

@@ -19,7 +19,7 @@ from llama_index.core.schema import TextNode
 from skr_app.country import load_country
 from skr_core import HashingEmbedder
 
-sample = load_country()
+country = load_country()
 
 
 class SharedWords(BaseEmbedding):
@@ -36,7 +36,7 @@ class SharedWords(BaseEmbedding):
 
 
 nodes = [
-    TextNode(text=passage.text, metadata={"title": passage.title}) for passage in sample.corpus
+    TextNode(text=passage.text, metadata={"title": passage.title}) for passage in country.corpus
 ]
 index = VectorStoreIndex(nodes, embed_model=SharedWords())
 

@@ -16,9 +16,9 @@ import os
 from skr_app.country import load_country
 from skr_store import ChromaStore
 
-sample = load_country()
+country = load_country()
 store = ChromaStore.ephemeral(k=4)  # each search returns four passages
-added = store.add(list(sample.corpus))
+added = store.add(list(country.corpus))
 
 QUESTION = "Where was the engineer who designed the Marrow Bay lighthouse born?"
 
@@ -52,7 +52,7 @@ if "SKR_MODEL" in os.environ:
 
     model = Recorder(as_language_model(load_model(os.environ["SKR_MODEL"])))
 else:
-    model = Recorder(sample.model())
+    model = Recorder(country.model())
 
 from langgraph.checkpoint.memory import InMemorySaver
 
@@ -233,7 +233,7 @@ print("cost:", {task: usage.total_tokens for task, usage in answer.usage.items()
 from skr_core import Budget
 
 for budget in ({}, {"max_rounds": 1}, {"max_calls": 1}, {"max_tokens": 300}):
-    limited = create_skr_graph(sample.model(), store, budget=Budget(**budget))
+    limited = create_skr_graph(country.model(), store, budget=Budget(**budget))
     found = answer_of(limited.invoke({"question": QUESTION}))
     right = "answers" if "Hallerfeld" in found.text else "does not answer"
     cost = f"rounds: {len(found.rounds)}, calls: {found.total_usage.calls}"
@@ -247,7 +247,7 @@ for budget in ({}, {"max_rounds": 1}, {"max_calls": 1}, {"max_tokens": 300}):
 # `packed`, says so. Here room is made short on purpose:
 
 # %%
-tight = create_skr_graph(sample.model(), store, budget=Budget(max_reference_tokens=250))
+tight = create_skr_graph(country.model(), store, budget=Budget(max_reference_tokens=250))
 titles = {}
 for event in tight.stream({"question": QUESTION}, stream_mode="custom"):
     if event["type"] == "references":

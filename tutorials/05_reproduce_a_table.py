@@ -46,12 +46,12 @@ from skr_core.routers import ConfidenceRouter
 from skr_graphs import GraphAnswerer
 from skr_learn import collect
 
-sample = load_country()
-model = load_model(os.environ["SKR_MODEL"]) if "SKR_MODEL" in os.environ else sample.model()
-questions = [each for each in sample.questions if "unanswerable" not in each.types]
+country = load_country()
+model = load_model(os.environ["SKR_MODEL"]) if "SKR_MODEL" in os.environ else country.model()
+questions = [each for each in country.questions if "unanswerable" not in each.types]
 
 store = ChromaStore.ephemeral(k=1)
-added = store.add(list(sample.corpus))
+added = store.add(list(country.corpus))
 
 WAYS = ("vanilla", "punish")
 ask = {f"confidence:{way}": ConfidenceRouter(model, strategy=way) for way in WAYS}

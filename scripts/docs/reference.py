@@ -7,7 +7,6 @@ imported.
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
@@ -26,28 +25,26 @@ PACKAGES = (
     "skr_core",
 )
 MODULES = (
-    "llamaindex_skr.retriever",
     "skr_graphs.events",
     "skr_core.budget",
     "skr_core.errors",
-    "skr_learn.evaluate",
     "skr_core.flow",
-    "skr_store.ingestion",
     "skr_core.models.clients",
-    "skr_core.models.openai_server",
     "skr_core.models.cross_encoder",
     "skr_core.models.embedders",
     "skr_core.models.limited",
-    "skr_lab.entailment",
-    "skr_core.settings",
+    "skr_core.models.openai_server",
     "skr_core.ports",
     "skr_core.prompts.papers",
     "skr_core.prompts.templates",
     "skr_core.questions",
-    "skr_learn.self_knowledge.feedback",
+    "skr_core.reflectors",
+    "skr_core.registry",
+    "skr_core.routers.saving",
     "skr_core.settings",
-    "skr_store.chroma_store",
     "skr_core.testing",
+    "skr_learn.evaluate",
+    "skr_learn.reply_cache",
 )
 """Modules that are imported by themselves, beside the packages and their rooms."""
 UNDER_TITLE = "{show_root_heading: false, show_root_toc_entry: false}"
@@ -71,18 +68,13 @@ def on_files(files: Files, *, config: Any) -> Files:
 def pages() -> Mapping[str, str]:
     """Each page in Markdown, by its name."""
     loader = griffe.GriffeLoader(search_paths=[ROOT, ROOT / "graphs"], allow_inspection=False)
-    packages = [loader.load(name) for name in PACKAGES if place(name).is_dir()]
+    packages = [loader.load(name) for name in PACKAGES]
     shown: set[str] = set()
     return {
         source.path: page(source, shown)
         for package in packages
         for source in [*sources(package), package]
     }
-
-
-def place(package: str) -> Path:
-    """The folder of a package."""
-    return ROOT / ("graphs" if package == "skr_graphs" else "") / package
 
 
 def sources(package: griffe.Module) -> Iterator[griffe.Module]:
@@ -119,7 +111,7 @@ def link(name: str, target: griffe.Object) -> str:
 
 def exports(package: griffe.Module) -> dict[str, griffe.Object]:
     """Each name that a package exports, in order, and what it stands for."""
-    names = sorted(map(str, package.exports or stubbed(package)))
+    names = sorted(map(str, package.exports or ()))
     found = {name: package[name] for name in names}
     return {
         # Where a function has the name of its module, griffe finds the module.
@@ -127,14 +119,6 @@ def exports(package: griffe.Module) -> dict[str, griffe.Object]:
         for name, each in found.items()
         if not each.is_module or name in each.members
     }
-
-
-def stubbed(package: griffe.Module) -> Iterator[str]:
-    """What a package exports that imports lazily: the names of the stub beside it."""
-    stub = package.filepath.with_suffix(".pyi")
-    for node in ast.parse(stub.read_text(encoding="utf-8")).body if stub.exists() else ():
-        if isinstance(node, ast.ImportFrom):
-            yield from (each.name for each in node.names)
 
 
 def defined(module: griffe.Module) -> dict[str, griffe.Object]:
