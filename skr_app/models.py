@@ -14,7 +14,7 @@ from skr_app.options import ModelOptions
 from skr_core.bounds import Bounds, bounded
 from skr_core.budget import TokenCount, count_tokens, read_prices
 from skr_core.errors import InputError
-from skr_core.registry import names_of, registered
+from skr_core.registry import names_of, registered, required
 from skr_core.settings import as_reflector
 
 if TYPE_CHECKING:
@@ -227,16 +227,12 @@ class Models:
             from skr_core.models.cross_encoder import CrossEncoderEntailment
 
             return CrossEncoderEntailment(name)
-        if kind == "true" and name:
-            made: EntailmentModel = registered("entailment", kind)(name)
-            return made
         if kind == "judge" and name:
             from skr_core.reflectors import JudgeEntailment
 
             return JudgeEntailment(self.model(name))
         raise InputError(
-            f"no entailment model is {entailment!r}: give lexical, nli:NAME, true:NAME or "
-            "judge:MODEL"
+            f"no entailment model is {entailment!r}: give lexical, nli:NAME or judge:MODEL"
         )
 
     def reflector(
@@ -276,9 +272,10 @@ class Models:
             )
             return learned
         if reflector in names_of("reflectors"):
-            announced: Reflector = as_reflector(registered("reflectors", reflector)())
-            return announced
+            made = registered("reflectors", reflector)
+            if not required(made):
+                return as_reflector(made())
         raise InputError(
             f"--reflector {reflector}: give refusal, judge, judge:MODEL, entailment:lexical, "
-            "entailment:nli:NAME, entailment:true:NAME, entailment:judge:MODEL or learned:FOLDER"
+            "entailment:nli:NAME, entailment:judge:MODEL, learned:FOLDER or a registered name"
         )

@@ -213,8 +213,8 @@ class SystemOptions(ModelOptions):
             "--reflector",
             help="Judges whether a draft's references suffice: `refusal` (the verdict in the "
             "model's own reply), `judge` or `judge:MODEL` (one call more), "
-            "`entailment:lexical|nli:NAME|true:NAME|judge:MODEL` (each sentence follows from what "
-            "it cites), or `learned:FOLDER`, made by `skr calibrate --reflector`.",
+            "`entailment:lexical|nli:NAME|judge:MODEL` (each sentence follows from what it cites), "
+            "`learned:FOLDER`, made by `skr calibrate --reflector`, or a registered name.",
         ),
     ] = "refusal"
     likelihoods: Annotated[

@@ -10,8 +10,10 @@ Ours are announced in the same way, so that nothing here names what stands on it
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
+from inspect import signature
 from typing import Any
 
 from skr_core.errors import InputError
@@ -56,3 +58,18 @@ def registered(kind: str, name: str) -> Any:
         known = ", ".join(names_of(kind)) or "none"
         raise InputError(f"no {kind} are registered as {name!r}: known are {known}")
     return found.load()
+
+
+def required(made: Callable[..., object]) -> list[str]:
+    """The parameters that a class or a function cannot do without.
+
+    Example:
+        >>> from skr_core.routers import AlwaysRetrieve, PromptRouter
+        >>> required(AlwaysRetrieve), required(PromptRouter)
+        ([], ['model'])
+    """
+    return [
+        each.name
+        for each in signature(made).parameters.values()
+        if each.default is each.empty and each.kind not in (each.VAR_POSITIONAL, each.VAR_KEYWORD)
+    ]

@@ -107,7 +107,8 @@ def test_the_demonstration_tells_nobody(tmp_path: Path) -> None:
 def test_a_store_and_an_engine_tell_nobody(tmp_path: Path) -> None:
     code = (
         "from llamaindex_skr import SKRQueryEngine\n"
-        "from skr_store import ChromaStore, Reference\n"
+        "from skr_core import Reference\n"
+        "from skr_store import ChromaStore\n"
         "with ChromaStore.open('store') as store:\n"
         "    store.add([Reference.of('Paris is the capital of France.')])\n"
         "    engine = SKRQueryEngine.from_defaults(store, llm='extractive')\n"

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
-from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -22,7 +21,7 @@ from skr_core.files.arrays import BROKEN, read_arrays, write_arrays
 from skr_core.models.adapting import AnyModel, as_language_model
 from skr_core.models.embedders import HASHING_NAME, SENTENCE_TRANSFORMERS, make_embedder
 from skr_core.ports import Router
-from skr_core.registry import names_of, registered
+from skr_core.registry import names_of, registered, required
 from skr_core.sync_only import SyncRouter
 from skr_core.types import Stamp
 
@@ -273,11 +272,7 @@ def load_router(
 
 def _registered_router(name: str, model: LanguageModel | None) -> Router:
     made = registered("routers", name)
-    needed = [
-        each.name
-        for each in signature(made).parameters.values()
-        if each.default is each.empty and each.kind is each.POSITIONAL_OR_KEYWORD
-    ]
+    needed = required(made)
     if needed == ["model"] and model is None:
         raise InputError(f"the router {name!r} asks a model: give model=")
     if needed not in ([], ["model"]):
