@@ -277,5 +277,5 @@ class Models:
                 return as_reflector(made())
         raise InputError(
             f"--reflector {reflector}: give refusal, judge, judge:MODEL, entailment:lexical, "
-            "entailment:nli:NAME, entailment:judge:MODEL, learned:FOLDER or a registered name"
+            "entailment:nli:NAME, entailment:judge:MODEL, a registered name or learned:FOLDER"
         )
