@@ -11,7 +11,17 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import wraps
 from pathlib import Path
-from typing import Any, Literal, ParamSpec, Protocol, Self, TypeVar, get_args, runtime_checkable
+from typing import (
+    Any,
+    Literal,
+    ParamSpec,
+    Protocol,
+    Self,
+    TypeVar,
+    cast,
+    get_args,
+    runtime_checkable,
+)
 
 from skr_core.budget import Budget
 from skr_core.errors import InputError
@@ -312,7 +322,7 @@ def as_router(
         return load_router(router, model=model, retriever=retriever)
     if isinstance(router, type) or not callable(getattr(router, "decide", None)):
         raise _refused("a router has decide", router, "a saved one")
-    return router if isinstance(router, Router) else SyncRouter(router)
+    return router if isinstance(router, Router) else SyncRouter(cast(DecidesSync, router))
 
 
 def decided(router: Router, question: str) -> Flow[Decision]:
@@ -396,7 +406,9 @@ def as_reflector(
         return loaded
     if isinstance(reflector, type) or not callable(getattr(reflector, "reflect", None)):
         raise _refused("a reflector has reflect", reflector, "a learned one")
-    return reflector if isinstance(reflector, Reflector) else SyncReflector(reflector)
+    if isinstance(reflector, Reflector):
+        return reflector
+    return SyncReflector(cast(ReflectsSync, reflector))
 
 
 def with_arbiter(options: Mapping[str, Any]) -> dict[str, Any]:
