@@ -14,7 +14,7 @@ from skr_app.options import ModelOptions
 from skr_core.bounds import Bounds, bounded
 from skr_core.budget import TokenCount, count_tokens, read_prices
 from skr_core.errors import InputError
-from skr_core.registry import names_of, registered, required
+from skr_core.registry import names_of, registered
 from skr_core.settings import as_reflector
 
 if TYPE_CHECKING:
@@ -272,9 +272,7 @@ class Models:
             )
             return learned
         if reflector in names_of("reflectors"):
-            made = registered("reflectors", reflector)
-            if not required(made):
-                return as_reflector(made())
+            return as_reflector(reflector, model, retriever)
         raise InputError(
             f"--reflector {reflector}: give refusal, judge, judge:MODEL, entailment:lexical, "
             "entailment:nli:NAME, entailment:judge:MODEL, a registered name or learned:FOLDER"

@@ -209,7 +209,10 @@ def load_questions(
     if skip_bad and "skip_bad" not in signature(read).parameters:
         raise InputError(f"--skip-bad is nothing that the source {dataset!r} can do")
     found = read(path, skip_bad=True) if skip_bad else read(path)
-    return list(islice(found, limit))
+    questions = list(islice(found, limit))
+    if wrong := next((each for each in questions if not isinstance(each, Question)), None):
+        raise InputError(f"the source {dataset!r} gave {type(wrong).__name__}, not a Question")
+    return questions
 
 
 def open_embedder(embedder: str) -> Embedder:

@@ -245,7 +245,9 @@ class AskOptions(SystemOptions):
     router: Annotated[
         Path | None,
         typer.Option(
-            "--router", help="Folder of a router, made by `skr calibrate`. Always, without."
+            "--router",
+            help="Folder of a router that `skr calibrate` made, or the name of a registered one; "
+            "without, every question is retrieved for.",
         ),
     ] = None
     force: Force = False

@@ -16,7 +16,7 @@ from importlib.metadata import EntryPoint, entry_points
 from inspect import signature
 from typing import Any
 
-from skr_core.errors import InputError
+from skr_core.errors import InputError, SKRError
 
 
 @cache
@@ -45,7 +45,7 @@ def registered(kind: str, name: str) -> Any:
         The object; what it is, its kind says.
 
     Raises:
-        InputError: No installed package announces that name.
+        InputError: No installed package announces that name, or what it announces is not there.
 
     Example:
         >>> registered("models", "eliza")
@@ -57,7 +57,12 @@ def registered(kind: str, name: str) -> Any:
     if found is None:
         known = ", ".join(names_of(kind)) or "none"
         raise InputError(f"no {kind} are registered as {name!r}: known are {known}")
-    return found.load()
+    try:
+        return found.load()
+    except SKRError:
+        raise
+    except (ImportError, AttributeError) as error:
+        raise InputError(f"{name!r} of {kind} is {found.value}, which fails: {error}") from error
 
 
 def required(made: Callable[..., object]) -> list[str]:

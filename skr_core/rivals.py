@@ -34,7 +34,7 @@ from skr_core.texts import normalise, words
 from skr_core.types import NO_USAGE, Answer, Generation, Reference, Usage
 
 WINDOW = 3
-"""Times as many words of a reference as the answer has are read together, and never fewer than
+"""A window of a reference is this many times as long as the words looked for, and at least
 `SHORTEST_WINDOW`."""
 SHORTEST_WINDOW = 12
 LONGEST_ANSWER = 40
@@ -151,7 +151,7 @@ class Rivals:
     """The model's own answer, and one from references.
 
     Attributes:
-        question: The question, as it was asked.
+        question: The question, as it can be understood alone.
         direct: The model's own answer.
         retrieved: The one from references, without markers.
         references: The references that it was given.

@@ -10,6 +10,7 @@ import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import wraps
+from inspect import iscoroutine
 from pathlib import Path
 from typing import (
     Any,
@@ -43,7 +44,15 @@ from skr_core.reflectors import RefusalReflector
 from skr_core.routers.constant import AlwaysRetrieve
 from skr_core.sync_only import DecidesSync, ReflectsSync, SyncReflector, SyncRouter
 from skr_core.texts import encodable
-from skr_core.types import Action, Answer, Decision, Demonstration, Stamp
+from skr_core.types import (
+    Action,
+    Answer,
+    Decision,
+    Demonstration,
+    Reference,
+    Reflection,
+    Stamp,
+)
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -212,7 +221,7 @@ class Settings:
 
     @property
     def version(self) -> str:
-        """A hash of everything but model, retriever, router and arbiter that decides what is said.
+        """A hash of all that decides what is said, except model, retriever, router and arbiter.
 
         Records that were made with other words, limits or reflectors are told apart by it. What
         concerns conversations is left out: records are made of single questions.
@@ -220,7 +229,11 @@ class Settings:
         reflector = self.reflector
         budget = to_plain(self.budget)
         del budget["max_history_tokens"]
-        for name in ("max_reply_tokens", "max_spend", "price"):  # as before there were these
+        for name in (
+            "max_reply_tokens",
+            "max_spend",
+            "price",
+        ):  # left out while None, as before there were these limits
             if budget[name] is None:
                 del budget[name]
         parts = (
@@ -338,11 +351,30 @@ def decided(router: Router, question: str) -> Flow[Decision]:
     """
     decision: object = yield from call(router.decide, router.adecide, question)
     if not isinstance(decision, Decision):
-        raise InputError(
-            f"{type(router).__name__} returned {type(decision).__name__}, not a Decision: return "
-            "skr_core.types.Decision(retrieve=...)"
-        )
+        raise _wrong_result(router, "decide", decision, "a Decision: return skr_core.Decision(...)")
     return decision
+
+
+def reflected(
+    reflector: Reflector, question: str, references: Sequence[Reference], draft: str
+) -> Flow[Reflection]:
+    """Ask a reflector, which may be anybody's.
+
+    Raises:
+        InputError: It returned something else than a `Reflection`.
+
+    Example:
+        >>> from skr_core.flow import run
+        >>> run(reflected(RefusalReflector(), "Who?", [], "I don't know.")).sufficient
+        False
+    """
+    found: object = yield from call(
+        reflector.reflect, reflector.areflect, question, references, draft
+    )
+    if not isinstance(found, Reflection):
+        right = "a Reflection: return skr_core.Reflection(...)"
+        raise _wrong_result(reflector, "reflect", found, right)
+    return found
 
 
 def as_arbiter(
@@ -385,9 +417,9 @@ def as_reflector(
     """Make a reflector of what a caller gave.
 
     Args:
-        reflector: A reflector, or the folder of a saved one, which is loaded; None reads the
-            verdict from the model's reply. A reflector of one method, `reflect`, is called in a
-            thread by async runs.
+        reflector: A reflector, the folder of a saved one, or the name of a registered one; None
+            reads the verdict from the model's reply. A reflector of one method, `reflect`, is
+            called in a thread by async runs.
         model: The one that will answer; compared with the folder's.
         retriever: The one that will search; compared with the folder's.
 
@@ -402,6 +434,10 @@ def as_reflector(
     if reflector is None:
         return RefusalReflector()
     if isinstance(reflector, str | Path):
+        from skr_core.routers.saving import registered_part
+
+        if (named := registered_part("reflector", reflector, model)) is not None:
+            return as_reflector(named)
         loaded: Reflector = _loaded(reflector, "reflector", model, retriever)
         return loaded
     if isinstance(reflector, type) or not callable(getattr(reflector, "reflect", None)):
@@ -470,6 +506,16 @@ def _loaded(
 
     found = class_of(folder, read_saved(folder, part))
     return found.load(folder, model=model, retriever=retriever)
+
+
+def _wrong_result(part: object, method: str, result: object, right: str) -> InputError:
+    name = type(getattr(part, "given", part)).__name__
+    if iscoroutine(result):
+        result.close()
+        return InputError(
+            f"{name}.{method} is async: make it sync, and put the async form beside it as a{method}"
+        )
+    return InputError(f"{name}.{method} returned {type(result).__name__}, not {right}")
 
 
 def _refused(what: str, given: object, saved: str) -> InputError:

@@ -35,6 +35,9 @@ class SyncRouter:
     Args:
         router: The router.
 
+    Attributes:
+        given: The router, as it was given.
+
     Example:
         >>> class Always:
         ...     def decide(self, question):
@@ -44,7 +47,7 @@ class SyncRouter:
     """
 
     def __init__(self, router: DecidesSync) -> None:
-        self._router = router
+        self.given = self._router = router
 
     def decide(self, question: str) -> Decision:
         """Decide whether a question needs retrieval."""
@@ -60,10 +63,13 @@ class SyncReflector:
 
     Args:
         reflector: The reflector.
+
+    Attributes:
+        given: The reflector, as it was given.
     """
 
     def __init__(self, reflector: ReflectsSync) -> None:
-        self._reflector = reflector
+        self.given = self._reflector = reflector
 
     def reflect(self, question: str, references: Sequence[Reference], draft: str) -> Reflection:
         """Judge whether references suffice for a draft."""

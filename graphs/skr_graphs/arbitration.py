@@ -35,8 +35,8 @@ def decide_again(
 ) -> Flow[Decision | None]:
     """Ask a ladder whether to go on after the first round; None for other routers and rounds.
 
-    It is also asked where the loop ends with this round in any case: where the ladder would have
-    ended it too, only the direct answer and this round's are weighed for being served.
+    It is asked even if the loop ends with this round anyway. If the ladder would have stopped here
+    too, the arbiter weighs only the direct answer and that of this round.
 
     Args:
         state: The state of the question.

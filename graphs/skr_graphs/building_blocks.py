@@ -29,14 +29,22 @@ from langchain_core.runnables import Runnable
 
 from skr_core import answering
 from skr_core.errors import InputError
-from skr_core.flow import Flow, call
+from skr_core.flow import Flow
 from skr_core.models.adapting import AnyModel, as_language_model
 from skr_core.plain import Plain, from_plain, to_plain
 from skr_core.prompts.asking import checked_question
 from skr_core.prompts.templates import DEFAULT_TEMPLATES, PromptTemplates
 from skr_core.references.found import foreign_reference
 from skr_core.reflectors import RefusalReflector
-from skr_core.settings import ReflectorLike, RouterLike, Settings, as_reflector, as_router, decided
+from skr_core.settings import (
+    ReflectorLike,
+    RouterLike,
+    Settings,
+    as_reflector,
+    as_router,
+    decided,
+    reflected,
+)
 from skr_core.types import Demonstration, Reference
 from skr_graphs import steps
 from skr_graphs.node import FlowNode
@@ -148,9 +156,8 @@ def create_reflect_node(
     chosen = as_reflector(reflector)
 
     def reflect(state: Any) -> Flow[Plain]:
-        reflection = yield from call(
-            chosen.reflect,
-            chosen.areflect,
+        reflection = yield from reflected(
+            chosen,
             _question(state, keys),
             _references(state, keys),
             _text(_value(state, keys.answer), AIMessage),

@@ -217,7 +217,7 @@ def merge(state: SKRState, step: StepContext) -> Flow[Plain]:
     after: SKRState = {**state, "rounds": [*state["rounds"], to_plain(round_)]}
     stop_reason: StopReason | None = limit
     if limit == "deadline":
-        pass  # why a search failed, or found nothing
+        pass  # the deadline is the reason, whether searches failed or found nothing
     elif failed:
         stop_reason = "retriever_failed"
     elif not merged:

@@ -24,7 +24,7 @@ from skr_core.references.citations import resolve_citations, without_markers
 from skr_core.reflectors import RefusalReflector, judge_reply
 from skr_core.replies.opening import strip_thoughts
 from skr_core.replies.reply import Reply, read_reply
-from skr_core.settings import Settings, decided
+from skr_core.settings import Settings, decided, reflected
 from skr_core.types import NO_USAGE, Decision, Generation, Reference
 from skr_graphs import events
 from skr_graphs.arbitration import decide_again
@@ -193,8 +193,8 @@ def answer(state: SKRState, step: StepContext) -> Flow[Plain]:
     if state["stop_reason"] or not state["rounds"][-1]["given"]:
         return {}
     settings = step.settings
-    # A draft that another reflector may reject is not streamed before it has passed; one that an
-    # arbiter may set aside only where that was asked for.
+    # Drafts are streamed only under the default reflector, since another may still reject them; and
+    # under an arbiter only if `stream_undecided` is set.
     streams = (
         step.stream
         and isinstance(settings.reflector, RefusalReflector)
@@ -279,12 +279,8 @@ def reflect(state: SKRState, step: StepContext) -> Flow[Plain]:
     else:
         step.write(events.start("reflect", len(state["rounds"])))
         try:
-            reflection = yield from call(
-                reflector.reflect,
-                reflector.areflect,
-                state["asked"]["standalone"],
-                references_of(state),
-                last["draft"],
+            reflection = yield from reflected(
+                reflector, state["asked"]["standalone"], references_of(state), last["draft"]
             )
         except ModelError as failure:
             return best_draft(state, failure)

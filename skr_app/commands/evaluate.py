@@ -65,7 +65,10 @@ def evaluate(
         typer.Option("--systems", help=f"Names with commas between them: {', '.join(SYSTEMS)}."),
     ] = "single_shot,loop",
     router: Annotated[
-        Path | None, typer.Option("--router", help="Folder of a saved router, for `adaptive`.")
+        Path | None,
+        typer.Option(
+            "--router", help="Folder of a saved router or name of a registered one, for `adaptive`."
+        ),
     ] = None,
     force: Force = False,
     out: Annotated[

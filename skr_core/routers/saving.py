@@ -180,8 +180,9 @@ def read_saved(path: str | Path, part: Part = "router") -> SavedPart:
     file = folder / text
     if not file.is_file():
         raise InputError(
-            f"there is no saved {part} at {folder}: give the folder that skr calibrate RECORDS "
-            f"--out FOLDER{' --reflector' if part == 'reflector' else ''} wrote"
+            f"there is no saved {part} at {folder}, and none is registered by that name: give the "
+            "folder that skr calibrate RECORDS --out FOLDER"
+            f"{' --reflector' if part == 'reflector' else ''} wrote"
         )
     try:
         row = orjson.loads(read_whole(file))
@@ -254,8 +255,8 @@ def load_router(
         False
     """
     asked = None if model is None else as_language_model(model)
-    if not Path(path).exists() and str(path) in names_of("routers"):
-        return _registered_router(str(path), asked)
+    if (named := registered_part("router", path, asked)) is not None:
+        return named if isinstance(named, Router) else SyncRouter(named)
     saved = read_saved(path)
     found = class_of(path, saved)
     try:
@@ -270,17 +271,31 @@ def load_router(
     return router
 
 
-def _registered_router(name: str, model: LanguageModel | None) -> Router:
-    made = registered("routers", name)
+def registered_part(
+    part: Literal["router", "reflector"], name: str | Path, model: LanguageModel | None
+) -> Any:
+    """Make what an installed package registers by a name: of nothing, or of the model alone.
+
+    A folder of that name comes first.
+
+    Returns:
+        None where nothing is registered by that name, or there is such a folder.
+
+    Raises:
+        InputError: It needs a model that is not given, or something else.
+    """
+    group, name = f"{part}s", str(name)
+    if Path(name).exists() or name not in names_of(group):
+        return None
+    made = registered(group, name)
     needed = required(made)
     if needed == ["model"] and model is None:
-        raise InputError(f"the router {name!r} asks a model: give model=")
+        raise InputError(f"the {part} {name!r} asks a model: give model=")
     if needed not in ([], ["model"]):
         raise InputError(
-            f"the router {name!r} is made of {', '.join(needed)}: fit or make it first"
+            f"the {part} {name!r} is made of {', '.join(needed)}: fit or make it first"
         )
-    router = made(model) if needed else made()
-    return router if isinstance(router, Router) else SyncRouter(router)
+    return made(model) if needed else made()
 
 
 def holds_arbiter(path: str | Path) -> bool:
