@@ -271,7 +271,7 @@ class Models:
                 Path(name), model=model, retriever=retriever, force=force
             )
             return learned
-        if reflector in names_of("reflectors"):
+        if kind != "learned" and reflector in names_of("reflectors"):
             return as_reflector(reflector, model, retriever)
         raise InputError(
             f"--reflector {reflector}: give refusal, judge, judge:MODEL, entailment:lexical, "

@@ -55,13 +55,37 @@ def read_lines(path: Path) -> Iterator[Question]:
         yield Question(str(number), text, (gold,))
 
 
+def read_words(path: Path) -> list[str]:
+    return path.read_text().split()
+
+
+class Answers:
+    """Return what a router and a reflector do not."""
+
+    def decide(self, question: str) -> object:
+        return "yes"
+
+    def reflect(self, question: str, references: object, draft: str) -> object:
+        return True
+
+
+class Waits:
+    async def decide(self, question: str) -> Decision:
+        return Decision(True)
+
+
 @pytest.fixture
 def announced(monkeypatch: pytest.MonkeyPatch) -> None:
     def of(kind: str) -> dict[str, EntryPoint]:
         names = {
-            "routers": {"weekdays": "Weekdays", "model": "AsksTheModel", "fitted": "Fitted"},
+            "routers": {
+                "weekdays": "Weekdays",
+                "model": "AsksTheModel",
+                "fitted": "Fitted",
+                "gone": "Gone",
+            },
             "reflectors": {"long": "Long"},
-            "questions": {"lines": "read_lines"},
+            "questions": {"lines": "read_lines", "words": "read_words"},
         }[kind]
         return {
             name: EntryPoint(name, f"{__name__}:{each}", f"skr_rag.{kind}")
@@ -100,6 +124,16 @@ def test_what_has_both_forms_is_taken_as_it_is() -> None:
             system(router=wrong)
 
 
+def test_what_returns_something_else_is_named() -> None:
+    for options, said in (
+        ({"router": Answers()}, r"Answers.decide returned str, not a Decision"),
+        ({"reflector": Answers()}, r"Answers.reflect returned bool, not a Reflection"),
+        ({"router": Waits()}, r"Waits.decide is async: .* beside it as adecide"),
+    ):
+        with pytest.raises(InputError, match=said):
+            GraphAnswerer(system(**options)).answer("Which day?")
+
+
 @pytest.mark.usefixtures("announced")
 def test_a_registered_router_is_found_by_its_name(tmp_path: Path) -> None:
     assert load_router("weekdays").decide("Which day?").retrieve
@@ -109,7 +143,10 @@ def test_a_registered_router_is_found_by_its_name(tmp_path: Path) -> None:
         load_router("model")
     with pytest.raises(InputError, match="'fitted' is made of records: fit or make it first"):
         load_router("fitted")
-    with pytest.raises(InputError, match="there is no saved router at"):
+    assert isinstance(system(reflector="long").reflector, Reflector)
+    with pytest.raises(InputError, match=r"'gone' of routers is .*:Gone, which fails: "):
+        load_router("gone")
+    with pytest.raises(InputError, match=r"no saved router at .* and none is registered by that"):
         load_router(tmp_path / "nothing")
 
 
@@ -118,7 +155,9 @@ def test_a_registered_source_of_questions_is_found_by_its_name(tmp_path: Path) -
     file = tmp_path / "quiz.txt"
     file.write_text("Who? = She\nWhen? = Now\n")
     assert [each.gold for each in load_questions(file, "lines", limit=1)] == [("She",)]
+    with pytest.raises(InputError, match="the source 'words' gave str, not a Question"):
+        load_questions(file, "words")
     with pytest.raises(InputError, match="--skip-bad is nothing that the source 'lines' can do"):
         load_questions(file, "lines", skip_bad=True)
-    with pytest.raises(InputError, match="no questions are registered as 'quiz': known are lines"):
+    with pytest.raises(InputError, match="no questions are registered as .quiz.: known are lines"):
         load_questions(file, "quiz")

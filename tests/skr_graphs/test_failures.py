@@ -202,7 +202,7 @@ def test_a_router_that_returns_no_decision_is_refused(invoke: Invoke):
     graph = create_self_completion_graph(
         model=ScriptedModel(["Paris."]), retriever=searchable(), router=SaysYes()
     )
-    with pytest.raises(InputError, match=r"SaysYes returned bool, not a Decision: return"):
+    with pytest.raises(InputError, match=r"SaysYes.decide returned bool, not a Decision: return"):
         invoke(graph.compile())
 
 
