@@ -159,5 +159,5 @@ def test_a_registered_source_of_questions_is_found_by_its_name(tmp_path: Path) -
         load_questions(file, "words")
     with pytest.raises(InputError, match="--skip-bad is nothing that the source 'lines' can do"):
         load_questions(file, "lines", skip_bad=True)
-    with pytest.raises(InputError, match="no questions are registered as .quiz.: known are lines"):
+    with pytest.raises(InputError, match="no questions are registered as 'quiz'"):
         load_questions(file, "quiz")
