@@ -61,7 +61,7 @@ def after_follow_up(state: State) -> str:
 
 
 builder = StateGraph(State)
-builder.add_node("route", create_route_node(AlwaysRetrieve(), keys=keys))  # or a saved one's folder
+builder.add_node("route", create_route_node(AlwaysRetrieve(), keys=keys))  # or a saved one's file
 builder.add_node("retrieve", retrieve)
 builder.add_node("answer", answer)
 builder.add_node("reflect", create_reflect_node(keys=keys))

@@ -5,8 +5,6 @@ from pathlib import Path
 
 from langchain_skr import create_skr_chain, load_model
 from skr_app.country import load_country
-from skr_core import Settings
-from skr_graphs import GraphAnswerer
 from skr_learn import calibrate, collect
 from skr_store import ChromaStore
 
@@ -15,9 +13,9 @@ model = load_model(os.environ["SKR_MODEL"]) if "SKR_MODEL" in os.environ else co
 
 with ChromaStore.ephemeral() as store:
     store.add(list(country.corpus))
-    records = collect(country.questions[:80], GraphAnswerer(Settings.of(model, store)))
+    records = collect(country.questions, create_skr_chain(model, store))
     # The best accuracy where half of the questions are retrieved for.
-    found = calibrate(records, model=model, routers=["combined"], arbiter=False, retrieval_rate=0.5)
+    found = calibrate(records, routers=["ladder"], retrieval_rate=0.5)
     found.save("router")
 
     chain = create_skr_chain(model, store, router=Path("router"), return_sources=True)

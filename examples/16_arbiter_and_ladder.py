@@ -6,7 +6,7 @@ from langchain_skr import load_model
 from skr_app.country import load_country
 from skr_core import Settings
 from skr_graphs import GraphAnswerer
-from skr_learn import Arbiter, Ladder, collect
+from skr_learn import calibrate, collect
 from skr_store import ChromaStore
 
 country = load_country()
@@ -20,14 +20,14 @@ with ChromaStore.ephemeral() as store:
     always = GraphAnswerer(Settings.of(model, store)).answer(QUESTION)
     print("always retrieving:", always.text)
 
-    # The arbiter sees both answers at the end, and serves the likelier one.
-    arbiter = Arbiter.fit(records)
-    weighed = GraphAnswerer(Settings.of(model, store, arbiter=arbiter)).answer(QUESTION)
+    # The arbiter asks for every answer, and serves the likeliest.
+    arbiter = calibrate(records, routers=["arbiter"], anyway=True).router
+    weighed = GraphAnswerer(Settings.of(model, store, router=arbiter)).answer(QUESTION)
     print("with the arbiter:", weighed.text)
     print(weighed.verdict.reason if weighed.verdict else "")
 
-    # A cascade is router, reflector and arbiter in one: it asks for the next answer where that is
-    # worth its cost, here 0.02 of accuracy for a thousand tokens.
-    cascade = Ladder.fit(records, price=0.02)
-    climbed = GraphAnswerer(Settings.of(model, store, router=cascade)).answer(QUESTION)
+    # A cascade is router and arbiter in one: it asks for the next answer where that is worth its
+    # cost, here 0.1 of accuracy for a thousand tokens.
+    found = calibrate(records, routers=["ladder"], cost_weight=0.1, anyway=True)
+    climbed = GraphAnswerer(Settings.of(model, store, router=found.router)).answer(QUESTION)
     print("with the cascade:", climbed.text, f"({climbed.stop_reason})")

@@ -7,7 +7,7 @@ from skr_app.country import load_country
 from skr_core import Settings
 from skr_graphs import GraphAnswerer, answer_of
 from skr_learn import collect, record_of_feedback
-from skr_learn.routers import CombinedRouter
+from skr_learn.routers import KNNRouter
 from skr_store import ChromaStore
 
 country = load_country()
@@ -17,7 +17,7 @@ QUESTION = "Whose picture does the ten-crown note bear?"
 with ChromaStore.ephemeral() as store:
     store.add(list(country.corpus))
     records = collect(country.questions[:40], GraphAnswerer(Settings.of(model, store)))
-    router = CombinedRouter.fit(records, drafts=False)
+    router = KNNRouter.fit(records, rule="benefit")
 
     graph = create_skr_graph(model, store, router=router)
     answer = answer_of(graph.invoke({"question": QUESTION}))

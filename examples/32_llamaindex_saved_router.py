@@ -5,8 +5,6 @@ from pathlib import Path
 
 from llamaindex_skr import SKRQueryEngine, load_model
 from skr_app.country import load_country
-from skr_core import Settings
-from skr_graphs import GraphAnswerer
 from skr_learn import calibrate, collect
 from skr_store import ChromaStore
 
@@ -15,9 +13,10 @@ llm = load_model(os.environ["SKR_MODEL"]) if "SKR_MODEL" in os.environ else coun
 
 with ChromaStore.ephemeral() as store:  # yours: an index, or a retriever of LlamaIndex's
     store.add(list(country.corpus))
-    records = collect(country.questions[:80], GraphAnswerer(Settings.of(llm, store)))
+    served = SKRQueryEngine.from_defaults(store, llm=llm)
+    records = collect(country.questions, served)
     # The best accuracy where half of the questions are retrieved for.
-    found = calibrate(records, model=llm, routers=["combined"], arbiter=False, retrieval_rate=0.5)
+    found = calibrate(records, routers=["ladder"], retrieval_rate=0.5)
     found.save("router")
 
     engine = SKRQueryEngine.from_defaults(store, llm=llm, router=Path("router"))

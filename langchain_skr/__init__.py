@@ -9,6 +9,7 @@ from langchain_skr.factories import create_skr_chain, create_skr_graph, create_s
 from langchain_skr.models import LangChainModel, ModelLike, as_language_model, load_model
 
 if TYPE_CHECKING:
+    from langchain_skr.embedders import as_embedder
     from langchain_skr.middleware import SKRMiddleware
     from langchain_skr.prompt_templates import as_templates
     from langchain_skr.retriever import SKRRetriever
@@ -23,6 +24,7 @@ __all__ = [
     "SKRMiddleware",
     "SKRRetriever",
     "SKRSourcesChain",
+    "as_embedder",
     "as_language_model",
     "as_retriever",
     "as_templates",
@@ -37,6 +39,7 @@ __all__ = [
 _LAZY = {
     "SKRMiddleware": "middleware",
     "SKRRetriever": "retriever",
+    "as_embedder": "embedders",
     "as_templates": "prompt_templates",
 }
 

@@ -14,7 +14,13 @@ from typing import Any, NotRequired, TypeVar
 
 from langchain_core.documents import Document
 from langchain_core.messages import BaseMessage, MessageLikeRepresentation
-from langchain_core.runnables import AddableDict, Runnable, RunnableConfig, ensure_config
+from langchain_core.runnables import (
+    AddableDict,
+    Runnable,
+    RunnableBinding,
+    RunnableConfig,
+    ensure_config,
+)
 from langchain_core.runnables.graph import Graph
 from langchain_core.runnables.utils import ConfigurableFieldSpec
 from langchain_core.tools import BaseTool
@@ -25,8 +31,10 @@ from langchain_skr.documents import to_document
 from skr_core.errors import InputError
 from skr_core.plain import from_plain
 from skr_core.prompts.templates import TOOL_DESCRIPTION, TOOL_NAME
+from skr_core.settings import ActionAnswerer, answerer_of
 from skr_core.types import Reference
 from skr_graphs import CompiledGraph, SKRContext, SKRInput, StreamedSources
+from skr_graphs.graph import answerer_of_graph
 from skr_graphs.state import OUTPUT_KEYS
 
 Result = TypeVar("Result")
@@ -374,10 +382,30 @@ def _call(
             f"a chain takes no {', '.join(bound)}: bind it to the model, as in "
             "create_skr_chain(model.bind(stop=[...]), retriever)"
         )
+    context = _context(config, stream=True if "stream_mode" in options else None)
+    return {"input": graph_input(asked), "config": config, "context": context, **options}
+
+
+def _context(config: RunnableConfig | None, stream: bool | None = None) -> SKRContext:
+    """What a run's config replaces of the graph's own settings."""
     given = ensure_config(config).get("configurable", {})
     chosen = {name: given[name] for name in CONFIGURABLE if given.get(name) is not None}
-    context = SKRContext(**chosen, stream=True if "stream_mode" in options else None)
-    return {"input": graph_input(asked), "config": config, "context": context, **options}
+    return SKRContext(**chosen, stream=stream)
+
+
+@answerer_of.register(GraphChain)
+def _answerer_of_chain(
+    chain: GraphChain[Any], config: RunnableConfig | None = None
+) -> ActionAnswerer:
+    return answerer_of_graph(chain.graph, _context(config), config)
+
+
+@answerer_of.register(RunnableBinding)
+def _answerer_of_bound(bound: RunnableBinding[Any, Any]) -> ActionAnswerer:
+    """Of ``chain.with_config(...)``: with what that config replaces."""
+    if isinstance(bound.bound, GraphChain):
+        return _answerer_of_chain(bound.bound, bound.config)
+    return answerer_of.dispatch(object)(bound)
 
 
 def _with_sources(asked: Asked, output: Any) -> AnswerWithSources:

@@ -21,8 +21,9 @@ from langchain_core.runnables import Runnable, ensure_config
 from langchain_core.vectorstores import VectorStore
 from langgraph.errors import GraphBubbleUp
 
+from langchain_skr.naming import retriever_name, retriever_version
 from skr_core.errors import InputError, NoReferencesError, RetrieverError, translated
-from skr_core.ports import Retriever
+from skr_core.ports import Retriever, version_of
 from skr_core.references.found import FoundReferences, errors_of, foreign_reference
 from skr_core.references.fusion import FusedRetriever, places
 from skr_core.types import Reference
@@ -104,7 +105,8 @@ class LangChainRetriever:
     Args:
         retriever: A retriever, a vector store, or any runnable from a query to documents. LangChain
             runs one without an async implementation in a thread.
-        name: Recorded name; by default that of the vector store or of the retriever.
+        name: Recorded name; by default the one that the user gave to it, or that of the vector
+            store or of the retriever, also behind a lambda or ``with_retry``.
 
     Example:
         >>> from langchain_core.runnables import RunnableLambda
@@ -119,8 +121,12 @@ class LangChainRetriever:
         self.retriever: Runnable[str, Any] = (
             retriever.as_retriever() if isinstance(retriever, VectorStore) else retriever
         )
-        store = getattr(self.retriever, "vectorstore", None)
-        self.name = name or (type(store).__name__ if store else self.retriever.get_name())
+        self.name = name or retriever_name(self.retriever)
+
+    @property
+    def version(self) -> str:
+        """What of its settings decides what it finds: k, and the kind of its filters."""
+        return retriever_version(self.retriever)
 
     def retrieve(self, query: str) -> Sequence[Reference]:
         """Find references, best first; raises `RetrieverError` when the retriever fails."""
@@ -167,14 +173,20 @@ class CompressedRetriever:
             )
         self.retriever = retriever
         self.compressor = compressor
-        self.name = f"{retriever.name} > {type(compressor).__name__}"
+        self.name = retriever.name
+        self._title = f"{retriever.name} > {type(compressor).__name__}"
+
+    @property
+    def version(self) -> str:
+        """The retriever's settings, and the compressor."""
+        return f"{version_of(self.retriever)} > {type(self.compressor).__name__}"
 
     def retrieve(self, query: str) -> Sequence[Reference]:
         """Find references, best first."""
         found = self.retriever.retrieve(query)
         if not found:
             return found
-        with translated(RetrieverError, self.name, GraphBubbleUp):
+        with translated(RetrieverError, self._title, GraphBubbleUp):
             kept = self.compressor.compress_documents(*_to_compress(found, query))
             return _compressed(kept, found)
 
@@ -183,7 +195,7 @@ class CompressedRetriever:
         found = await self.retriever.aretrieve(query)
         if not found:
             return found
-        with translated(RetrieverError, self.name, GraphBubbleUp):
+        with translated(RetrieverError, self._title, GraphBubbleUp):
             kept = await self.compressor.acompress_documents(*_to_compress(found, query))
             return _compressed(kept, found)
 

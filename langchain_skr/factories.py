@@ -14,10 +14,9 @@ from langchain_skr.chain import SKRChain, SKRSourcesChain
 from langchain_skr.documents import RetrieverLike, as_retriever
 from langchain_skr.models import ModelLike, as_language_model
 from skr_core.budget import Budget
-from skr_core.ports import ReferenceStore, TextScorer
+from skr_core.ports import AnswerArbiter, ReferenceStore
 from skr_core.prompts.templates import TOOL_DESCRIPTION, TOOL_NAME, PromptTemplates
 from skr_core.settings import (
-    ArbiterLike,
     OnRetrieverError,
     ReflectorLike,
     RouterLike,
@@ -71,8 +70,7 @@ def create_skr_graph(
     templates: PromptTemplates | None = None,
     decompose: bool | None = None,
     metadata_keys: Sequence[str] | None = None,
-    arbiter: ArbiterLike | None = None,
-    likelihoods: TextScorer | None = None,
+    arbiter: AnswerArbiter | None = None,
 ) -> CompiledGraph:
     """Build and compile the graph of routing, retrieval and self-completion.
 
@@ -90,9 +88,9 @@ def create_skr_graph(
             sub-graph this graph uses its parent's.
         review_queries: Whether to stop before every retrieval until a person approves the queries;
             resume with ``Command(resume=[queries])``. Needs a checkpointer.
-        router: The router, or the folder of a saved one; by default every question is retrieved
+        router: The router, or the file of a saved one; by default every question is retrieved
             for. This and the others are the settings of the system, see `Settings`.
-        reflector: The judge of drafts, or the folder of a saved one; by default the verdict is read
+        reflector: The judge of drafts, or the file of a saved one; by default the verdict is read
             from the model's reply.
         store: A store that keeps what the retriever found, and is searched beside it.
         budget: The limits of a question.
@@ -103,10 +101,8 @@ def create_skr_graph(
         decompose: Whether to ask for the parts of a question before the first search; one call
             more.
         metadata_keys: The metadata of a document that the model sees beside its title.
-        arbiter: The judge of whether the answer from references is served or the model's own, or
-            the folder of a saved one.
-        likelihoods: A scorer of how likely the model finds a given answer, for an arbiter that
-            decides by that.
+        arbiter: The judge of whether the answer from references is served or the model's own; a
+            router that is one brings it along.
 
     Returns:
         A compiled graph: ``{"question": str, "history": [messages]}`` or ``{"messages":
@@ -142,7 +138,6 @@ def create_skr_graph(
         decompose=decompose,
         metadata_keys=metadata_keys,
         arbiter=arbiter,
-        likelihoods=likelihoods,
     )
     return graph.compile(checkpointer=checkpointer, name="skr")
 
@@ -166,8 +161,7 @@ def create_skr_chain(
     templates: PromptTemplates | None = None,
     decompose: bool | None = None,
     metadata_keys: Sequence[str] | None = None,
-    arbiter: ArbiterLike | None = None,
-    likelihoods: TextScorer | None = None,
+    arbiter: AnswerArbiter | None = None,
 ) -> SKRChain: ...
 
 
@@ -190,8 +184,7 @@ def create_skr_chain(
     templates: PromptTemplates | None = None,
     decompose: bool | None = None,
     metadata_keys: Sequence[str] | None = None,
-    arbiter: ArbiterLike | None = None,
-    likelihoods: TextScorer | None = None,
+    arbiter: AnswerArbiter | None = None,
 ) -> SKRSourcesChain: ...
 
 
@@ -214,8 +207,7 @@ def create_skr_chain(
     templates: PromptTemplates | None = None,
     decompose: bool | None = None,
     metadata_keys: Sequence[str] | None = None,
-    arbiter: ArbiterLike | None = None,
-    likelihoods: TextScorer | None = None,
+    arbiter: AnswerArbiter | None = None,
 ) -> SKRChain | SKRSourcesChain: ...
 
 
@@ -238,8 +230,7 @@ def create_skr_chain(
     templates: PromptTemplates | None = None,
     decompose: bool | None = None,
     metadata_keys: Sequence[str] | None = None,
-    arbiter: ArbiterLike | None = None,
-    likelihoods: TextScorer | None = None,
+    arbiter: AnswerArbiter | None = None,
 ) -> SKRChain | SKRSourcesChain:
     """Make a chain that retrieves only when needed and until the references suffice.
 
@@ -251,8 +242,8 @@ def create_skr_chain(
         compressor: A reranker, filter or extractor for the documents of each search.
         document_prompt: The template by which the model is shown a document.
         checkpointer: A checkpointer of LangGraph: a thread then keeps its conversation.
-        router: The router, or the folder of a saved one.
-        reflector: The judge of drafts, or the folder of a saved one.
+        router: The router, or the file of a saved one.
+        reflector: The judge of drafts, or the file of a saved one.
         store: A store that keeps what the retriever found, and is searched beside it.
         budget: The limits of a question.
         when_insufficient: The answer where the references never sufficed.
@@ -261,8 +252,7 @@ def create_skr_chain(
         templates: The words of the prompts.
         decompose: Whether to ask for the parts of a question before the first search.
         metadata_keys: The metadata of a document that the model sees beside its title.
-        arbiter: The judge of which answer is served, or the folder of a saved one.
-        likelihoods: A scorer of how likely the model finds a given answer.
+        arbiter: The judge of which answer is served; a router that is one brings it along.
 
     Returns:
         A runnable: a string, messages, ``{"question": str, "history": [messages]}`` or
@@ -303,7 +293,6 @@ def create_skr_chain(
         "decompose": decompose,
         "metadata_keys": metadata_keys,
         "arbiter": arbiter,
-        "likelihoods": likelihoods,
     }
     graph = create_skr_graph(model, retriever, **options)
     chain = SKRSourcesChain(graph) if return_sources else SKRChain(graph)
@@ -333,8 +322,7 @@ def create_skr_tool(
     templates: PromptTemplates | None = None,
     decompose: bool | None = None,
     metadata_keys: Sequence[str] | None = None,
-    arbiter: ArbiterLike | None = None,
-    likelihoods: TextScorer | None = None,
+    arbiter: AnswerArbiter | None = None,
 ) -> BaseTool:
     """Make a tool that retrieves until the references suffice, for ``create_agent``.
 
@@ -348,8 +336,8 @@ def create_skr_tool(
         document_prompt: The template by which the model is shown a document.
         checkpointer: A checkpointer of LangGraph.
         review_queries: Whether to stop before every retrieval until a person approves the queries.
-        router: The router, or the folder of a saved one.
-        reflector: The judge of drafts, or the folder of a saved one.
+        router: The router, or the file of a saved one.
+        reflector: The judge of drafts, or the file of a saved one.
         store: A store that keeps what the retriever found, and is searched beside it.
         budget: The limits of a question.
         when_insufficient: The answer where the references never sufficed.
@@ -358,8 +346,7 @@ def create_skr_tool(
         templates: The words of the prompts.
         decompose: Whether to ask for the parts of a question before the first search.
         metadata_keys: The metadata of a document that the model sees beside its title.
-        arbiter: The judge of which answer is served, or the folder of a saved one.
-        likelihoods: A scorer of how likely the model finds a given answer.
+        arbiter: The judge of which answer is served; a router that is one brings it along.
 
     Returns:
         A tool whose content is the answer's text with its numbered sources, and whose artifact is
@@ -404,7 +391,6 @@ def create_skr_tool(
         decompose=decompose,
         metadata_keys=metadata_keys,
         arbiter=arbiter,
-        likelihoods=likelihoods,
     )
     from langchain_skr.tool import tool_of  # with LangGraph's agents
 

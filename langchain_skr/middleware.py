@@ -27,7 +27,8 @@ from langchain_core.vectorstores import VectorStore
 from langgraph.runtime import Runtime
 
 from langchain_skr.documents import RetrieverLike, as_retriever
-from langchain_skr.models import ModelLike, as_language_model, model_name
+from langchain_skr.models import ModelLike, as_language_model
+from langchain_skr.naming import model_name
 from skr_core import conversation as condensing
 from skr_core.budget import Budget
 from skr_core.conversation import exchanges, latest_turns
@@ -39,6 +40,7 @@ from skr_core.ports import Retriever, Router
 from skr_core.prompts.templates import WITH_REFERENCES
 from skr_core.references.citations import CitedText, resolve_citations
 from skr_core.references.passages import fast_tokens, fence_references, pack_references, shown_text
+from skr_core.routers.routing_alone import routing_alone
 from skr_core.settings import RouterLike, Settings, as_router, decided
 from skr_core.types import NO_USAGE, Decision, Reference
 from skr_graphs import decide, is_too_long, said_in, unstreamed, warn_once
@@ -88,8 +90,9 @@ class SKRMiddleware(AgentMiddleware[SKRAgentState, Any, Any]):
     one in the list: behind it, it would write over the references.
 
     Args:
-        router: The router, or the folder of a saved one; by default every message is retrieved
-            for.
+        router: The router, or the file of a saved one; by default every message is retrieved
+            for. Of a policy the decision before the search is taken; one warning says what is left
+            out.
         retriever: The retriever, as for `create_skr_graph`; asked once a run, before the model.
             Its failure ends the run with `RetrieverError`.
         tools: The retrieval tools, or their names, that are withheld when the model knows.
@@ -102,7 +105,8 @@ class SKRMiddleware(AgentMiddleware[SKRAgentState, Any, Any]):
 
     Raises:
         InputError: There is neither router nor retriever, or one of them or the model is not
-            usable; or, when the model is first called, the agent has no tool of a given name.
+            usable, or the router only weighs answers; or, when the model is first called, the agent
+            has no tool of a given name.
 
     Example:
         >>> from langchain.agents import create_agent
@@ -144,7 +148,11 @@ class SKRMiddleware(AgentMiddleware[SKRAgentState, Any, Any]):
             )
         self.retriever = None if retriever is None else as_retriever(retriever)
         self.model = None if model is None else as_language_model(model)
-        self.router = as_router(router, self.model, self.retriever)
+        self.router = routing_alone(
+            as_router(router, self.model, self.retriever),
+            "SKRMiddleware",
+            has_model=self.model is not None,
+        )
         self.budget = budget or Budget()
         self.withheld = frozenset(
             map(_name, [tools] if isinstance(tools, str | BaseTool) else tools)

@@ -13,7 +13,7 @@ Example:
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Generator, Iterator, Mapping
+from collections.abc import AsyncGenerator, Generator, Mapping
 from typing import Any
 
 from langchain_core.language_models import BaseChatModel, BaseLanguageModel, LanguageModelInput
@@ -29,6 +29,7 @@ from langchain_core.runnables import Runnable, RunnableConfig, ensure_config
 from langchain_core.runnables.base import RunnableBindingBase
 from langgraph.errors import GraphBubbleUp
 
+from langchain_skr.naming import described, layers, model_name, temperature_of
 from skr_core.budget import estimate_usage
 from skr_core.cleaning import remember_keys
 from skr_core.errors import InputError, MissingDependency, ModelError, extra, translated
@@ -75,7 +76,8 @@ class _Reply(Reply):
             usage = usage.from_cache()
         tokens = (about.get("logprobs") or {}).get("content") or ()
         logprobs = tuple(float(token["logprob"]) for token in tokens) or None
-        return Generation(text, usage, logprobs, reason)
+        named = tuple(str(token.get("token", "")) for token in tokens)
+        return Generation(text, usage, logprobs, reason, named)
 
 
 class LangChainModel(ChunkedModel):
@@ -87,7 +89,8 @@ class LangChainModel(ChunkedModel):
 
     Args:
         model: The model. Completion models (``BaseLLM``) work too.
-        name: Recorded name; by default provider and model, such as ``openai:gpt-4.1-mini``.
+        name: Recorded name; by default provider and model, such as ``openai:gpt-4.1-mini``, of
+            what it is or holds.
         streaming: Whether to ask for a stream when a call brings `on_token`. By default yes,
             except behind ``with_retry``, which does not retry streams. Without a stream `on_token`
             gets the whole reply at once.
@@ -112,15 +115,20 @@ class LangChainModel(ChunkedModel):
         if streaming is None:
             from langchain_core.runnables.retry import RunnableRetry
 
-            streaming = not any(isinstance(layer, RunnableRetry) for layer in _layers(model))
+            streaming = not any(isinstance(layer, RunnableRetry) for layer in layers(model))
         self.streaming = streaming
-        for layer in _layers(model):
+        for layer in layers(model):
             remember_keys(layer)
 
     @property
     def version(self) -> str:
         """The settings that decide the model's replies, for whoever keeps these."""
         return _settings(self.model)
+
+    @property
+    def temperature(self) -> float | None:
+        """The temperature of its replies; None where nobody has set it."""
+        return temperature_of(self.model)
 
     def _chunks(self, prompt: Prompt, stream: bool) -> Generator[Any, None, None]:
         # LangGraph's interrupts travel as exceptions, and are no failure.
@@ -141,7 +149,7 @@ class LangChainModel(ChunkedModel):
 
     @property
     def _limits(self) -> dict[str, Any]:
-        *_, inner = _layers(self.model)
+        *_, inner = layers(self.model)
         return self._asked_for(inner)
 
 
@@ -246,49 +254,13 @@ def load_model(
     return LangChainModel(model)
 
 
-def model_name(model: Runnable[Any, Any]) -> str:
-    """Name a model for records: its provider and its id, as far as it has them.
-
-    Example:
-        >>> from langchain_core.language_models import FakeListChatModel
-        >>> model_name(FakeListChatModel(responses=["Paris"]).with_retry())
-        'fake-list'
-    """
-    *_, inner = _layers(model)
-    if not isinstance(inner, BaseLanguageModel):
-        # Without `get_name`, at which a model that is chosen run by run makes itself, or fails.
-        return str(vars(inner).get("name") or type(inner).__name__.lstrip("_"))
-    provider = str(_described(inner).get("_type", type(inner).__name__))
-    provider = provider.removeprefix("chat-").removesuffix("-model").removesuffix("-chat")
-    identity = getattr(inner, "model_name", None) or getattr(inner, "model", None)
-    return f"{provider}:{identity}" if isinstance(identity, str) else provider
-
-
-def _layers(model: object) -> Iterator[object]:
-    """The model and what it wraps, from the outside to the inside.
-
-    By class, because a configurable model makes itself where it is asked for any other attribute.
-    """
-    from langchain_core.runnables.configurable import DynamicRunnable
-    from langchain_core.runnables.fallbacks import RunnableWithFallbacks
-
-    while model is not None:
-        yield model
-        if isinstance(model, RunnableBindingBase):
-            model = model.bound
-        elif isinstance(model, RunnableWithFallbacks):
-            model = model.runnable
-        else:
-            model = model.default if isinstance(model, DynamicRunnable) else None
-
-
 def _settings(model: Runnable[Any, Any]) -> str:
     from langchain_core.runnables.fallbacks import RunnableWithFallbacks
 
     said: list[object] = []
-    for layer in _layers(model):
+    for layer in layers(model):
         if isinstance(layer, BaseLanguageModel):
-            said.append(sorted(_described(layer).items()))
+            said.append(sorted(described(layer).items()))
         elif isinstance(layer, RunnableBindingBase):
             said.append(sorted(layer.kwargs.items()))
         elif isinstance(layer, RunnableWithFallbacks):
@@ -303,12 +275,6 @@ def _settings(model: Runnable[Any, Any]) -> str:
                 )
             )
     return "\n".join(map(str, said))
-
-
-def _described(model: BaseLanguageModel[Any]) -> dict[str, Any]:
-    """What chat and completion models say of themselves; their common class does not name it."""
-    said: dict[str, Any] = getattr(model, "asdict", dict)()
-    return {**model.lc_attributes, **said}
 
 
 def _chat_model(

@@ -27,7 +27,7 @@ from langgraph.errors import GraphBubbleUp
 
 from langchain_skr.documents import to_document
 from skr_core.errors import InputError, NoReferencesError, translated
-from skr_core.ports import Retriever
+from skr_core.ports import Retriever, version_of
 from skr_core.prompts.templates import (
     DEFAULT_TEMPLATES,
     PromptTemplates,
@@ -113,6 +113,11 @@ class PromptedRetriever:
         self.retriever = retriever
         self.document_prompt: BasePromptTemplate[Any] = document_prompt
         self.name = retriever.name
+
+    @property
+    def version(self) -> str:
+        """The retriever's settings, and the words that a document is shown in."""
+        return f"{version_of(self.retriever)} {self.document_prompt!r}"
 
     def retrieve(self, query: str) -> Sequence[Reference]:
         """Find references, best first."""

@@ -29,9 +29,10 @@ from skr_core.plain import to_plain
 from skr_core.ports import LanguageModel
 from skr_core.prompts.asking import checked_question
 from skr_core.routers.constant import FixedDecision
-from skr_core.settings import RouterLike, as_router, decided
+from skr_core.routers.routing_alone import routing_alone
+from skr_core.settings import RouterLike, Settings, as_router, decided
 from skr_core.types import Decision
-from skr_graphs import CompiledGraph, SKRContext, answer_of, unstreamed
+from skr_graphs import CompiledGraph, SKRContext, answer_of, decide, unstreamed
 
 DECISION_EVENT = "skr_decision"
 """Name of the custom event with each call's decision, whether to retrieve or not."""
@@ -51,8 +52,9 @@ class SKRRetriever(BaseRetriever):
     Attributes:
         retriever: A LangChain retriever, vector store or runnable, or a `Retriever`; or several by
             name, whose rankings are fused.
-        router: The router; by default every query is retrieved for. The folder of a saved router
-            is loaded for this retriever, and for the model where one is given.
+        router: The router; by default every query is retrieved for. The file of a saved router
+            is loaded for this retriever, and for the model where one is given. Of a policy the
+            decision before the search is taken; one warning says what is left out.
         k: The largest number of documents; None leaves it to the retriever, or to the budget in a
             loop. May also be given to ``invoke``. A vector store is asked for as many.
         model: The model for self-completion, which is off without it: a LangChain model, an id for
@@ -102,7 +104,8 @@ class SKRRetriever(BaseRetriever):
     @model_validator(mode="after")
     def _usable_router(self) -> Self:
         model = None if self.model is None else as_language_model(self.model)
-        self.router = as_router(self.router, model, as_retriever(self.retriever))
+        router = as_router(self.router, model, as_retriever(self.retriever))
+        self.router = routing_alone(router, "SKRRetriever", has_model=model is not None)
         return self
 
     def _get_relevant_documents(
@@ -124,7 +127,12 @@ class SKRRetriever(BaseRetriever):
         if k is not None and k < 1:
             raise InputError(f"k must be at least 1, not {k}")
         router = as_router(self.router)
-        decision = yield from decided(router, question)
+        if self.model is None:
+            decision = yield from decided(router, question)
+        else:  # which gives the direct answer to a router that looks at it
+            decision = yield from decide(
+                question, Settings(as_language_model(self.model), router=router)
+            )
         event = (DECISION_EVENT, to_plain(decision))
         yield from call(dispatch_custom_event, adispatch_custom_event, *event, config=config)
         if not decision.retrieve:

@@ -9,6 +9,7 @@ with extra("llamaindex"):
     import llama_index.core  # noqa: F401 - all of the package stands on it
 
 from llamaindex_skr.chat_engine import SKRChatEngine
+from llamaindex_skr.embedders import as_embedder
 from llamaindex_skr.llms import LlamaIndexModel, as_language_model, load_model, openai_like
 from llamaindex_skr.nodes import to_node, to_reference
 from llamaindex_skr.query_engine import SKRQueryEngine
@@ -51,6 +52,7 @@ __all__ = [
     "SKRStreamingChatResponse",
     "SKRTool",
     "SKRVerdictEvent",
+    "as_embedder",
     "as_language_model",
     "as_retriever",
     "create_skr_tool",

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from inspect import currentframe
+from typing import Any
 
 READERS_OF_TEXT = (
     "llama_index.core.tools.",
@@ -26,3 +27,16 @@ def is_read_as_text() -> bool:
             return True
         frame = frame.f_back
     return False
+
+
+def filters_of(retriever: object) -> str:
+    """The keys that a retriever's filters look at; LlamaIndex keeps filters to itself."""
+    filters = getattr(retriever, "_filters", None)
+    return ",".join(sorted(_keys(filters)))
+
+
+def _keys(filters: Any) -> set[str]:
+    within = getattr(filters, "filters", None)
+    if within is None:
+        return {str(key)} if (key := getattr(filters, "key", None)) else set()
+    return {key for each in within for key in _keys(each)}

@@ -27,7 +27,7 @@ from llamaindex_skr.sources import RetrieverLike
 from skr_core import Budget, PromptTemplates, settings
 from skr_core.errors import InputError
 from skr_core.flow import Flow, arun, call, run
-from skr_core.ports import ReferenceStore, TextScorer
+from skr_core.ports import AnswerArbiter, ReferenceStore
 from skr_core.types import Demonstration
 from skr_graphs import SKRContext
 
@@ -115,8 +115,7 @@ class SKRChatEngine(PicklableGraph, BaseChatEngine):
         templates: PromptTemplates | None = None,
         decompose: bool | None = None,
         metadata_keys: Sequence[str] | None = None,
-        arbiter: settings.ArbiterLike | None = None,
-        likelihoods: TextScorer | None = None,
+        arbiter: AnswerArbiter | None = None,
     ) -> SKRChatEngine:
         """Build the engine over LlamaIndex objects.
 
@@ -154,7 +153,6 @@ class SKRChatEngine(PicklableGraph, BaseChatEngine):
                 "decompose": decompose,
                 "metadata_keys": metadata_keys,
                 "arbiter": arbiter,
-                "likelihoods": likelihoods,
             },
         )
         engine = cls(
@@ -231,6 +229,9 @@ class SKRChatEngine(PicklableGraph, BaseChatEngine):
             if each.role in _ROLES and each.content
         ]
         return GraphRun(self._graph, asked, self._context, history=history, stream=stream)
+
+
+settings.answerer_of.register(SKRChatEngine)(SKRChatEngine._answerer)
 
 
 def _memory_of(history: Sequence[ChatMessage]) -> ChatMemoryBuffer:

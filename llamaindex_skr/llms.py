@@ -56,6 +56,7 @@ class LlamaIndexReply(Reply):
         super().__init__(name, on_token)
         self.usage: Usage | None = None
         self.logprobs: list[float] = []
+        self.tokens: list[str] = []
         self.finish_reason = ""
 
     def add(self, chunk: Chunk) -> None:
@@ -68,6 +69,7 @@ class LlamaIndexReply(Reply):
         choice = (_get(chunk.raw, "choices") or [None])[0]
         tokens = _get(_get(choice, "logprobs"), "content") or []
         self.logprobs += [float(_get(token, "logprob")) for token in tokens]
+        self.tokens += [str(_get(token, "token") or "") for token in tokens]
         reason = _get(choice, "finish_reason") or _get(chunk.raw, "stop_reason")
         self.finish_reason = str(reason or "") or self.finish_reason
 
@@ -75,7 +77,8 @@ class LlamaIndexReply(Reply):
         """The whole reply; raises `ModelError` when it is empty."""
         text = self.text()
         usage = self.usage or estimate_usage(prompt, text)
-        return Generation(text, usage, tuple(self.logprobs) or None, self.finish_reason)
+        logprobs = tuple(self.logprobs) or None
+        return Generation(text, usage, logprobs, self.finish_reason, tuple(self.tokens))
 
 
 class LlamaIndexModel(ChunkedModel):
@@ -111,6 +114,12 @@ class LlamaIndexModel(ChunkedModel):
         """The LLM's settings that decide what it replies, such as its temperature."""
         fields = self.llm.to_dict().items()
         return str(sorted((name, value) for name, value in fields if name not in _NOT_SETTINGS))
+
+    @property
+    def temperature(self) -> float | None:
+        """The temperature of its replies; None where it has none."""
+        given = getattr(self.llm, "temperature", None)
+        return float(given) if isinstance(given, int | float) else None
 
     def _chunks(self, prompt: Prompt, stream: bool) -> Generator[Chunk, None, None]:
         with translated(ModelError, self.name):

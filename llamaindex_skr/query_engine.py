@@ -24,7 +24,7 @@ from llamaindex_skr.runs import GraphRun, PicklableGraph
 from llamaindex_skr.sources import RetrieverLike, as_retriever, bundled
 from skr_core import Budget, PromptTemplates, settings
 from skr_core.errors import InputError
-from skr_core.ports import ReferenceStore, TextScorer
+from skr_core.ports import AnswerArbiter, ReferenceStore
 from skr_core.prompts.templates import DEFAULT_TEMPLATES, Template, as_format, template_of
 from skr_core.types import Demonstration
 from skr_graphs import SKRContext
@@ -112,8 +112,7 @@ class SKRQueryEngine(PicklableGraph, BaseQueryEngine):
         templates: PromptTemplates | None = None,
         decompose: bool | None = None,
         metadata_keys: Sequence[str] | None = None,
-        arbiter: settings.ArbiterLike | None = None,
-        likelihoods: TextScorer | None = None,
+        arbiter: AnswerArbiter | None = None,
     ) -> SKRQueryEngine:
         """Build the engine over LlamaIndex objects.
 
@@ -130,8 +129,8 @@ class SKRQueryEngine(PicklableGraph, BaseQueryEngine):
             streaming: Whether responses stream the final answer's tokens.
             callback_manager: The callback manager; by default ``Settings.callback_manager`` of
                 LlamaIndex.
-            router: The router, or the folder of a saved one; retrieves always by default.
-            reflector: The reflector, or the folder of a learned one; by default the verdict is read
+            router: The router, or the file of a saved one; retrieves always by default.
+            reflector: The reflector, or the file of a learned one; by default the verdict is read
                 from the model's reply.
             store: The store that remembers the references found, and is searched beside the
                 retriever.
@@ -145,10 +144,8 @@ class SKRQueryEngine(PicklableGraph, BaseQueryEngine):
             decompose: Whether the model is asked for the parts of a question before the first
                 search, with one call more.
             metadata_keys: The keys of a reference's metadata that the model sees beside its title.
-            arbiter: The arbiter between the model's own answer and the one from references, or the
-                folder of a saved one, see `skr_core.settings.Settings`.
-            likelihoods: The scorer of how likely the model finds given answers, for an arbiter that
-                decides by that.
+            arbiter: The arbiter between the model's own answer and the one from references; a
+                router that is one brings it along, see `skr_core.settings.Settings`.
 
         Raises:
             InputError: The model or the retriever is none of the above, the retriever takes no
@@ -174,7 +171,6 @@ class SKRQueryEngine(PicklableGraph, BaseQueryEngine):
                 "decompose": decompose,
                 "metadata_keys": metadata_keys,
                 "arbiter": arbiter,
-                "likelihoods": likelihoods,
             },
         )
         engine = cls(
@@ -232,6 +228,9 @@ class SKRQueryEngine(PicklableGraph, BaseQueryEngine):
 
     def _get_prompt_modules(self) -> PromptMixinType:
         return {}
+
+
+settings.answerer_of.register(SKRQueryEngine)(SKRQueryEngine._answerer)
 
 
 @dataclass(frozen=True)

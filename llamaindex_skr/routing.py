@@ -22,9 +22,10 @@ from skr_core.errors import InputError, ModelError, retrieved
 from skr_core.flow import Flow, arun, call, run
 from skr_core.plain import to_plain
 from skr_core.prompts.asking import checked_question
-from skr_core.prompts.templates import PromptTemplates
+from skr_core.prompts.templates import DEFAULT_TEMPLATES, PromptTemplates
 from skr_core.routers.constant import FixedDecision
-from skr_core.settings import RouterLike, as_router, decided, hinting
+from skr_core.routers.routing_alone import routing_alone
+from skr_core.settings import RouterLike, Settings, as_router, decided, hinting
 from skr_core.types import Decision
 from skr_graphs import SKRContext
 
@@ -51,8 +52,9 @@ class SKRRetriever(PicklableGraph, BaseRetriever):
     Args:
         retriever: A LlamaIndex retriever or index, or a `Retriever`; or several by name, whose
             rankings are fused.
-        router: The router; retrieves always by default. The folder of a saved router is loaded for
-            this retriever, and for the model where one is given.
+        router: The router; retrieves always by default. The file of a saved router is loaded for
+            this retriever, and for the model where one is given. Of a policy the decision before
+            the search is taken; one warning says what is left out.
         k: The largest number of nodes; None leaves it to the retriever, or to the budget in a loop.
             An index that takes ``similarity_top_k`` is asked for as many.
         llm: The model that turns self-completion on: a LlamaIndex LLM, a model id, or a
@@ -109,8 +111,13 @@ class SKRRetriever(PicklableGraph, BaseRetriever):
             self._source = as_retriever(retriever, model=model, similarity_top_k=k)
         except InputError:  # a retriever that takes no number is cut to it
             self._source = as_retriever(retriever, model=model)
-        self._router = as_router(router, model, self._source)
-        self._completes = model is not None
+        self._router = routing_alone(
+            as_router(router, model, self._source), "SKRRetriever", has_model=model is not None
+        )
+        self._settings: Settings | None = None
+        if model is not None:
+            words = templates or DEFAULT_TEMPLATES
+            self._settings = Settings(model, router=self._router, templates=words)
         self._context = SKRContext(
             model=model,
             retriever=self._source,
@@ -130,8 +137,13 @@ class SKRRetriever(PicklableGraph, BaseRetriever):
 
     def _nodes(self, query_bundle: QueryBundle) -> Flow[list[NodeWithScore]]:
         question = checked_question(query_bundle.query_str)
-        decision = yield from decided(self._router, question)
-        if decision.retrieve and self._completes:
+        if self._settings is None:
+            decision = yield from decided(self._router, question)
+        else:  # whose model gives the direct answer to a router that looks at it
+            from skr_graphs import decide  # LangGraph is loaded when it is used
+
+            decision = yield from decide(question, self._settings)
+        if decision.retrieve and self._settings is not None:
             # The graph emits the decision.
             return (yield from self._complete(question, decision, query_bundle))
         emit({"type": "route", "decision": to_plain(decision)})
@@ -170,8 +182,9 @@ class SKRSelector(BaseSelector):
     is the decision's.
 
     Args:
-        router: The router that decides whether to retrieve; or the folder of a saved one that asks
-            no model.
+        router: The router that decides whether to retrieve; or the file of a saved one that asks
+            no model. Of a policy the decision before the search is taken; one warning says what is
+            left out.
         retrieving: The places of the choices that retrieve, from 0; by default all but the first.
             The others answer directly.
         selector: A selector of LlamaIndex, such as ``LLMSingleSelector``, that chooses where
@@ -179,8 +192,9 @@ class SKRSelector(BaseSelector):
             selected.
 
     Raises:
-        InputError: `retrieving` names no place; or, while selecting, a place without a choice, or
-            every place.
+        InputError: `retrieving` names no place, the router only weighs answers, or it looks at a
+            direct answer and has no model to ask; or, while selecting, a place without a choice,
+            or every place.
         ModelError: While selecting: the selector chose a place without a choice.
 
     Example:
@@ -203,7 +217,7 @@ class SKRSelector(BaseSelector):
         places = (retrieving,) if isinstance(retrieving, int) else retrieving
         if places is not None and (not places or min(places) < 0):
             raise InputError(f"retrieving must be places of choices, from 0, not {retrieving}")
-        self._router = as_router(router)
+        self._router = routing_alone(as_router(router), "SKRSelector")
         self._retrieving = None if places is None else frozenset(map(int, places))
         self._selector = selector
 

@@ -27,6 +27,7 @@ from llama_index.core.instrumentation.events import BaseEvent
 from llama_index.core.instrumentation.span import active_span_id
 
 from skr_core.errors import InputError
+from skr_core.settings import ActionAnswerer
 from skr_core.types import Answer, Citation, Decision, Reference, Reflection, StopReason, Verdict
 from skr_graphs import SKRContext, StreamedSources
 
@@ -276,7 +277,14 @@ class PicklableGraph:
     """
 
     _graph: Any
+    _context: SKRContext
     _factory: Callable[[], SelfCompletionGraph] | None = None
+
+    def _answerer(self) -> ActionAnswerer:
+        """What asks this engine's graph by every action, with the engine's own context."""
+        from skr_graphs.graph import answerer_of_graph  # LangGraph is loaded when it is used
+
+        return answerer_of_graph(self._graph, self._context)
 
     def _use_graph(self, graph: object) -> None:
         """Take a compiled graph of the caller's own; raises `InputError` for anything else."""

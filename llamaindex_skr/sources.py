@@ -21,9 +21,10 @@ from llama_index.core.postprocessor.types import BaseNodePostprocessor
 from llama_index.core.schema import NodeWithScore, QueryBundle
 from llama_index.core.vector_stores.types import MetadataFilters
 
+from llamaindex_skr._compat import filters_of
 from llamaindex_skr.nodes import to_node, to_reference
 from skr_core.errors import InputError, RetrieverError, translated
-from skr_core.ports import LanguageModel, Retriever
+from skr_core.ports import LanguageModel, Retriever, version_of
 from skr_core.references.found import FoundReferences, errors_of
 from skr_core.references.fusion import FusedRetriever
 from skr_core.types import Reference
@@ -56,7 +57,7 @@ class LlamaIndexRetriever:
 
     Args:
         retriever: The retriever.
-        name: The name in records and errors; by default that of the retriever's class.
+        name: The name in records and errors; by default its own, or that of its class.
 
     Example:
         >>> class Search(BaseRetriever):
@@ -68,7 +69,14 @@ class LlamaIndexRetriever:
 
     def __init__(self, retriever: BaseRetriever, *, name: str | None = None) -> None:
         self.retriever = retriever
-        self.name = name or type(retriever).__name__
+        self.name = name or _name_of(retriever)
+
+    @property
+    def version(self) -> str:
+        """What of its settings decides what it finds: how many, and the kind of its filters."""
+        k, filters = getattr(self.retriever, "similarity_top_k", None), filters_of(self.retriever)
+        said = ([] if k is None else [f"k={k}"]) + ([f"filter({filters})"] if filters else [])
+        return " ".join(said)
 
     def retrieve(self, query: str) -> Sequence[Reference]:
         """Find references, best first; raises `RetrieverError` when the retriever fails."""
@@ -117,13 +125,19 @@ class PostprocessedRetriever:
         self.retriever = retriever
         self.postprocessors = list(postprocessors)
         names = [type(each).__name__ for each in postprocessors]
-        self.name = " > ".join((retriever.name, *names))
+        self.name, self._names = retriever.name, names
+        self._title = " > ".join((retriever.name, *names))
+
+    @property
+    def version(self) -> str:
+        """The retriever's settings, and the postprocessors."""
+        return " > ".join((version_of(self.retriever), *self._names))
 
     def retrieve(self, query: str) -> Sequence[Reference]:
         """Find references, best first."""
         found = self.retriever.retrieve(query)
         nodes = _nodes(found)
-        with translated(RetrieverError, self.name):
+        with translated(RetrieverError, self._title):
             for each in self.postprocessors if nodes else ():
                 nodes = each.postprocess_nodes(nodes, _bundle_of(query))
             return _postprocessed(nodes, found)
@@ -132,7 +146,7 @@ class PostprocessedRetriever:
         """Async version of `retrieve`."""
         found = await self.retriever.aretrieve(query)
         nodes = _nodes(found)
-        with translated(RetrieverError, self.name):
+        with translated(RetrieverError, self._title):
             for each in self.postprocessors if nodes else ():
                 nodes = await each.apostprocess_nodes(nodes, _bundle_of(query))
             return _postprocessed(nodes, found)
@@ -161,6 +175,7 @@ class BundledRetriever:
         self.retriever = retriever
         self.bundle = bundle
         self.name = retriever.name
+        self.version = version_of(retriever)
 
     def retrieve(self, query: str) -> Sequence[Reference]:
         """Find references, best first."""
@@ -269,6 +284,11 @@ def _retriever_of(index: Index, llm: object, options: Mapping[str, Any]) -> Base
                 f"{type(index).__name__} takes no {name}: give its own index.as_retriever(...)"
             )
     return index.as_retriever() if retriever is None else retriever
+
+
+def _name_of(retriever: BaseRetriever) -> str:
+    name = getattr(retriever, "name", None)
+    return name if isinstance(name, str) and name else type(retriever).__name__
 
 
 def _bundle_of(query: str) -> QueryBundle:

@@ -22,7 +22,7 @@ from packaging.version import Version
 
 ROOT = Path(__file__).resolve().parents[1]
 PROJECT = "skr-rag"
-PARTS = ("all", "local", "nearest", "server", "ray", "dev")
+PARTS = ("all", "local", "server", "ray", "dev")
 """Extras, each after those that it should not be charged with."""
 
 PINS_HEAD = """\
@@ -42,7 +42,6 @@ forbids, among other things, to offer them to others as a service. Nothing else 
 TITLES = {
     "all": "`skr-rag`, `skr-rag[all]` and the extras in it",
     "local": "`skr-rag[local]`",
-    "nearest": "`skr-rag[nearest]`",
     "server": "`skr-rag[server]`",
     "ray": "`skr-rag[ray]`",
     "dev": "Development alone",

@@ -1,7 +1,7 @@
 """The graph that ``langgraph dev`` serves: named in ``langgraph.json``, set up by the environment.
 
 ``SKR_MODEL``, ``SKR_BASE_URL``, ``SKR_STORE``, ``SKR_EMBEDDER`` and ``SKR_SEARCH`` mean what they
-mean to the command, ``SKR_ROUTER`` is the folder of a router; an empty one counts as unset. Without
+mean to the command, ``SKR_ROUTER`` is the file of a router; an empty one counts as unset. Without
 a store it serves the demonstration's corpus.
 """
 

@@ -6,8 +6,9 @@ import io
 import logging
 import os
 import sys
+import warnings
 from collections.abc import Callable, Iterable
-from functools import cache
+from functools import cache, partial
 from importlib import import_module
 from typing import Annotated, Any
 
@@ -20,6 +21,7 @@ from skr_core.errors import (
     ModelError,
     RetrieverError,
     SKRError,
+    StampWarning,
     extra,
 )
 
@@ -106,12 +108,12 @@ VARIABLES = (
 
 IN_FLAGS = {
     "load it with force=True": "load it with --force",
-    ", or read them with mixed_stamps=True": "",
+    "as with where model=": "as with --where model=",
+    "or cross-fit it on its records": "or give --cross-fit RECORDS in place of --router",
+    "or cross-fit by giving the records to train on alone": "or cross-fit: give --train alone",
+    "give routers=['ladder'] and anyway=True": "give --router ladder --anyway",
     "give another out=": "give another --out",
     "the base_url= of a server": "the --base-url of a server",
-    "give likelihoods, such as skr_core.models.openai_server.CompletionScorer": (
-        "give --likelihoods"
-    ),
     "give embedder=": "it can be used from Python, with the embedder it was fitted with",
     "  or  ChromaStore.rebuild(path, embedder=...)": "",
     "(another process, or another ChromaStore of this one)": "(another process)",
@@ -150,8 +152,10 @@ def run(make: Callable[[], typer.Typer]) -> None:
     logging.getLogger("pypdf").setLevel(logging.ERROR)  # a file that it cannot read is our error
     _warn_of_misspelt_variables()
     try:
-        made = make()
-        made(prog_name=made.info.name)
+        with warnings.catch_warnings():
+            warnings.showwarning = partial(_show_warning, warnings.showwarning)
+            made = make()
+            made(prog_name=made.info.name)
     except SKRError as error:
         _show(error)
         sys.exit(1 if isinstance(error, FAILURES) else 2)
@@ -174,6 +178,15 @@ def _warn_of_misspelt_variables() -> None:
     for name in unread:
         for meant in get_close_matches(name, VARIABLES, n=1, cutoff=0.85):
             messages.print(f"{escape(name)} is not read: did you mean {meant}?", soft_wrap=True)
+
+
+def _show_warning(
+    otherwise: Callable[..., None], message: Warning | str, category: type[Warning], *where: Any
+) -> None:
+    if not issubclass(category, StampWarning):
+        otherwise(message, category, *where)
+        return
+    messages.print(f"[bold]note:[/bold] {escape(str(message))}", soft_wrap=True)
 
 
 def _show(error: Exception) -> None:

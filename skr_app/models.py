@@ -24,7 +24,6 @@ if TYPE_CHECKING:
         LanguageModel,
         Reflector,
         Retriever,
-        TextScorer,
     )
     from skr_learn.evaluate import System
     from skr_learn.reply_cache import ReplyCache
@@ -95,14 +94,6 @@ models
             InputError: Money is limited, and the prices do not have this model.
         """
         return model if self.spending is None else self.spending.limit(model)
-
-    def scorer(self, scorer: TextScorer) -> TextScorer:
-        """The scorer of likelihoods within these limits.
-
-        Raises:
-            InputError: Money is limited, and the prices do not have its model.
-        """
-        return scorer if self.spending is None else self.spending.limit_scorer(scorer)
 
     def system(self, system: System) -> System:
         """The system, whose questions fail where they are not answered in time."""
@@ -198,22 +189,6 @@ class Models:
 
         return CachedModel(model, self.cache)
 
-    def likelihoods(self, name: str) -> TextScorer:
-        """Make the scorer that says how likely a model finds a text.
-
-        Raises:
-            InputError: The model is none that says so, or has no price where money is limited.
-        """
-        if is_extractive(name):
-            raise InputError(
-                "--likelihoods needs a model behind a server that tells them, such as vLLM: give "
-                "--model and --base-url"
-            )
-        from skr_core.models.openai_server import CompletionScorer
-
-        scorer = CompletionScorer(name.removeprefix("openai:"), base_url=self.base_url)
-        return self.limits.scorer(scorer)
-
     def entailment(self, entailment: str) -> EntailmentModel:
         """Make the entailment model that an option names.
 
@@ -252,8 +227,8 @@ class Models:
             force: Take a learned reflector although it was made with something else.
 
         Raises:
-            InputError: The option names none, or there is no reflector in the folder.
-            StampMismatch: The folder's was made with something else, unless `force`.
+            InputError: The option names none, or there is no such file.
+            StampMismatch: The file's was made with something else, unless `force`.
         """
         from skr_core import reflectors
 
@@ -275,5 +250,5 @@ class Models:
             return as_reflector(reflector, model, retriever)
         raise InputError(
             f"--reflector {reflector}: give refusal, judge, judge:MODEL, entailment:lexical, "
-            "entailment:nli:NAME, entailment:judge:MODEL, a registered name or learned:FOLDER"
+            "entailment:nli:NAME, entailment:judge:MODEL, a registered name or learned:FILE"
         )

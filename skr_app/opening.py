@@ -20,7 +20,6 @@ from skr_core.budget import Budget
 from skr_core.errors import DataError, InputError, StoreError
 from skr_core.files import read_whole
 from skr_core.plain import from_plain
-from skr_core.ports import AnswerArbiter
 from skr_core.prompts.templates import DEFAULT_TEMPLATES, PromptTemplates
 from skr_core.questions import Question, corpus_of, read_questions
 from skr_core.registry import registered
@@ -30,10 +29,11 @@ from skr_core.types import Demonstration
 if TYPE_CHECKING:
     from skr_core.ports import Embedder, LanguageModel, ReferenceStore, Retriever, Router
     from skr_core.types import Reference
+    from skr_learn import Records
     from skr_store import ChromaStore
 
 HASHING = "hashing"
-"""The default of --embedder: the embedder of routers, which need a vector of each question."""
+"""The default of --embedder."""
 BATCH = 1_000
 """Passages that are added between two updates of the progress bar."""
 
@@ -55,7 +55,8 @@ def open_settings(
         models: Makes the model that answers and those that judge.
         retriever: The retriever that is searched.
         model: The model that answers, in place of the one that the options name.
-        router: The folder of a saved router, and of the arbiter beside it; None retrieves always.
+        router: The file of a saved router, or the name of one that needs no records; None
+            retrieves always.
         force: Take what was saved although it was made with something else.
         max_calls: The calls of the model that a question may take.
 
@@ -63,23 +64,10 @@ def open_settings(
         SKRError: An option cannot be used.
     """
     model = model or models.model(options.model)
-    scorer = models.likelihoods(options.model) if options.likelihoods else None
-    loaded: Router | None = None
-    arbiter: AnswerArbiter | None = None
-    if router is not None:
-        loaded = open_router(router, model, retriever, force=force)
-        arbiter = open_arbiter(router, model, retriever, force=force)
-    # Where neither an arbiter nor a ladder was saved, likelihoods decide by the papers' rule.
-    if scorer is not None and arbiter is None and not isinstance(loaded, AnswerArbiter):
-        from skr_learn.arbiters import MarginArbiter
-
-        arbiter = MarginArbiter()
     return Settings.of(
         model,
         retriever,
-        router=loaded,
-        arbiter=arbiter,
-        likelihoods=scorer,
+        router=None if router is None else open_router(router, model, retriever, force=force),
         reflector=models.reflector(options.reflector, model, retriever, force=force),
         budget=Budget(
             max_rounds=options.max_rounds, max_calls=max_calls, deadline_s=models.limits.seconds
@@ -92,51 +80,66 @@ def open_settings(
 
 
 def open_router(
-    folder: Path, model: LanguageModel, retriever: Retriever | None = None, *, force: bool = False
+    router: Path, model: LanguageModel, retriever: Retriever | None = None, *, force: bool = False
 ) -> Router:
     """Load a saved router for what it will work with; it makes its own embedder.
 
     Args:
-        folder: The folder of the router.
+        router: The file, or the name of a router that needs no records.
         model: The model that answers.
         retriever: The retriever that is searched.
         force: Load it although it was made with something else.
 
     Raises:
-        InputError: There is no router in the folder.
+        InputError: There is no such file or name.
         StampMismatch: It was made with something else, unless `force`.
     """
     from skr_core import load_router
 
-    return load_router(folder, model=model, retriever=retriever, force=force)
+    return load_router(router, model=model, retriever=retriever, force=force)
 
 
-def open_arbiter(
-    folder: Path, model: LanguageModel, retriever: Retriever | None = None, *, force: bool = False
-) -> AnswerArbiter | None:
-    """Load the arbiter in a router's folder, as `open_router` does; None where there is none."""
-    from skr_core.routers.saving import holds_arbiter
-
-    if not holds_arbiter(folder):
-        return None
-    from skr_learn import Arbiter
-
-    return Arbiter.load(folder, model=model, retriever=retriever, force=force)
-
-
-def router_stamp(folder: Path | None) -> dict[str, str]:
-    """A stamp that tells the router and arbiter in a folder from others, also earlier ones there.
+def router_stamp(path: Path | None) -> dict[str, str]:
+    """A stamp that tells a router from others, also from an earlier one in its file.
 
     Args:
-        folder: The folder; None has no stamp.
+        path: The file that it is saved in or calibrated on, or its name; None has no stamp.
     """
-    if folder is None:
+    if path is None:
         return {}
-    from skr_core.routers.saving import ARBITER_FILE, ROUTER_FILE
+    content = path.read_bytes() if path.is_file() else b""
+    digest = f" ({hashlib.blake2b(content, digest_size=4).hexdigest()})" if content else ""
+    return {"router": f"{path.name}{digest}"}
 
-    files = (folder / ROUTER_FILE, folder / ARBITER_FILE)
-    content = b"".join(file.read_bytes() for file in files if file.is_file())
-    return {"router": f"{folder.name} ({hashlib.blake2b(content, digest_size=4).hexdigest()})"}
+
+def read_records(path: Path, where: Sequence[str] = (), *, skip_bad: bool = False) -> Records:
+    """Read records, of several systems too where an option says which of them to keep.
+
+    Args:
+        path: The file.
+        where: What the records kept have, each as ``FIELD=VALUE``.
+        skip_bad: Leave out lines that cannot be read.
+
+    Raises:
+        InputError: There is no such file, or no record has a value.
+        DataError: A line is broken, unless `skip_bad`.
+        StampMismatch: The records that are kept were not all made with the same.
+    """
+    from skr_learn import Records
+    from skr_learn.records import check_same_stamp
+
+    kept = Records.read(path, skip_bad=skip_bad, mixed_stamps=True)
+    for each in where:
+        name, equals, text = each.partition("=")
+        name = name.strip().removeprefix("extra.").removeprefix("stamp.")
+        if not (name and equals):
+            raise InputError(f"--where {each}: give FIELD=VALUE, such as model=gpt-4.1-mini")
+        # A file may hold numbers, and a command line holds texts.
+        values = (getattr(one.stamp, name, None) or one.extra.get(name) for one in kept)
+        kept = kept.where(**{name: next((one for one in values if str(one) == text), text)})
+    stamps = [one.stamp for one in kept]
+    check_same_stamp(stamps, path, "name them: --where FIELD=VALUE")
+    return kept
 
 
 def read_templates(templates: str | None) -> PromptTemplates:
@@ -296,15 +299,15 @@ def place_of_store(store: str) -> Path:
     return path
 
 
-def check_writable(folder: Path) -> None:
-    """Refuse a folder whose files cannot be written, before work is spent on them.
+def check_writable(path: Path) -> None:
+    """Refuse a file that cannot be written, before work is spent on it.
 
     Raises:
-        InputError: They cannot.
+        InputError: It cannot.
     """
-    there = next(each for each in (folder.absolute(), *folder.absolute().parents) if each.exists())
-    if not os.access(there, os.W_OK | os.X_OK):
-        raise InputError(f"{folder} cannot be written: {there} is read-only")
+    folder = next(each for each in path.absolute().parents if each.exists())
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise InputError(f"{path} cannot be written: {folder} is read-only")
 
 
 def open_searched(

@@ -214,17 +214,9 @@ class SystemOptions(ModelOptions):
             help="Judges whether a draft's references suffice: `refusal` (the verdict in the "
             "model's own reply), `judge` or `judge:MODEL` (one call more), "
             "`entailment:lexical|nli:NAME|judge:MODEL` (each sentence follows from what it cites), "
-            "`learned:FOLDER`, made by `skr calibrate --reflector`, or a registered name.",
+            "`learned:FILE`, made by `skr calibrate --reflector`, or a registered name.",
         ),
     ] = "refusal"
-    likelihoods: Annotated[
-        bool,
-        typer.Option(
-            "--likelihoods",
-            help="Ask the model's server how likely it finds its own answer and the one from "
-            "references (six short prompts, nothing generated): vLLM and llama-cpp-python tell.",
-        ),
-    ] = False
     decompose: Annotated[
         bool,
         typer.Option(
@@ -246,8 +238,9 @@ class AskOptions(SystemOptions):
         Path | None,
         typer.Option(
             "--router",
-            help="Folder of a router that `skr calibrate` made, or the name of a registered one; "
-            "without, every question is retrieved for.",
+            help="File of a router that `skr calibrate` made, or the name of one that needs no "
+            "records, such as `never` or `confidence:explain`; without, every question is "
+            "retrieved for.",
         ),
     ] = None
     force: Force = False
@@ -302,3 +295,97 @@ class BatchOptions(SystemOptions):
         ),
     ] = None
     skip_bad: SkipBad = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class AimOptions:
+    """The records that are looked at, and what a rule for them is chosen for."""
+
+    actions: Annotated[
+        str | None,
+        typer.Option(
+            "--actions",
+            help="Choose among these: direct and single, loop or both, with commas between. By "
+            "default all that every record holds.",
+        ),
+    ] = None
+    retrieval_rate: Annotated[
+        float | None,
+        typer.Option(
+            "--retrieval-rate", min=0, max=1, help="Best accuracy at this share of questions."
+        ),
+    ] = None
+    cost_weight: Annotated[
+        float | None,
+        typer.Option(
+            "--cost-weight",
+            min=0,
+            help="Best accuracy less this for each unit of cost: retrieval, call, 1,000 tokens or "
+            "dollar.",
+        ),
+    ] = None
+    budget: Annotated[
+        float | None,
+        typer.Option("--budget", min=0, help="Best accuracy at this cost a question."),
+    ] = None
+    stream: Annotated[
+        bool,
+        typer.Option(
+            "--stream/--no-stream",
+            help="Serve the last answer that was asked for, so that it streams.",
+        ),
+    ] = False
+    by: Annotated[
+        str,
+        typer.Option(
+            "--by",
+            metavar="FIELD",
+            help="Field of the records that makes groups: extra.dataset.",
+            show_default=False,
+        ),
+    ] = ""
+    where: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--where",
+            metavar="FIELD=VALUE",
+            help="Only records that have this in their stamp or in extra, such as "
+            "model=gpt-4.1-mini; may be repeated.",
+        ),
+    ] = None
+    multistep_steps: Annotated[
+        float,
+        typer.Option("--multistep-steps", min=1, help="Retrievals of a loop that nobody counted."),
+    ] = 3.35
+    embedder: Annotated[
+        str | None,
+        typer.Option(
+            "--embedder",
+            help="Look at vectors of questions and answers too: `hashing`, or a "
+            "sentence-transformers model. Without, at words and numbers.",
+        ),
+    ] = None
+    skip_bad: SkipBad = False
+
+    @property
+    def aim(self) -> dict[str, Any]:
+        """The arguments of `calibrate` and `replay` that these options are."""
+        return {
+            "actions": split(self.actions) or None,
+            "retrieval_rate": self.retrieval_rate,
+            "cost_weight": self.cost_weight,
+            "budget": self.budget,
+            "stream": self.stream,
+            "by": self.by,
+            "assumed_steps": self.multistep_steps,
+        }
+
+
+def split(names: str | None) -> list[str]:
+    """The names of an option that takes several, with commas between.
+
+    Example:
+        >>> split("direct, single")
+        ['direct', 'single']
+    """
+    return [name.strip() for name in (names or "").split(",") if name.strip()]

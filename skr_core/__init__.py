@@ -18,7 +18,6 @@ from skr_core.ports import (
     Reflector,
     Retriever,
     Router,
-    TextScorer,
 )
 from skr_core.prompts.templates import PromptTemplates
 from skr_core.registry import names_of, registered
@@ -42,7 +41,7 @@ if TYPE_CHECKING:
     from skr_core.candidates import CandidateAnswer
     from skr_core.models.embedders import HashingEmbedder, SentenceTransformerEmbedder
     from skr_core.questions import Question, read_questions
-    from skr_core.routers.saving import load_router
+    from skr_core.routers.loading import load_router
 
 __all__ = [
     "Action",
@@ -77,7 +76,6 @@ __all__ = [
     "SKRError",
     "SentenceTransformerEmbedder",
     "Settings",
-    "TextScorer",
     "Usage",
     "Verdict",
     "load_router",
@@ -91,7 +89,7 @@ _LAZY = {
     "HashingEmbedder": "models.embedders",
     "Question": "questions",
     "SentenceTransformerEmbedder": "models.embedders",
-    "load_router": "routers.saving",
+    "load_router": "routers.loading",
     "read_questions": "questions",
 }
 

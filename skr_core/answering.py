@@ -9,8 +9,10 @@ Example:
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import accumulate
 
 from skr_core.bounds import MAX_CHARACTERS
 from skr_core.errors import ModelError
@@ -18,15 +20,25 @@ from skr_core.flow import Flow, call
 from skr_core.ports import LanguageModel, OnToken
 from skr_core.prompts import asking as prompts
 from skr_core.prompts.templates import DEFAULT_TEMPLATES, MAX_QUERIES, PromptTemplates
+from skr_core.replies.opening import without_thoughts
 from skr_core.replies.queries import not_asked, parse_queries
 from skr_core.texts import encodable
 from skr_core.types import Demonstration, Generation, Prompt, Reference, Usage
+
+_BLANK_LINES = re.compile(r"\A(?:[ \t\r]*\n)+")
+"""What separates an answer from the thoughts before it."""
 
 
 def generate(
     model: LanguageModel, prompt: Prompt, on_token: OnToken | None = None
 ) -> Flow[Generation]:
-    """Call the model once; its reply is text that UTF-8 holds, as checkpoints need it.
+    """Call the model once; its reply comes without the thoughts that stood in it.
+
+    Every reply enters here, so no reader meets a thought. `on_token` is given the pieces as the
+    model writes them, thoughts included, which `skr_core.replies.ThoughtFilter` and `VerdictStream`
+    leave out. The text is one that UTF-8 holds, as checkpoints need it. Its log-probabilities begin
+    behind the thoughts, where the provider names its tokens and the text is found in them; else all
+    of them stay.
 
     Raises:
         ModelError: It failed, or what it gave is no text, or one without end.
@@ -37,8 +49,33 @@ def generate(
         raise ModelError(f"the model gave {type(text).__name__} in place of a text")
     if len(text) > MAX_CHARACTERS:
         raise ModelError(f"{model.name}: the reply has over {MAX_CHARACTERS:,} characters")
-    said = encodable(text)
-    return generation if said == text else replace(generation, text=said)
+    said = without_thoughts(text)
+    first = _first_token(said, generation)
+    made = (
+        generation
+        if first == 0
+        else replace(
+            generation,
+            logprobs=(generation.logprobs or ())[first:],
+            tokens=generation.tokens[first:],
+        )
+    )
+    if said != text:
+        said = _BLANK_LINES.sub("", said)
+    said = encodable(said)
+    return made if said == text else replace(made, text=said)
+
+
+def _first_token(said: str, generation: Generation) -> int:
+    """The place of the token that a reply without its thoughts begins in; 0 where it is unknown.
+
+    Servers may give the tokens of thoughts even where they leave the thoughts out of the text.
+    """
+    tokens = generation.tokens
+    if not tokens or len(tokens) != len(generation.logprobs or ()):
+        return 0
+    start = "".join(tokens).rfind(said)
+    return sum(end <= start for end in accumulate(map(len, tokens)))
 
 
 def answer_directly(

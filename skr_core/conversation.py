@@ -215,7 +215,7 @@ _REMARK = re.compile(
 def read_condensed(text: str, question: str, turns: Sequence[str]) -> str:
     """The rewritten question of a reply, on one line; empty where the reply holds none.
 
-    Models think aloud before it, label it, wrap it up and explain it. An answer or a refusal is not
+    Models reason before it, label it, wrap it up and explain it. An answer or a refusal is not
     taken for a question.
 
     Args:
@@ -231,7 +231,7 @@ def read_condensed(text: str, question: str, turns: Sequence[str]) -> str:
         >>> read_condensed("Paris is about 2,000 years old.", "How old?", ["Paris?", "Yes."])
         ''
     """
-    said = unfenced(strip_thoughts(text)).strip()
+    said = unfenced(text.strip()).strip()
     asked = bool(question.rstrip().endswith(_ASKS))
     for line in _candidates(said):
         found = " ".join(without_bullet(line.strip(_WRAPPING)).strip(_WRAPPING).split())

@@ -8,8 +8,7 @@ SKRError
 │   ├── EmbedderMismatch  the store was made by another embedder
 │   └── StoreLocked       another process has the store open
 ├── ModelError            the language model did not give a usable reply
-│   ├── DeadlineError     it was not there in time (also a TimeoutError)
-│   └── NoLikelihoodsError  its server gives no likelihood of a given text
+│   └── DeadlineError     it was not there in time (also a TimeoutError)
 ├── BudgetError           what a run of many questions may cost is spent
 ├── RetrieverError        the retriever failed
 │   └── NoReferencesError what it returned is no references, or cannot be shown
@@ -35,9 +34,10 @@ Example:
 from __future__ import annotations
 
 import builtins
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import lru_cache
+from functools import cache, lru_cache
 from json import JSONDecodeError
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -98,10 +98,6 @@ class ModelError(SKRError):
     """The language model failed, or its reply cannot be used."""
 
 
-class NoLikelihoodsError(ModelError):
-    """The server gives no likelihood of a given text: a choice of server that no retry mends."""
-
-
 class DeadlineError(ModelError, TimeoutError):
     """The deadline of the question passed while the model, or whatever else, was at work."""
 
@@ -124,6 +120,25 @@ class NoReferencesError(RetrieverError):
 
 class StampMismatch(SKRError):
     """Records or a fitted router belong to another model, retriever, embedder or metric."""
+
+
+class StampWarning(UserWarning):
+    """A saved router belongs to a system that differs a little; it is used, and this is told."""
+
+
+@cache
+def tell_once(message: str) -> None:
+    """Warn of a difference that is passed over, once in a process.
+
+    Example:
+        >>> with warnings.catch_warnings(record=True) as told:
+        ...     warnings.simplefilter("always")
+        ...     tell_once("k differs")
+        ...     tell_once("k differs")
+        >>> [str(each.message) for each in told]
+        ['k differs']
+    """
+    warnings.warn(message, StampWarning, stacklevel=3)
 
 
 class MissingDependency(SKRError, ImportError):

@@ -55,23 +55,6 @@ class LanguageModel(Protocol):
 
 
 @runtime_checkable
-class TextScorer(Protocol):
-    """Says how likely a model finds a given text after a prompt.
-
-    The text comes back as if the model had written it: with the natural-log probability of each of
-    its tokens, and what asking cost. `skr_core.models.openai_server.CompletionScorer` is one.
-    Implementations raise `skr_core.errors.NoLikelihoodsError` where no such thing can be had.
-    """
-
-    @property
-    def name(self) -> str: ...
-
-    def score(self, prompt: str, text: str) -> Generation: ...
-
-    async def ascore(self, prompt: str, text: str) -> Generation: ...
-
-
-@runtime_checkable
 class Retriever(Protocol):
     """Finds references for a query, best first. `name` identifies it in records."""
 
@@ -142,7 +125,6 @@ class AnswerArbiter(Protocol):
     """Judges which of several answers to a question to serve.
 
     `actions` are those whose answers it weighs, ``direct`` first; the verdict names one of them.
-    One whose ``needs_likelihoods`` is true is given how likely the model finds each (`TextScorer`).
     """
 
     @property
@@ -202,3 +184,29 @@ class QuestionAnswerer(Protocol):
     def answer(self, question: str, action: Action | None = None) -> Answer: ...
 
     async def aanswer(self, question: str, action: Action | None = None) -> Answer: ...
+
+
+def version_of(part: object) -> str:
+    """Return what a model or retriever says of its own settings that decide what it gives.
+
+    Returns:
+        Its ``version``; empty where it has none.
+
+    Example:
+        >>> from skr_core.testing import MappingRetriever
+        >>> version_of(MappingRetriever({}))
+        ''
+    """
+    return str(getattr(part, "version", ""))
+
+
+def temperature_of(model: object) -> float | None:
+    """Return the temperature of a model's replies; None where it says none.
+
+    Example:
+        >>> from skr_core.testing import ScriptedModel
+        >>> temperature_of(ScriptedModel()) is None
+        True
+    """
+    temperature = getattr(model, "temperature", None)
+    return float(temperature) if isinstance(temperature, int | float) else None

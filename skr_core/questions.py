@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -55,6 +55,8 @@ class Question:
         choices: The options of a multiple choice, a yes or no, or a true or false.
         key_facts: The facts that an answer has to state (RaLLM §3).
         types: The question's types, as its data set names them: ``Implicit``, ``bridge``.
+        history: The messages before it, each a role (``user``, ``assistant``) and a text.
+        config: The config of its run, plain values such as ``{"configurable": {"tenant": "a"}}``.
     """
 
     id: str
@@ -66,6 +68,8 @@ class Question:
     choices: tuple[str, ...] = ()
     key_facts: tuple[str, ...] = ()
     types: tuple[str, ...] = ()
+    history: tuple[tuple[str, str], ...] = ()
+    config: Mapping[str, Any] = field(default_factory=dict, hash=False)
 
     def __post_init__(self) -> None:
         gold: object = self.gold
@@ -118,7 +122,8 @@ def read_questions(
     A line holds ``question``; the gold answers as ``answers``, ``gold`` or ``answer``; and where
     known ``id``, ``supporting_titles``, ``supporting_facts`` (pairs of title and sentence index),
     ``contexts`` (objects with ``title``, ``text`` and perhaps ``sentences`` and
-    ``is_supporting``), ``choices``, ``key_facts`` and ``type``.
+    ``is_supporting``), ``choices``, ``key_facts``, ``type``, ``history`` (messages of ``role`` and
+    ``content``) and ``config``.
 
     Args:
         path: The file.
@@ -184,6 +189,7 @@ def _question(path: Path, number: int, row: Mapping[str, Any]) -> Question:
     if not choices and row.get("type") == "boolean":
         yes_or_no = {each.lower() for each in gold} <= _VERDICTS[0]
         choices = ("yes", "no") if yes_or_no else ("true", "false")
+    config = row.get("config")  # published sets name their parts by it, in a text
     return Question(
         id=str(row.get("id", number)),
         question=question.strip(),
@@ -194,6 +200,8 @@ def _question(path: Path, number: int, row: Mapping[str, Any]) -> Question:
         choices=choices,
         key_facts=_texts(path, number, row.get("key_facts")),
         types=types_of(row.get("type")),
+        history=tuple(_messages(path, number, row.get("history"))),
+        config=config if isinstance(config, Mapping) else {},
     )
 
 
@@ -212,6 +220,15 @@ def _facts(path: Path, number: int, given: Any) -> Iterator[tuple[str, int]]:
                 yield title, index
             case _:
                 raise DataError(path, number, "a supporting fact is a title and a sentence's index")
+
+
+def _messages(path: Path, number: int, given: Any) -> Iterator[tuple[str, str]]:
+    for each in given or []:
+        match each:
+            case {"role": str(role), "content": str(text)} | [str(role), str(text)]:
+                yield role, text
+            case _:
+                raise DataError(path, number, "a message of the history has a role and a content")
 
 
 def _contexts(path: Path, number: int, given: Any) -> Iterator[Context]:

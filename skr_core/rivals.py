@@ -1,37 +1,19 @@
-"""Rival answers to one question: their standing in the references, and their likelihoods.
+"""Answers as whoever chooses among them sees them, and how they stand in their references.
 
 How an answer stands in references is found without a model: by its words that stand close together
 in one of them.
-
-Of the direct answer d and the answer r that was given references R to the question q, with log p
-the mean log-probability of an answer's tokens (arXiv 2606.08397):
-
-- the *prior* margin is log p(r | q) - log p(d | q): does the model's memory accept what was found?
-- the *binding* margin is [log p(r | q, R) - log p(r | R)] - [log p(d | q, R) - log p(d | R)]: is it
-  the question that binds the answer to the references, or does it merely stand in them?
-
-These are six prompts of which nothing is generated, four of them with the references.
 """
 
 from __future__ import annotations
 
-import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
 from typing import Any
 
-from skr_core.candidates import CandidateAnswer, Margins, Standing
-from skr_core.flow import Flow, call, gather
-from skr_core.models.windows import tokens_for
-from skr_core.ports import TextScorer
-from skr_core.prompts.judging import before_answer
+from skr_core.candidates import CandidateAnswer, Standing
 from skr_core.references.citations import without_markers
-from skr_core.references.passages import pack_references
-from skr_core.replies.refusals import is_refusal
-from skr_core.settings import Settings
-from skr_core.texts import normalise, words
-from skr_core.types import NO_USAGE, Answer, Generation, Reference, Usage
+from skr_core.texts import words
+from skr_core.types import Answer, Generation
 
 WINDOW = 3
 """A window of a reference is this many times as long as the words looked for, and at least
@@ -46,9 +28,6 @@ _SMALL = frozenset(
     "the a an of in on at to for and or is are was were be by with from as that this it its".split()
 )
 _ESCAPE = re.compile(r"\\u([0-9a-fA-F]{4})")
-
-Asked = tuple[str, str]
-"""A prompt, and the text whose likelihood after it is asked for."""
 
 
 def candidate_of_generation(direct: Generation) -> CandidateAnswer:
@@ -144,108 +123,3 @@ def share_standing(answer: str, texts: Iterable[str]) -> float:
             if best == len(wanted):
                 return 1.0
     return best / len(wanted)
-
-
-@dataclass(frozen=True, slots=True)
-class Rivals:
-    """The model's own answer, and one from references.
-
-    Attributes:
-        question: The question, as it can be understood alone.
-        direct: The model's own answer.
-        retrieved: The one from references, without markers.
-        references: The references that it was given.
-        metadata_keys: The keys of their metadata that the model is shown.
-
-    Example:
-        >>> rivals = Rivals("Capital?", "Lyon", "Paris", (Reference.of("Paris is it."),))
-        >>> likelihoods = {asked: -2.0 for asked in rivals.asked}
-        >>> likelihoods[before_answer("Capital?"), "Paris"] = -0.5
-        >>> rivals.margins(likelihoods)
-        Margins(prior=1.5, binding=0.0)
-    """
-
-    question: str
-    direct: str
-    retrieved: str
-    references: tuple[Reference, ...]
-    metadata_keys: tuple[str, ...] = ()
-
-    @property
-    def agree(self) -> bool:
-        """Whether both say the same: neither is then likelier."""
-        return normalise(self.direct) == normalise(self.retrieved)
-
-    @property
-    def asked(self) -> list[Asked]:
-        """The prompts that set them apart: none where they agree, or one refuses."""
-        if self.agree or is_refusal(self.direct) or is_refusal(self.retrieved):
-            return []
-        prompts = (
-            before_answer(self.question),
-            before_answer(self.question, self.references, metadata_keys=self.metadata_keys),
-            before_answer("", self.references, metadata_keys=self.metadata_keys),
-        )
-        return [(prompt, text) for prompt in prompts for text in (self.direct, self.retrieved)]
-
-    def margins(self, likelihoods: Mapping[Asked, float]) -> Margins | None:
-        """Return the margins; None where a likelihood is missing.
-
-        Args:
-            likelihoods: The mean log-probability a token of each of `asked`.
-        """
-        if self.agree:
-            return Margins()
-        found = [likelihoods.get(each, math.nan) for each in self.asked]
-        if not found or not all(map(math.isfinite, found)):
-            return None
-        direct, own, direct_given, own_given, direct_alone, own_alone = found
-        return Margins(own - direct, (own_given - own_alone) - (direct_given - direct_alone))
-
-
-def rivals_in(question: str, direct: str, answer: Answer, settings: Settings) -> Rivals:
-    """Return an answer from references beside the direct one, with the references handed on.
-
-    Args:
-        question: The question, as it can be understood alone.
-        direct: The text of the direct answer.
-        answer: The answer from references.
-        settings: The settings of the system that gave both.
-    """
-    keys = settings.metadata_keys
-    limit = tokens_for(settings.budget, settings.model.name)
-    packed = pack_references(answer.references, limit, metadata_keys=keys)
-    texts = without_markers(direct), without_markers(answer.text)
-    return Rivals(question, *texts, packed.references, keys)
-
-
-def distinct(rivals: Iterable[Rivals]) -> list[Asked]:
-    """Return all that has to be asked, each once."""
-    return list(dict.fromkeys(asked for each in rivals for asked in each.asked))
-
-
-def measure_margins(
-    scorer: TextScorer, rivals: Sequence[Rivals]
-) -> Flow[tuple[list[Margins | None], Usage]]:
-    """Return the margins of each pair, and what asking for the likelihoods cost.
-
-    Raises:
-        ModelError: The scorer failed.
-        NoLikelihoodsError: It gives no likelihood of a given text.
-
-    Example:
-        >>> from skr_core.flow import run
-        >>> from skr_core.testing import WordScorer
-        >>> rivals = Rivals("Capital?", "Lyon", "Paris", (Reference.of("Paris is it."),))
-        >>> margins, spent = run(measure_margins(WordScorer(known=["Lyon"]), [rivals]))
-        >>> margins[0].prior < 0, spent.calls
-        (True, 6)
-    """
-    asked = distinct(rivals)
-    scored = yield from gather([call(scorer.score, scorer.ascore, *each) for each in asked])
-    found = {
-        each: math.nan if reply.mean_logprob is None else reply.mean_logprob
-        for each, reply in zip(asked, scored, strict=True)
-    }
-    spent = sum((reply.usage for reply in scored), NO_USAGE)
-    return [each.margins(found) for each in rivals], spent

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import wraps
+from functools import singledispatch, wraps
 from inspect import iscoroutine
 from pathlib import Path
 from typing import (
@@ -25,7 +25,7 @@ from typing import (
 )
 
 from skr_core.budget import Budget
-from skr_core.errors import InputError
+from skr_core.errors import InputError, tell_once
 from skr_core.flow import Flow, call
 from skr_core.models.adapting import AnyModel, AnyRetriever, as_language_model, as_retriever
 from skr_core.plain import from_plain, to_plain
@@ -37,10 +37,12 @@ from skr_core.ports import (
     Reflector,
     Retriever,
     Router,
-    TextScorer,
+    temperature_of,
+    version_of,
 )
 from skr_core.prompts.templates import DEFAULT_TEMPLATES, PromptTemplates
 from skr_core.reflectors import RefusalReflector
+from skr_core.replies.opening import strip_thoughts
 from skr_core.routers.constant import AlwaysRetrieve
 from skr_core.sync_only import DecidesSync, ReflectsSync, SyncReflector, SyncRouter
 from skr_core.texts import encodable
@@ -57,18 +59,12 @@ from skr_core.types import (
 P = ParamSpec("P")
 T = TypeVar("T")
 
-RouterLike = Router | DecidesSync | Path
-"""A router, or the folder of a saved one.
-
-A folder's name as a text is loaded too; a type checker refuses it, because it cannot tell it from a
-misspelling such as ``router="never"``.
-"""
-
-ArbiterLike = AnswerArbiter | Path
-"""An arbiter, or the folder that one was saved in."""
+RouterLike = Router | DecidesSync | str | Path
+"""A router, the file of a saved one, or the name of one that needs no records, such as ``never``
+or ``confidence:explain``. A file of that name comes first."""
 
 ReflectorLike = Reflector | ReflectsSync | Path
-"""A reflector, or the folder that one was saved in."""
+"""A reflector, or the file that one was saved in."""
 
 WhenInsufficient = Literal["best_draft", "own_knowledge", "refuse"]
 """What is answered when the references never sufficed.
@@ -91,9 +87,9 @@ class Settings:
         model: The model that answers, and names what is missing.
         retriever: The retriever that finds references. A system that never retrieves needs none.
         router: The router that decides whether to retrieve, and for how many rounds; always, by
-            default. A folder written by ``skr calibrate`` is loaded for this model and retriever.
+            default. A file written by ``skr calibrate`` is loaded for this model and retriever.
         reflector: The judge of drafts; by default the verdict is read from the model's reply. A
-            folder that a learned one was saved in is loaded for this model and retriever.
+            file that a learned one was saved in is loaded for this model and retriever.
         store: The store that remembers what the retriever found, and is searched beside it.
         budget: The limits of a question.
         when_insufficient: The answer given when the references never sufficed, see
@@ -106,12 +102,9 @@ class Settings:
         metadata_keys: The keys of a reference's metadata that the model sees, beside its title.
         arbiter: The judge that decides, where references were retrieved, whether their answer is
             served or the model's own, which is asked for with one call more. A router that is an
-            arbiter too, or whose folder holds one, brings it along; without one, the answer from
+            arbiter too, as a policy may be, brings it along; without one, the answer from
             references is always served. A refusal is weighed like any answer, but stands where
             `when_insufficient` is ``refuse``.
-        likelihoods: The scorer that says how likely the model finds given answers: for an arbiter
-            that decides by that, and for records that it learns from. For two answers it is asked
-            six short questions, of which nothing is generated; they count as calls.
 
     Example:
         >>> from skr_core.testing import ScriptedModel
@@ -133,7 +126,6 @@ class Settings:
     decompose: bool = False
     metadata_keys: tuple[str, ...] = ()
     arbiter: AnswerArbiter | None = None
-    likelihoods: TextScorer | None = None
 
     @classmethod
     def of(
@@ -151,8 +143,7 @@ class Settings:
         templates: PromptTemplates | None = None,
         decompose: bool | None = None,
         metadata_keys: Sequence[str] | None = None,
-        arbiter: ArbiterLike | None = None,
-        likelihoods: TextScorer | None = None,
+        arbiter: AnswerArbiter | None = None,
     ) -> Self:
         """Make settings of what a caller gave; None leaves a default.
 
@@ -166,15 +157,13 @@ class Settings:
 
         Raises:
             InputError: There is no model, or something is not what its name says.
-            StampMismatch: The folder of the router, the arbiter or the reflector was made for
-                another model or retriever.
+            StampMismatch: The file of the router or the reflector was made for another model or
+                retriever.
         """
         if model is None:
             raise InputError("no model: give one to the factory or in the run's context")
         asked = as_language_model(model)
         source = None if retriever is None else as_retriever(retriever)
-        if arbiter is None and _holds_arbiter(router):
-            arbiter = router  # type: ignore[assignment]  # the folder of both
         chosen: Any = None if router is None else as_router(router, asked, source)
         if arbiter is None and isinstance(chosen, AnswerArbiter):
             arbiter = chosen
@@ -191,23 +180,25 @@ class Settings:
             "templates": _typed(PromptTemplates, templates),
             "decompose": decompose,
             "metadata_keys": None if metadata_keys is None else _names(metadata_keys),
-            "arbiter": as_arbiter(arbiter, asked, source),
-            "likelihoods": likelihoods,
+            "arbiter": arbiter,
         }
         given = {name: value for name, value in given.items() if value is not None}
         for name, (port, noun, methods) in _PORTS.items():
-            if name in given and not isinstance(given[name], port):
-                what = type(given[name]).__name__
-                raise InputError(f"{noun} has {methods}, which {what} lacks")
-        if uses_likelihoods(given.get("arbiter")) and likelihoods is None:
-            raise InputError(
-                "this arbiter decides by how likely the model finds the answers: give likelihoods, "
-                "such as skr_core.models.openai_server.CompletionScorer"
-            )
+            part = given.get(name)
+            if part is not None and (isinstance(part, type) or not isinstance(part, port)):
+                raise _refused(f"{noun} has {methods}", part)
         for name, choices in _CHOICES.items():
             if name in given and given[name] not in choices:
                 raise InputError(f"{name} is {given[name]!r}: give one of {', '.join(choices)}")
-        return cls(model=asked, retriever=source, **given)
+        made = cls(model=asked, retriever=source, **given)
+        learnt = getattr(made.router, "stamp", None)
+        if isinstance(learnt, Stamp) and learnt.system not in ("", made.version):
+            tell_once(
+                "the router was made for this model with other words, limits, temperature or "
+                "settings of the retriever: what it promises holds for those; calibrate it anew, "
+                "or go on as it is"
+            )
+        return made
 
     def but(self, **options: Any) -> Self:
         """Return the same system with some settings replaced.
@@ -223,7 +214,8 @@ class Settings:
     def version(self) -> str:
         """A hash of all that decides what is said, except model, retriever, router and arbiter.
 
-        Records that were made with other words, limits or reflectors are told apart by it. What
+        Records that were made with other words, limits, reflectors, settings of the retriever (k,
+        the kind of its filters, postprocessors) or another temperature are told apart by it. What
         concerns conversations is left out: records are made of single questions.
         """
         reflector = self.reflector
@@ -244,6 +236,8 @@ class Settings:
             str(getattr(reflector, "name", type(reflector).__name__)),
             "" if self.store is None else self.store.name,
             "decompose" if self.decompose else "",
+            "" if self.retriever is None else version_of(self.retriever),
+            str(temperature_of(self.model)),
             *self.metadata_keys,
         )
         joined = encodable("\x00".join(parts))
@@ -268,18 +262,61 @@ class ActionAnswerer(QuestionAnswerer, Protocol):
         """The settings of the system that answers."""
         ...
 
-    def answer_each(self, question: str) -> Mapping[Action, Answer]:
-        """Answer a question by each action."""
+    def answer_each(
+        self,
+        question: str,
+        *,
+        history: Sequence[tuple[str, str]] = (),
+        config: Mapping[str, Any] | None = None,
+    ) -> Mapping[Action, Answer]:
+        """Answer a question by each action.
+
+        Args:
+            question: The question.
+            history: The messages before it, each a role and a text.
+            config: The config of its run, such as a tenant in ``configurable``.
+
+        Returns:
+            The answers; their `question` is the one that was routed and searched.
+        """
         ...
 
-    async def aanswer_each(self, question: str) -> Mapping[Action, Answer]:
+    async def aanswer_each(
+        self,
+        question: str,
+        *,
+        history: Sequence[tuple[str, str]] = (),
+        config: Mapping[str, Any] | None = None,
+    ) -> Mapping[Action, Answer]:
         """Async version of `answer_each`."""
         ...
 
 
+@singledispatch
+def answerer_of(app: object) -> ActionAnswerer:
+    """Return what asks an app by every action: a chain, an engine or a graph, with its own options.
+
+    A package registers the classes that it makes, ``answerer_of.register(SKRChain)(function)``, so
+    that whoever collects imports none of them.
+
+    Args:
+        app: The app; an `ActionAnswerer` is returned as it is.
+
+    Raises:
+        InputError: It is none that can be asked.
+    """
+    if isinstance(app, ActionAnswerer):
+        return app
+    raise InputError(
+        f"{type(app).__name__} cannot be asked by each action: give what is made of its model and "
+        "retriever by create_skr_chain, create_skr_graph, SKRQueryEngine.from_defaults or "
+        "GraphAnswerer(Settings.of(model, retriever))"
+    )
+
+
 _PORTS = {
+    "arbiter": (AnswerArbiter, "an arbiter", "actions, judge and ajudge"),
     "store": (ReferenceStore, "a store", "name, retrieve, aretrieve, add and aadd"),
-    "likelihoods": (TextScorer, "a scorer of likelihoods", "name, score and ascore"),
 }
 _CHOICES = {
     "when_insufficient": get_args(WhenInsufficient),
@@ -314,14 +351,14 @@ def as_router(
     """Make a router of what a caller gave.
 
     Args:
-        router: A router, the folder of a saved one, or the name of a registered one; None
+        router: A router, the file of a saved one, or the name of one that needs no records; None
             retrieves always. A router of one method, `decide`, is called in a thread by async runs.
-        model: The one that will answer; compared with the folder's.
-        retriever: The one that will search; compared with the folder's.
+        model: The one that will answer; compared with the file's.
+        retriever: The one that will search; compared with the file's.
 
     Raises:
-        InputError: It is neither, or there is no router in the folder.
-        StampMismatch: The folder's router was made for another model or retriever.
+        InputError: It is neither, or there is no such file.
+        StampMismatch: The file's router was made for another model or retriever.
 
     Example:
         >>> as_router(None).decide("Who?").retrieve
@@ -330,7 +367,7 @@ def as_router(
     if router is None:
         return AlwaysRetrieve()
     if isinstance(router, str | Path):
-        from skr_core.routers.saving import load_router  # whoever saves nothing needs none of it
+        from skr_core.routers.loading import load_router  # whoever saves nothing needs none of it
 
         return load_router(router, model=model, retriever=retriever)
     if isinstance(router, type) or not callable(getattr(router, "decide", None)):
@@ -339,7 +376,7 @@ def as_router(
 
 
 def decided(router: Router, question: str) -> Flow[Decision]:
-    """Ask a router, which may be anybody's.
+    """Ask a router, which may be anybody's; a draft of its own is read without its thoughts.
 
     Raises:
         InputError: It returned something else than a `Decision`.
@@ -352,7 +389,7 @@ def decided(router: Router, question: str) -> Flow[Decision]:
     decision: object = yield from call(router.decide, router.adecide, question)
     if not isinstance(decision, Decision):
         raise _wrong_result(router, "decide", decision, "a Decision: return skr_core.Decision(...)")
-    return decision
+    return replace(decision, draft=strip_thoughts(decision.draft)) if decision.draft else decision
 
 
 def reflected(
@@ -377,55 +414,21 @@ def reflected(
     return found
 
 
-def as_arbiter(
-    arbiter: object, model: LanguageModel | None = None, retriever: Retriever | None = None
-) -> AnswerArbiter | None:
-    """Make an arbiter of what a caller gave.
-
-    Args:
-        arbiter: An arbiter, or the folder of a saved one, which is loaded; None is none.
-        model: The one that will answer; compared with the folder's.
-        retriever: The one that will search; compared with the folder's.
-
-    Raises:
-        InputError: It is neither, or there is no arbiter in the folder.
-        StampMismatch: The folder's arbiter was made for another model or retriever.
-    """
-    if isinstance(arbiter, str | Path):
-        loaded: AnswerArbiter = _loaded(arbiter, "arbiter", model, retriever)
-        return loaded
-    if arbiter is None:
-        return None
-    if isinstance(arbiter, type) or not isinstance(arbiter, AnswerArbiter):
-        raise _refused("an arbiter has actions, judge and ajudge", arbiter, "a saved one")
-    return arbiter
-
-
-def uses_likelihoods(arbiter: AnswerArbiter | None) -> bool:
-    """Whether an arbiter looks at how likely the model finds the answers.
-
-    Example:
-        >>> uses_likelihoods(None)
-        False
-    """
-    return bool(getattr(arbiter, "needs_likelihoods", False))
-
-
 def as_reflector(
     reflector: object, model: LanguageModel | None = None, retriever: Retriever | None = None
 ) -> Reflector:
     """Make a reflector of what a caller gave.
 
     Args:
-        reflector: A reflector, the folder of a saved one, or the name of a registered one; None
+        reflector: A reflector, the file of a saved one, or the name of a registered one; None
             reads the verdict from the model's reply. A reflector of one method, `reflect`, is
             called in a thread by async runs.
-        model: The one that will answer; compared with the folder's.
-        retriever: The one that will search; compared with the folder's.
+        model: The one that will answer; compared with the file's.
+        retriever: The one that will search; compared with the file's.
 
     Raises:
-        InputError: It is neither, or there is no reflector in the folder.
-        StampMismatch: The folder's reflector was made for another model or retriever.
+        InputError: It is neither, or there is no such file.
+        StampMismatch: The file's reflector was made for another model or retriever.
 
     Example:
         >>> as_reflector(None).reflect("Who?", [], "I don't know.").sufficient
@@ -434,25 +437,25 @@ def as_reflector(
     if reflector is None:
         return RefusalReflector()
     if isinstance(reflector, str | Path):
-        from skr_core.routers.saving import registered_part
+        from skr_core.routers.loading import registered_by_name
 
-        if (named := registered_part("reflector", reflector, model)) is not None:
-            return as_reflector(named)
-        loaded: Reflector = _loaded(reflector, "reflector", model, retriever)
+        if not Path(reflector).is_file():
+            named = registered_by_name("reflectors", str(reflector), model)
+            if named is not None:
+                return as_reflector(named)
+        from skr_core.routers.loading import class_of
+        from skr_core.routers.saving import SavedRouter
+
+        saved = SavedRouter.read(reflector)
+        loaded: Reflector = class_of(saved, "reflectors").load(
+            saved, model=model, retriever=retriever
+        )
         return loaded
     if isinstance(reflector, type) or not callable(getattr(reflector, "reflect", None)):
         raise _refused("a reflector has reflect", reflector, "a learned one")
     if isinstance(reflector, Reflector):
         return reflector
     return SyncReflector(cast(ReflectsSync, reflector))
-
-
-def with_arbiter(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return options with the arbiter that the router's folder holds, where they name none."""
-    router = options.get("router")
-    if options.get("arbiter") is None and _holds_arbiter(router):
-        return {**options, "arbiter": router}
-    return dict(options)
 
 
 def hinting(**hints: str) -> Callable[[Callable[P, T]], Callable[P, T]]:
@@ -488,26 +491,6 @@ def hinting(**hints: str) -> Callable[[Callable[P, T]], Callable[P, T]]:
     return decorate
 
 
-def _holds_arbiter(router: object) -> bool:
-    if not isinstance(router, str | Path):
-        return False
-    from skr_core.routers.saving import holds_arbiter
-
-    return holds_arbiter(router)
-
-
-def _loaded(
-    folder: str | Path,
-    part: Literal["arbiter", "reflector"],
-    model: LanguageModel | None,
-    retriever: Retriever | None,
-) -> Any:
-    from skr_core.routers.saving import class_of, read_saved
-
-    found = class_of(folder, read_saved(folder, part))
-    return found.load(folder, model=model, retriever=retriever)
-
-
 def _wrong_result(part: object, method: str, result: object, right: str) -> InputError:
     name = type(getattr(part, "given", part)).__name__
     if iscoroutine(result):
@@ -518,8 +501,8 @@ def _wrong_result(part: object, method: str, result: object, right: str) -> Inpu
     return InputError(f"{name}.{method} returned {type(result).__name__}, not {right}")
 
 
-def _refused(what: str, given: object, saved: str) -> InputError:
+def _refused(what: str, given: object, saved: str = "") -> InputError:
     if isinstance(given, type):
         return InputError(f"{what}: give {given.__name__}(...), not the class itself")
     lacking = f"{what}, which {type(given).__name__} lacks"
-    return InputError(f"{lacking}: give one, or the folder of {saved}")
+    return InputError(f"{lacking}: give one" + (f", or the file of {saved}" if saved else ""))

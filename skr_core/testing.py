@@ -17,8 +17,7 @@ from threading import Lock
 from skr_core.budget import estimate_usage
 from skr_core.errors import ModelError, RetrieverError
 from skr_core.ports import OnToken
-from skr_core.texts import words
-from skr_core.types import Generation, Prompt, Reference, Task, Usage
+from skr_core.types import Generation, Prompt, Reference, Task
 
 
 class ScriptedModel:
@@ -167,41 +166,6 @@ class BrokenModel:
     async def agenerate(self, prompt: Prompt, *, on_token: OnToken | None = None) -> Generation:
         """Fail."""
         return self.generate(prompt, on_token=on_token)
-
-
-class WordScorer:
-    """A `TextScorer` that finds a word likely where the prompt holds it, or where it knows it.
-
-    Args:
-        known: Texts whose words are likely after any prompt.
-        name: Its name in records.
-
-    Attributes:
-        asked: Every prompt with the text behind it, in order.
-
-    Example:
-        >>> scorer = WordScorer(known=["Paris"])
-        >>> scorer.score("Answer:", "Paris Texas").logprobs
-        (-0.1, -3.0)
-    """
-
-    def __init__(self, known: Sequence[str] = (), *, name: str = "words") -> None:
-        self.name = name
-        self.asked: list[tuple[str, str]] = []
-        self._known = {word for text in known for word in words(text)}
-        self._lock = Lock()
-
-    def score(self, prompt: str, text: str) -> Generation:
-        """-0.1 for each word that is likely, -3 for each that is not."""
-        with self._lock:
-            self.asked.append((prompt, text))
-        likely = self._known | set(words(prompt))
-        logprobs = tuple(-0.1 if word in likely else -3.0 for word in words(text))
-        return Generation(text, Usage(len(words(f"{prompt} {text}")), 1, calls=1), logprobs)
-
-    async def ascore(self, prompt: str, text: str) -> Generation:
-        """Async version of `score`."""
-        return self.score(prompt, text)
 
 
 class MappingRetriever:

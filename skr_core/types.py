@@ -246,12 +246,14 @@ class Generation:
         usage: The usage of the call.
         logprobs: The natural-log probability of each token, where the provider returned them.
         finish_reason: The reason why the model ended, in the provider's word; empty where unknown.
+        tokens: The text of each token that has a log-probability; empty where unknown.
     """
 
     text: str
     usage: Usage = NO_USAGE
     logprobs: tuple[float, ...] | None = None
     finish_reason: str = ""
+    tokens: tuple[str, ...] = field(default=(), repr=False)
 
     @property
     def is_cut_off(self) -> bool:
@@ -490,8 +492,8 @@ class Stamp:
         retriever: The retriever's name.
         corpus: The name of what was searched, as its collector calls it.
         system: A hash of everything else that decides the answers: prompts, demonstrations,
-            budget, reflector and what is done when the references do not suffice. See
-            `skr_core.settings.Settings.version`.
+            budget, reflector, temperature, the retriever's settings and what is done when the
+            references do not suffice. See `skr_core.settings.Settings.version`.
         metric: The metric of the scores.
     """
 

@@ -4,53 +4,59 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from skr_learn.arbiters.arbiter import Arbiter as Arbiter
-    from skr_learn.arbiters.ladder import Ladder as Ladder
-    from skr_learn.calibration.calibrating import Calibration as Calibration
-    from skr_learn.calibration.calibrating import calibrate as calibrate
-    from skr_learn.calibration.curve import RoutingCurve as RoutingCurve
-    from skr_learn.calibration.replaying import replay as replay
-    from skr_learn.learned_reflector import LearnedReflector as LearnedReflector
+    from skr_learn.calibrating import Calibration as Calibration
+    from skr_learn.calibrating import calibrate as calibrate
+    from skr_learn.collecting import acollect as acollect
+    from skr_learn.collecting import collect as collect
+    from skr_learn.curve import RoutingCurve as RoutingCurve
+    from skr_learn.policy import Policy as Policy
     from skr_learn.ray_workers import RayWorkers as RayWorkers
-    from skr_learn.self_knowledge.collecting import acollect as acollect
-    from skr_learn.self_knowledge.collecting import collect as collect
-    from skr_learn.self_knowledge.feedback import record_of_feedback as record_of_feedback
-    from skr_learn.self_knowledge.importers import read_self_knowledge as read_self_knowledge
-    from skr_learn.self_knowledge.records import SelfKnowledge as SelfKnowledge
-    from skr_learn.self_knowledge.records import write_self_knowledge as write_self_knowledge
+    from skr_learn.records import Outcome as Outcome
+    from skr_learn.records import Record as Record
+    from skr_learn.records import Records as Records
+    from skr_learn.records import record_of_feedback as record_of_feedback
+    from skr_learn.reflector import LearnedReflector as LearnedReflector
+    from skr_learn.replaying import replay as replay
+    from skr_learn.scoring import arescore as arescore
+    from skr_learn.scoring import rescore as rescore
+    from skr_learn.summary import Summary as Summary
 
 _MODULES = {
-    "Arbiter": "skr_learn.arbiters.arbiter",
-    "Calibration": "skr_learn.calibration.calibrating",
-    "Ladder": "skr_learn.arbiters.ladder",
-    "LearnedReflector": "skr_learn.learned_reflector",
+    "Calibration": "skr_learn.calibrating",
+    "LearnedReflector": "skr_learn.reflector",
+    "Policy": "skr_learn.policy",
     "RayWorkers": "skr_learn.ray_workers",
-    "RoutingCurve": "skr_learn.calibration.curve",
-    "SelfKnowledge": "skr_learn.self_knowledge.records",
-    "acollect": "skr_learn.self_knowledge.collecting",
-    "calibrate": "skr_learn.calibration.calibrating",
-    "collect": "skr_learn.self_knowledge.collecting",
-    "read_self_knowledge": "skr_learn.self_knowledge.importers",
-    "record_of_feedback": "skr_learn.self_knowledge.feedback",
-    "replay": "skr_learn.calibration.replaying",
-    "write_self_knowledge": "skr_learn.self_knowledge.records",
+    "RoutingCurve": "skr_learn.curve",
+    "Outcome": "skr_learn.records",
+    "Record": "skr_learn.records",
+    "Records": "skr_learn.records",
+    "Summary": "skr_learn.summary",
+    "acollect": "skr_learn.collecting",
+    "arescore": "skr_learn.scoring",
+    "calibrate": "skr_learn.calibrating",
+    "collect": "skr_learn.collecting",
+    "record_of_feedback": "skr_learn.records",
+    "replay": "skr_learn.replaying",
+    "rescore": "skr_learn.scoring",
 }
 
 __all__ = [
-    "Arbiter",
     "Calibration",
-    "Ladder",
     "LearnedReflector",
+    "Outcome",
+    "Policy",
     "RayWorkers",
+    "Record",
+    "Records",
     "RoutingCurve",
-    "SelfKnowledge",
+    "Summary",
     "acollect",
+    "arescore",
     "calibrate",
     "collect",
-    "read_self_knowledge",
     "record_of_feedback",
     "replay",
-    "write_self_knowledge",
+    "rescore",
 ]
 
 

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count
 
 from skr_core.budget import Price, cost
-from skr_core.errors import ModelError, RetrieverError
+from skr_core.errors import InputError, ModelError, RetrieverError
 from skr_core.files import KeyedLog
 from skr_core.flow import Flow, call, gather
 from skr_core.match import exact_match, is_right, token_f1
@@ -24,6 +24,9 @@ from skr_core.questions import Question
 from skr_core.replies.refusals import is_refusal
 from skr_core.types import Action, Answer
 from skr_learn import metrics
+from skr_learn.estimator import folds
+from skr_learn.records import Record, in_fixed_order, question_groups, question_key
+from skr_learn.routers.base import hash_of_question
 
 Ask = Callable[[Question], Flow[Answer]]
 """Answers one question; it may use all that the question brings, such as its contexts."""
@@ -58,6 +61,66 @@ class System:
         return cls(
             name, lambda each: call(answerer.answer, answerer.aanswer, each.asked, action), key
         )
+
+
+def unseen(questions: Sequence[Question], learnt: Collection[str]) -> list[Question]:
+    """Leave out the questions that a router has learnt from.
+
+    Args:
+        questions: The questions.
+        learnt: Short hashes of the questions that it has learnt from, as a router's `questions`.
+
+    Raises:
+        InputError: None is left.
+
+    Example:
+        >>> who, when = Question("1", "Who?", ("Ada",)), Question("2", "When?", ("1815",))
+        >>> [each.id for each in unseen([who, when], [hash_of_question("who?")])]
+        ['2']
+    """
+    learnt = frozenset(learnt)
+    kept = [each for each in questions if hash_of_question(each.asked) not in learnt]
+    if questions and not kept:
+        raise InputError(
+            f"the router has learnt from all {len(questions)} questions: evaluate it on others, or "
+            "cross-fit it on its records"
+        )
+    return kept
+
+
+@dataclass(frozen=True)
+class Fold:
+    """A part of the records, and the others, on which what judges it is fitted.
+
+    Attributes:
+        others: The records to fit on.
+        asked: The keys of the questions of this part, see `skr_learn.records.question_key`.
+    """
+
+    others: Sequence[Record]
+    asked: frozenset[str]
+
+    def judges(self, question: Question) -> bool:
+        """Whether a question is one of this part."""
+        return question_key(question.asked) in self.asked
+
+
+def folds_of(records: Sequence[Record]) -> list[Fold]:
+    """Part records so that each question can be judged by what has not seen it.
+
+    Example:
+        >>> some = [Record.of(each, direct=("", 0), single=("", 1)) for each in ("a?", "b?")]
+        >>> [(len(fold.others), *fold.asked) for fold in folds_of(some)]
+        [(1, 'a?'), (1, 'b?')]
+    """
+    ordered = in_fixed_order(records)
+    return [
+        Fold(
+            [ordered[place] for place in fit],
+            frozenset(question_key(ordered[place].question) for place in judge),
+        )
+        for fit, judge in folds(question_groups(ordered))
+    ]
 
 
 @dataclass(frozen=True, slots=True)

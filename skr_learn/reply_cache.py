@@ -20,7 +20,7 @@ from skr_core.errors import InputError, StoreError
 from skr_core.flow import Flow, arun, call, run
 from skr_core.models.adapting import AnyModel, as_language_model
 from skr_core.plain import from_plain, to_plain
-from skr_core.ports import LanguageModel, OnToken
+from skr_core.ports import LanguageModel, OnToken, temperature_of, version_of
 from skr_core.types import Generation, Prompt
 
 PATIENCE_S = 10
@@ -187,7 +187,12 @@ class CachedModel:
     @property
     def version(self) -> str:
         """The model's settings, as far as it says them."""
-        return str(getattr(self.model, "version", ""))
+        return version_of(self.model)
+
+    @property
+    def temperature(self) -> float | None:
+        """The temperature of the model's replies, as far as it says it."""
+        return temperature_of(self.model)
 
     def generate(self, prompt: Prompt, *, on_token: OnToken | None = None) -> Generation:
         """Look the reply up, or ask the model."""

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-from skr_learn.learning import boosting
+from skr_learn import trees
 from tests.servers import reserved_port
 
 
@@ -48,6 +48,6 @@ def quick_retries(monkeypatch: pytest.MonkeyPatch) -> None:
 def few_trees() -> Iterator[None]:
     """Few boosted trees in long steps, where many would only take time."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(boosting, "TREES", 30)
-        patch.setattr(boosting, "RATE", 0.4)
+        patch.setattr(trees, "TREES", 15)
+        patch.setattr(trees, "RATE", 0.3)
         yield

@@ -69,9 +69,6 @@ def reserved_port() -> Iterator[int]:
 class OpenAIServer:
     """Serves ``/v1/chat/completions``, ``/v1/models`` and ``/v1/embeddings``.
 
-    With `likelihood` it serves ``/v1/completions`` too, as vLLM does: a prompt is echoed with the
-    log-probability of each of its words, behind a special token that begins it.
-
     Replies come whole or as server-sent events, as the request says; tokens are words. Requests
     with ``logprobs`` get -0.1 for each token.
 
@@ -84,14 +81,11 @@ class OpenAIServer:
         delay: Seconds before each chat reply.
         together: Chat replies wait until this many requests are in flight, for a minute at most;
             may be set later.
-        likelihood: From the words before it, joined, and a word to its log-probability.
-        echoes: Whether completions do echo; without, they hold what was generated alone.
         keep_alive: Without it each connection ends with its reply, so that a client that nobody
             closes leaves none behind.
 
     Attributes:
         requests: Bodies of the chat requests, in order of arrival, faulty ones included.
-        scored: Bodies of the requests for completions.
         peak: The most chat requests that were in flight at a time.
     """
 
@@ -104,16 +98,12 @@ class OpenAIServer:
         retry_after: str = "0.01",
         delay: float = 0.0,
         together: int = 1,
-        likelihood: Callable[[str, str], float] | None = None,
-        echoes: bool = True,
         keep_alive: bool = True,
     ) -> None:
         self.reply, self.fault, self.times = reply, fault, times
         self.retry_after, self.delay, self.together = retry_after, delay, together
         self.keep_alive = keep_alive
-        self.likelihood, self.echoes = likelihood, echoes
         self.requests: list[dict[str, Any]] = []
-        self.scored: list[dict[str, Any]] = []
         self.peak = 0
         self._in_flight = 0
         self._port, self._number = 0, next(_NUMBERS)
@@ -184,17 +174,6 @@ class OpenAIServer:
             _send(writer, {"object": "list", "data": [{"id": "test", "object": "model"}]})
         elif path == "/v1/embeddings":
             _send(writer, _embeddings(json.loads(body)))
-        elif path == "/v1/completions" and self.likelihood is not None:
-            request = json.loads(body)
-            self.scored.append(request)
-            headers = "" if self.keep_alive else "Connection: close\r\n"
-            if self.fault == "server_error":
-                _send(writer, _error("out of order"), 500, headers)
-            else:
-                _send(
-                    writer, _echoed(request, self.likelihood, echoes=self.echoes), headers=headers
-                )
-            return self.keep_alive
         elif path == "/v1/chat/completions":
             self._in_flight += 1
             self.peak = max(self.peak, self._in_flight)
@@ -371,27 +350,6 @@ def _completion(request: dict[str, Any], said: Reply) -> dict[str, Any]:
         "model": request.get("model", "test"),
         "choices": [choice | _logprobs(request, text.split())],
         "usage": _usage(request, text),
-    }
-
-
-def _echoed(
-    request: dict[str, Any], likelihood: Callable[[str, str], float], *, echoes: bool
-) -> dict[str, Any]:
-    """The prompt's words with their likelihoods, and one that is generated behind them."""
-    words = re.findall(r"\s*\S+", request["prompt"]) if echoes and request.get("echo") else []
-    scores = [likelihood("".join(words[:place]), word) for place, word in enumerate(words)]
-    tokens, logprobs = ["<s>", *words] if words else [], [None, *scores] if words else []
-    told = {"tokens": [*tokens, " and"], "token_logprobs": [*logprobs, -9.0]}
-    told |= {"text_offset": [], "top_logprobs": None}
-    choice = {"index": 0, "text": "".join([*words, " and"]), "finish_reason": "length"}
-    sent = len(request["prompt"].split()) + 1
-    return {
-        "id": "cmpl-1",
-        "object": "text_completion",
-        "created": 0,
-        "model": request["model"],
-        "choices": [choice | {"logprobs": told if request.get("logprobs") is not None else None}],
-        "usage": {"prompt_tokens": sent, "completion_tokens": 1, "total_tokens": sent + 1},
     }
 
 

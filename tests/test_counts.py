@@ -24,7 +24,7 @@ from llamaindex_skr import SKRQueryEngine, openai_like
 from skr_core import HashingEmbedder
 from skr_core.plain import from_plain, to_plain
 from skr_graphs import SKRContext
-from skr_learn import SelfKnowledge
+from skr_learn import Record
 from skr_learn.routers import KNNRouter
 from tests.servers import OpenAIServer
 
@@ -99,10 +99,6 @@ class Embedder(HashingEmbedder):
     def embed(self, texts: Sequence[str]) -> Any:
         self.texts.extend(texts)
         return super().embed(texts)
-
-    def embed_sparse(self, texts: Sequence[str]) -> Any:
-        self.texts.extend(texts)
-        return super().embed_sparse(texts)
 
 
 @pytest.fixture(scope="module")
@@ -187,7 +183,7 @@ def test_how_many_steps_are_taken(server: OpenAIServer, question: str) -> None:
 def test_a_router_embeds_the_question_once(server: OpenAIServer) -> None:
     embedder = Embedder()
     known = [
-        SelfKnowledge.of(f"What is the capital of {place}?", direct=("", 1), loop=("", 1))
+        Record.of(f"What is the capital of {place}?", direct=("", 1), loop=("", 1))
         for place in ("Italy", "Spain", "Norway")
     ]
     router = KNNRouter.fit(known, embedder=embedder, k=2)

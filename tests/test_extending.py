@@ -141,7 +141,7 @@ def test_a_registered_router_is_found_by_its_name(tmp_path: Path) -> None:
     assert load_router("model", model=ScriptedModel(["No."])).decide("Who?").retrieve
     with pytest.raises(InputError, match="'model' asks a model: give model="):
         load_router("model")
-    with pytest.raises(InputError, match="'fitted' is made of records: fit or make it first"):
+    with pytest.raises(InputError, match="'fitted' is made of records: make it first"):
         load_router("fitted")
     assert isinstance(system(reflector="long").reflector, Reflector)
     with pytest.raises(InputError, match=r"'gone' of routers is .*:Gone, which fails: "):

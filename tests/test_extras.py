@@ -24,7 +24,6 @@ BROUGHT_BY = {
     "scipy": "learning",
     "sklearn": "learning",
     "threadpoolctl": "learning",
-    "faiss": "nearest",
     "matplotlib": "plots",
     "jinja2": "plots",
     "fastapi": "web",
@@ -52,15 +51,6 @@ FIRST_USES = {
         "from skr_core.files import KeyedLog; KeyedLog(folder + '/rows.jsonl')",
     ),
     "sklearn": ("learning", "from skr_core import HashingEmbedder; HashingEmbedder().embed(['a'])"),
-    "scipy": (
-        "learning",
-        "from skr_core import HashingEmbedder; HashingEmbedder().embed_sparse(['a'])",
-    ),
-    "faiss": (
-        "nearest",
-        "import numpy as np; from skr_learn.learning.graph import NeighbourGraph\n"
-        "NeighbourGraph.of(np.eye(3), 1)",
-    ),
     "pypdf": (
         "documents",
         "from skr_store.loaders import load_file; from pathlib import Path\n"

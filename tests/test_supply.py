@@ -94,8 +94,8 @@ def watched(code: str, folder: Path) -> list[str]:
 @pytest.mark.integration
 def test_the_demonstration_tells_nobody(tmp_path: Path) -> None:
     code = (
-        "from skr_learn.learning import boosting\n"
-        "boosting.TREES //= 10\n"  # of which many would only take time
+        "from skr_learn import trees\n"
+        "trees.TREES //= 10\n"  # of which many would only take time
         "sys.argv = ['skr', 'demo', '--json']\n"
         "from skr_app.__main__ import main\n"
         "try:\n    main()\nexcept SystemExit as end:\n    assert not end.code, end.code"

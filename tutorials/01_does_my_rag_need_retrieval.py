@@ -136,77 +136,64 @@ print(f"retrieval helps {helps} questions, hurts {hurts}, and changes nothing fo
 # ## Does routing pay?
 #
 # A *router* decides for each question which action to take. `calibrate` fits several on the
-# records, judges each on questions that it was not fitted on, chooses one and its *cost weight*
-# (the accuracy that a unit of cost has to be worth), and says in one sentence what that brings.
-# Where no router can be trusted it says so, and recommends one action for all questions.
+# records, judges each by what it would serve of questions that it was not fitted on, and takes
+# the one that serves the aim best: by default the best accuracy that costs no more than it is
+# worth. Where no router can be trusted it says so, and recommends one action for all questions.
 
 # %%
 from skr_learn import calibrate
 
-found = calibrate(records, model=model, arbiter=False)
-curve = found.curve
-show(curve.sentence)
+found = calibrate(records)
+show(found.summary.verdict)
 
 # %% [markdown]
-# Read the sentence slowly, because all that you need is in it: what is saved, in which unit, at
-# which change of accuracy, compared with what. The bracket is a 95 % interval. If it lies wide
-# around zero, the accuracy may have risen or fallen, and only the saving is certain.
+# Read the sentence slowly, because all that you need is in it: how many are right, in place of how
+# many by the best action taken for every question, at which cost. The bracket is a 95 % interval:
+# if it lies around zero, the accuracy may have risen or fallen, and only the saving is certain.
+# The last words say how many calls of the model a question takes, and whether answers stream.
 #
-# The picture shows every cost weight, and further to the right a question costs more. The blue
-# line is the router, with its 95 % interval, the dots are the three actions taken for every
-# question, and the dashed line is what you get by drawing among those at random. A router is
-# worth having where the blue line is clearly above the dashed one. The dotted line is an oracle
-# that changes the action of as many questions and knows which. The diamond is the sentence's:
-# there the cost weight too was chosen without the questions that it is judged on, so it may lie
-# below the line.
+# The picture shows what the router reaches at each cost; further to the right a question costs
+# more. The band is a 95 % interval, the dots are the three actions taken for every question, and
+# the diamond is the sentence's: there the rule too was chosen without the questions that it is
+# judged on, so it may lie below the line.
 
 # %%
 from IPython.display import Image
 
-curve.plot("curve.png")
-Image("curve.png", width=500, alt="Accuracy against cost: router, constant actions and oracle")
+found.curve.plot("curve.png")
+Image("curve.png", width=500, alt="Accuracy against cost: the router and the constant actions")
 
 # %% [markdown]
-# You need not take the cost weight that was chosen. `calibrate(records, budget=0.3)` chooses for
-# a mean cost, here in thousands of tokens, `retrieval_rate=0.5` for a share of questions, and
-# `price=0.1` sets the cost weight itself. What each would do is known already:
+# You need not take what was chosen. `calibrate(records, budget=0.3)` aims at a mean cost, here in
+# thousands of tokens, `retrieval_rate=0.5` at a share of questions, `cost_weight=0.1` says what a
+# unit of cost is worth, and `stream=True` serves only answers that stream:
 
 # %%
-points = curve.at_prices
-rows = [
-    [
-        f"{at.cost:.2f}",
-        *(f"{at.shares[action]:.0%}" for action in ACTIONS),
-        f"{at.accuracy.mean:.2f}",
-    ]
-    for at in points[:: len(points) // 7]
-]
-table(["thousand tokens a question", *ACTIONS, "accuracy"], rows)
+AIMS = ({"budget": 0.3}, {"budget": 0.6}, {"retrieval_rate": 0.7}, {"stream": True})
+rows = []
+for aim in AIMS:
+    summary = calibrate(records, routers=["ladder"], **aim).summary
+    served = summary.promised
+    said = ", ".join(f"{name}={value}" for name, value in aim.items())
+    shares = [f"{summary.shares[action]:.0%}" for action in ACTIONS]
+    rows.append([said, *shares, f"{served.cost.mean:.2f}", f"{served.accuracy.mean:.2f}"])
+table(["aim", *ACTIONS, "thousand tokens a question", "accuracy"], rows)
 
 # %% [markdown]
 # ## What does each router cost?
 #
-# A router that looks at more can decide better, but looking costs something. `combined` also
-# reads the answer that the model gives without passages, so it always pays for that call. The
-# others read the question alone. *Worth* is the accuracy, less what it costs, that a router adds
-# over drawing actions at random, averaged over all cost weights. *The right way* is the share of
-# questions that it sends to the better side, among those on which the answers with and without
-# retrieval differ.
+# A router that looks at more can decide better, but looking costs something. `ladder` reads the
+# answer that the model gives without passages, and again the answer of the first round; `arbiter`
+# asks for every answer; the others read the question alone. Each is at the rule that it would be
+# served with.
 
 # %%
-LOOKS_AT = {
-    "combined": ("question and direct answer", 1),
-    "combined-question": ("question", 0),
-    "benefit": ("question, by its nearest records", 0),
-    "paper": ("question, by the rule of the SKR paper", 0),
-    "classifier": ("question, known or unknown", 0),
-}
 rows = []
-for name, worth in curve.compared.items():
-    right_way = curve.guidance[name].beneficial_guidance.mean
-    said = f"{worth.mean:+.2f} ({worth.low:+.2f} to {worth.high:+.2f})"
-    rows.append([name, *LOOKS_AT[name], said, f"{right_way:.0%}"])
-table(["router", "looks at", "calls", "worth (95 % interval)", "the right way"], rows)
+for name, figures in found.compared.items():
+    right = figures.accuracy
+    said = f"{right.mean:.2f} ({right.low:.2f} to {right.high:.2f})"
+    rows.append([name, said, f"{figures.cost.mean:.2f}", f"{figures.calls.mean:.1f}"])
+table(["router", "accuracy (95 % interval)", "thousand tokens", "calls"], rows)
 
 # %% [markdown]
 # More routers, such as those that ask the model how certain it is, are in [the
@@ -214,8 +201,8 @@ table(["router", "looks at", "calls", "worth (95 % interval)", "the right way"],
 #
 # ## Put the router in its place
 #
-# A saved router is a folder without pickle. It knows the model, the store and the prompts it was
-# made with, and refuses to decide for others. Every chain, graph and engine takes the folder.
+# A saved router is one file without pickle. It knows the model, the store and the prompts it was
+# made with, and refuses to decide for others. Every chain, graph and engine takes the file.
 
 # %%
 from langchain_skr import create_skr_chain
@@ -230,9 +217,9 @@ for question in ("What is the flower of Varnland?", "Who is the mayor of Penmarr
     print(f"  stopped: {answer['stop_reason']}, rests on passages: {answer['grounded']}\n")
 
 # %% [markdown]
-# The first was answered from memory, without a search; its answer is not `grounded`, and says so.
-# For the second the memory holds a name that is no longer right. The router has learnt that the
-# memory should not be trusted with such questions.
+# The first answer is the model's own, found likelier than what it read: it is not `grounded`, and
+# says so. For the second the memory holds a name that is no longer right. The router has learnt
+# that the memory should not be trusted with such questions.
 #
 # ## When the answer is no
 #
@@ -243,27 +230,24 @@ for question in ("What is the flower of Varnland?", "Who is the mayor of Penmarr
 unfamiliar = [
     each for each in records if kinds[each.question] in ("outdated", "unknown", "two hops")
 ]
-never_pays = calibrate(unfamiliar, model=model, arbiter=False)
-show(never_pays.curve.sentence)
+never_pays = calibrate(unfamiliar, routers=["question"])
+show(never_pays.summary.verdict)
 print("the router that is saved:", type(never_pays.router).__name__)
 
 # %% [markdown]
 # ## How many records does it take?
 #
-# The same calibration on the first 20, 50, 100 and 200 records. What is saved is told with an
-# interval for the change of accuracy, and with few records that interval is so wide that caution
-# leaves little to save.
+# The same on the first 20, 50, 100 and 200 records. What is gained is told with an interval, and
+# with few records that is so wide that there is little to be sure of.
 
 # %%
 rows = []
 for n in (20, 50, 100, 200):
-    small = calibrate(records[:n], model=model, routers=["combined"], arbiter=False).curve
-    change = small.against_constant
-    advice = "router" if small.recommended == "router" else f"always {small.recommended}"
-    interval = f"{100 * change.mean:+.0f} ({100 * change.low:+.0f} to {100 * change.high:+.0f})"
-    saved = f"{small.saved:.0%}" if small.recommended == "router" else "0%"
-    rows.append([n, advice, saved, interval if small.recommended == "router" else ""])
-table(["records", "advice", "tokens saved", "change of accuracy, points"], rows)
+    small = calibrate(records[:n], routers=["ladder"]).summary
+    gain = small.gain
+    interval = f"{100 * gain.mean:+.0f} ({100 * gain.low:+.0f} to {100 * gain.high:+.0f})"
+    rows.append([n, small.state, f"{small.saved:.0%}", interval])
+table(["records", "routing", "tokens saved", "change of accuracy, points"], rows)
 
 # %% [markdown]
 # The questions of Varnland part cleanly into known and unknown. Real ones do not: on recorded
@@ -276,7 +260,5 @@ table(["records", "advice", "tokens saved", "change of accuracy, points"], rows)
 #   run `collect` and `calibrate` on your own model and store. On the command line that is `skr
 #   collect questions.jsonl --model ... --store ...` and `skr calibrate records.jsonl --out
 #   router`.
-# - Leave out `arbiter=False`, and `calibrate` also says whether it pays to ask for both answers
-#   and serve the likelier one.
 # - Calibrate anew when you change the model, the documents or the prompts: a router is about
 #   them.

@@ -85,11 +85,11 @@ model = load_model(agent_model) if isinstance(agent_model, str) else reader  # f
 # %%
 from skr_core import Settings
 from skr_graphs import GraphAnswerer
-from skr_learn import collect
-from skr_learn.routers import CombinedRouter
+from skr_learn import calibrate, collect
 
 records = collect(country.questions, GraphAnswerer(Settings.of(model, store)))
-router = CombinedRouter.fit(records, drafts=False)  # looks at the question alone: costs no call
+# What looks at the question alone costs no call.
+router = calibrate(records, routers=["question"], retrieval_rate=0.7).router
 
 for question in ("How high is Mount Tarrow?", "Who is the mayor of Penmarrow?"):
     decision = router.decide(question)

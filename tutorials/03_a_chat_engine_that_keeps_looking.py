@@ -236,7 +236,7 @@ print("\nstopped:", refused.metadata["stop_reason"], "| grounded:", refused.meta
 # ## What to change
 #
 # - `budget=Budget(max_rounds=2)` bounds the rounds, and with them the calls of a message.
-# - `router="router"`, the folder of a [calibrated router](01_does_my_rag_need_retrieval.ipynb),
+# - `router="router"`, the file of a [calibrated router](01_does_my_rag_need_retrieval.ipynb),
 #   answers messages without a search where your model knows.
 # - `node_postprocessors=[...]`, rerankers among them, work on each search with its own query.
 # - `store=ChromaStore.open("found")` remembers what was found, and searches there too.

@@ -87,7 +87,7 @@ print("right is:", record.gold[0])
 # %%
 import json
 
-from skr_learn import read_self_knowledge
+from skr_learn import Records
 
 
 def write_pairs(way):
@@ -109,7 +109,7 @@ def write_pairs(way):
 
 
 path = RECORDED if RECORDED.exists() else write_pairs("vanilla")
-pairs = read_self_knowledge(path)
+pairs = Records.read(path)
 print(len(pairs), "pairs of answers")
 
 # %% [markdown]

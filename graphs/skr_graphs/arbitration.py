@@ -12,22 +12,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from skr_core.errors import ModelError, NoLikelihoodsError
+from skr_core.errors import ModelError
 from skr_core.flow import Flow, call
 from skr_core.plain import Plain, from_plain, to_plain
 from skr_core.ports import AnswerArbiter, ClimbingRouter
 from skr_core.references.citations import resolve_citations
-from skr_core.replies.opening import strip_thoughts
-from skr_core.settings import uses_likelihoods
 from skr_core.types import NO_USAGE, Action, Answer, Decision, Usage, Verdict
 from skr_graphs import events
 from skr_graphs.asking import ask_directly
 from skr_graphs.finish import answer_in, conclude, is_served, rounds_with, say
-from skr_graphs.node import StepContext, call_limit
-from skr_graphs.state import SKRState, answer_of, usage_of, usage_with
+from skr_graphs.node import StepContext
+from skr_graphs.state import SKRState, answer_of, usage_with
 
 if TYPE_CHECKING:
-    from skr_core.candidates import CandidateAnswer, Margins
+    from skr_core.candidates import CandidateAnswer
 
 
 def decide_again(
@@ -59,7 +57,7 @@ def decide_again(
         may_call=False,
     )
     made = answer_of(state)
-    direct = resolve_citations(strip_thoughts(before.draft), ()).text
+    direct = resolve_citations(before.draft, ()).text
     given = described(
         {
             "direct": replace(
@@ -89,9 +87,6 @@ def arbitrate(state: SKRState, step: StepContext) -> Flow[Plain]:
     """Serve the answer that the arbiter finds likeliest to be right.
 
     Where the model fails, the loop's answer stands.
-
-    Raises:
-        NoLikelihoodsError: The arbiter decides by likelihoods, and the server gives none.
     """
     loop, arbiter = answer_of(state), step.settings.arbiter
     served: Answer = loop
@@ -102,16 +97,10 @@ def arbitrate(state: SKRState, step: StepContext) -> Flow[Plain]:
             update["usage"] = usage_with(state, "arbitrate", spent)
         if arbiter is not None and direct.text:
             answers = yield from _answers(arbiter, state, step, direct, loop)
-            after: SKRState = {**state, "usage": update.get("usage", state["usage"])}
-            margins, spent = yield from _margins(answers, after, step)
-            if spent != NO_USAGE:
-                update["usage"] = usage_with(after, "arbitrate", spent)
-            verdict = yield from _verdict(arbiter, state["asked"]["standalone"], answers, margins)
+            verdict = yield from _verdict(arbiter, state["asked"]["standalone"], answers)
             served = answers[verdict.served]
             update["verdict"] = to_plain(verdict)
             step.write(events.verdict(update["verdict"]))
-    except NoLikelihoodsError:
-        raise
     except ModelError as failure:
         update["rounds"] = rounds_with(state, failure)
     citations = [to_plain(citation) for citation in served.citations]
@@ -130,12 +119,12 @@ def arbitrate(state: SKRState, step: StepContext) -> Flow[Plain]:
 
 def _direct(state: SKRState, step: StepContext) -> Flow[tuple[Answer, Usage]]:
     """The answer without references, and the cost of asking for it here."""
-    text, logprob = strip_thoughts(state["decision"]["draft"]), state.get("draft_logprob")
+    text, logprob = state["decision"]["draft"], state.get("draft_logprob")
     spent = NO_USAGE
     if not text:
         step.write(events.start("arbitrate", len(state["rounds"])))
         generation = yield from ask_directly(state, step.settings)
-        text, logprob = strip_thoughts(generation.text), generation.mean_logprob
+        text, logprob = generation.text.strip(), generation.mean_logprob
         spent = generation.usage
     cited = resolve_citations(text, ())
     made = replace(
@@ -177,36 +166,9 @@ def _answers(
     return {action: at_hand[action] for action in arbiter.actions if action != left_out}
 
 
-def _margins(
-    answers: Mapping[Action, Answer], state: SKRState, step: StepContext
-) -> Flow[tuple[Mapping[Action, Margins | None], Usage]]:
-    """Measure how likely the model finds the answers, where it is needed and affordable."""
-    settings = step.settings
-    if settings.likelihoods is None or not uses_likelihoods(settings.arbiter):
-        return {}, NO_USAGE
-    from skr_core.rivals import distinct, measure_margins, rivals_in
-
-    question, direct = state["asked"]["standalone"], answers["direct"].text
-    rivals = {
-        action: rivals_in(question, direct, answer, settings)
-        for action, answer in answers.items()
-        if action != "direct"
-    }
-    wanted = usage_of(state).calls + len(distinct(rivals.values()))
-    limit = settings.budget.max_calls
-    if (limit is not None and wanted > limit) or call_limit(state, settings.budget):
-        return {}, NO_USAGE
-    found, spent = yield from measure_margins(settings.likelihoods, list(rivals.values()))
-    return dict(zip(rivals, found, strict=True)), spent
-
-
 def _verdict(
-    arbiter: AnswerArbiter,
-    question: str,
-    answers: Mapping[Action, Answer],
-    margins: Mapping[Action, Margins | None],
+    arbiter: AnswerArbiter, question: str, answers: Mapping[Action, Answer]
 ) -> Flow[Verdict]:
     given = described(answers)
-    given = {action: replace(each, margins=margins.get(action)) for action, each in given.items()}
     verdict: Verdict = yield from call(arbiter.judge, arbiter.ajudge, question, given)
     return replace(verdict, answers={action: each.text for action, each in answers.items()})

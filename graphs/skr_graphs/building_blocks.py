@@ -36,6 +36,7 @@ from skr_core.prompts.asking import checked_question
 from skr_core.prompts.templates import DEFAULT_TEMPLATES, PromptTemplates
 from skr_core.references.found import foreign_reference
 from skr_core.reflectors import RefusalReflector
+from skr_core.routers.routing_alone import routing_alone
 from skr_core.settings import (
     ReflectorLike,
     RouterLike,
@@ -86,10 +87,11 @@ def create_route_node(
     """Make the node that decides whether a question needs retrieval.
 
     Args:
-        router: The router, or the folder of a saved one. None retrieves always.
+        router: The router, or the file of a saved one. None retrieves always.
         model: The model that answers: a `LanguageModel`, or a model of LangChain. A router that
             looks at the direct answer asks it for that, and leaves it in the decision's ``draft``;
-            others need none.
+            others need none. What a policy does after the search is left out, which one warning
+            says.
         demonstrations: Worked examples for the direct answer.
         templates: The words that ask for the direct answer.
         keys: The keys of the state.
@@ -99,9 +101,9 @@ def create_route_node(
         `Decision` as plain values, so that every checkpointer can store it.
 
     Raises:
-        InputError: The router or the model is not one; while running: there is no question, or the
-            router needs a model and has none.
-        StampMismatch: The folder's router was made for another model.
+        InputError: The router or the model is not one, the router needs a model and has none, or
+            it only weighs answers; while running: there is no question.
+        StampMismatch: The file's router was made for another model.
 
     Example:
         >>> from skr_core.routers import NeverRetrieve
@@ -110,7 +112,12 @@ def create_route_node(
         'no question is retrieved for'
     """
     answerer = None if model is None else as_language_model(model)
-    chosen = as_router(router, answerer)
+    chosen = routing_alone(
+        as_router(router, answerer),
+        "create_route_node",
+        has_model=answerer is not None,
+        keeps_draft=True,
+    )
     system: Settings | None = None
     if answerer is not None:
         system = Settings.of(
@@ -134,7 +141,7 @@ def create_reflect_node(
     """Make the node that judges whether the references suffice for an answer.
 
     Args:
-        reflector: The judge, or the folder of a learned one. By default, without a call, an answer
+        reflector: The judge, or the file of a learned one. By default, without a call, an answer
             suffices that cites a reference as [n] and does not refuse;
             `skr_core.reflectors.JudgeReflector` asks a model.
         keys: The keys of the state.

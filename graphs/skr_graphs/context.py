@@ -16,6 +16,7 @@ from pydantic.json_schema import SkipJsonSchema
 
 from skr_core.budget import Budget
 from skr_core.errors import InputError
+from skr_core.models.adapting import as_language_model
 from skr_core.ports import (
     AnswerArbiter,
     LanguageModel,
@@ -23,10 +24,9 @@ from skr_core.ports import (
     Reflector,
     Retriever,
     Router,
-    TextScorer,
 )
 from skr_core.prompts.templates import PromptTemplates
-from skr_core.settings import OnRetrieverError, Settings, WhenInsufficient, with_arbiter
+from skr_core.settings import OnRetrieverError, Settings, WhenInsufficient
 from skr_core.types import Demonstration
 
 
@@ -39,6 +39,8 @@ class SKRContext:
     this class.
 
     Attributes:
+        router: The router, or the name of one that needs no records, such as ``never`` or
+            ``confidence:explain``. A file is given to the factory.
         stream: Whether to ask the model for tokens as it makes them. By default only where
             LangGraph streams messages: a model that does not stream is quicker and gives its usage.
         stream_undecided: Whether to stream, with an arbiter, the answer from references before it
@@ -51,7 +53,7 @@ class SKRContext:
 
     model: Annotated[LanguageModel | None, SkipJsonSchema()] = None
     retriever: Annotated[Retriever | None, SkipJsonSchema()] = None
-    router: Annotated[Router | None, SkipJsonSchema()] = None
+    router: Annotated[Router | str | None, SkipJsonSchema()] = None
     reflector: Annotated[Reflector | None, SkipJsonSchema()] = None
     store: Annotated[ReferenceStore | None, SkipJsonSchema()] = None
     budget: Budget | None = None
@@ -62,7 +64,6 @@ class SKRContext:
     decompose: bool | None = None
     metadata_keys: Sequence[str] | None = None
     arbiter: Annotated[AnswerArbiter | None, SkipJsonSchema()] = None
-    likelihoods: Annotated[TextScorer | None, SkipJsonSchema()] = None
     stream: bool | None = None
     stream_undecided: bool = False
     closed: Annotated[Event, SkipJsonSchema()] = field(default_factory=Event, init=False)
@@ -105,9 +106,9 @@ class SettingsOfRuns:
     """
 
     def __init__(self, defaults: Mapping[str, Any]) -> None:
-        # The folder's arbiter stays where a run replaces the router.
-        chosen = with_arbiter(defaults)
-        self._given = {name: value for name, value in chosen.items() if value is not None}
+        self._given = {name: value for name, value in defaults.items() if value is not None}
+        if self._given.get("arbiter") is self._given.get("router"):
+            self._given.pop("arbiter", None)  # it comes along, and goes with the router
         self._defaults: Settings | None = None
         if "model" in self._given:  # else each run must bring its own
             self._defaults = Settings.of(**self._given)
@@ -132,21 +133,25 @@ class SettingsOfRuns:
 
     def _replaced(self, context: SKRContext) -> Settings:
         # A server's client may send anything here, and must not read the server's files.
-        if isinstance(context.router, str | Path):
-            raise InputError("a router's folder is given to the factory; a text has no decide")
-        if isinstance(context.arbiter, str | Path):
-            raise InputError("an arbiter's folder is given to the factory; a text cannot judge")
         if isinstance(context.reflector, str | Path):
-            raise InputError("a reflector's folder is given to the factory, not with a run")
+            raise InputError("the file of a saved reflector is given to the factory, not a run")
         given = context.given
+        if isinstance(context.router, str | Path):
+            given["router"] = self._named(str(context.router), given.get("model"))
         loaded: dict[str, Any] = {}
         if self._defaults is not None and not {"model", "retriever"} & given.keys():
-            # Folders are read once; for another model they are, so that stamps are compared.
-            loaded = {
-                name: getattr(self._defaults, name) for name in ("router", "arbiter", "reflector")
-            }
-            if isinstance(given.get("router"), AnswerArbiter):
-                kept: Any = loaded.pop("arbiter")  # one ladder replaces the other
-                if kept is not loaded["router"]:
-                    loaded["arbiter"] = kept
+            # Files are read once; for another model anew, so that stamps are compared.
+            loaded = {name: getattr(self._defaults, name) for name in ("router", "reflector")}
         return Settings.of(**{"model": None, **self._given, **loaded, **given})
+
+    def _named(self, name: str, model: Any) -> Router:
+        from skr_core.routers.loading import named_router
+
+        model = model or self._given.get("model")
+        router = named_router(name, None if model is None else as_language_model(model))
+        if router is None:
+            raise InputError(
+                f"no router is called {name!r}: a run names one that needs no records, such as "
+                "never or confidence:explain, and a saved router's file is given to the factory"
+            )
+        return router

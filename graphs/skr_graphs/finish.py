@@ -15,7 +15,6 @@ from skr_core.errors import DeadlineError, ModelError
 from skr_core.flow import Flow
 from skr_core.plain import Plain, from_plain, to_plain
 from skr_core.references.citations import CitedText, resolve_citations
-from skr_core.replies.opening import strip_thoughts
 from skr_core.replies.refusals import is_refusal, refuse
 from skr_core.settings import Settings
 from skr_core.types import NO_USAGE, Answer, Reference, Usage
@@ -125,7 +124,7 @@ def conclude(
             if not answers:
                 raise
         else:
-            text = strip_thoughts(generation.text)
+            text = generation.text.strip()
             handed = last[: len(packed.references)]
             return Conclusion(text, handed, from_memory=True, usage=generation.usage)
     return answers[0] if answers else refused
@@ -239,7 +238,7 @@ def _is_undecided(
         return False
     if is_refusal(text) and settings.when_insufficient == "refuse":
         return False
-    if strip_thoughts(state["decision"]["draft"]):
+    if state["decision"]["draft"]:
         return True
     after: SKRState = {**state, "usage": dict(usage)}
     return state["stop_reason"] != "model_failed" and not call_limit(after, settings.budget)

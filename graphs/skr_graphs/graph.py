@@ -22,24 +22,26 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from langchain_core.runnables import RunnableConfig
+from langchain_core.runnables.config import merge_configs
 from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.types import Send
 
 from skr_core.budget import Budget
-from skr_core.errors import retrieved
+from skr_core.errors import InputError, retrieved
 from skr_core.flow import Flow, arun, call, run
 from skr_core.plain import Plain, from_plain
-from skr_core.ports import LanguageModel, ReferenceStore, Retriever, TextScorer
+from skr_core.ports import AnswerArbiter, LanguageModel, ReferenceStore, Retriever
 from skr_core.prompts.templates import PromptTemplates
 from skr_core.routers.constant import AlwaysRetrieve, FixedDecision
 from skr_core.settings import (
-    ArbiterLike,
     OnRetrieverError,
     ReflectorLike,
     RouterLike,
     Settings,
     WhenInsufficient,
+    answerer_of,
 )
 from skr_core.types import NO_USAGE, Action, Answer, Decision, Demonstration, Round
 from skr_graphs import retrieval, steps
@@ -57,11 +59,22 @@ from skr_graphs.state import (
     answer_of,
 )
 
-SelfCompletionGraph = StateGraph[SKRState, SKRContext, SKRInput, SKROutput]
-"""The graph that `create_self_completion_graph` builds."""
+
+class SelfCompletionGraph(StateGraph[SKRState, SKRContext, SKRInput, SKROutput]):
+    """The graph that `create_self_completion_graph` builds.
+
+    Attributes:
+        defaults: The settings that it was made with.
+    """
+
+    defaults: SettingsOfRuns
+
 
 CompiledGraph = CompiledStateGraph[SKRState, SKRContext, SKRInput, SKROutput]
 """The same, compiled."""
+
+History = Sequence[tuple[str, str]]
+"""The messages before a question, each a role and a text."""
 
 STEPS: Sequence[Step] = (
     *(steps.route, steps.answer_directly, retrieval.decompose, retrieval.retrieve),
@@ -84,8 +97,7 @@ def create_self_completion_graph(
     templates: PromptTemplates | None = None,
     decompose: bool | None = None,
     metadata_keys: Sequence[str] | None = None,
-    arbiter: ArbiterLike | None = None,
-    likelihoods: TextScorer | None = None,
+    arbiter: AnswerArbiter | None = None,
     review_queries: bool = False,
 ) -> SelfCompletionGraph:
     """Build the graph; each setting is a default that a run's context may replace.
@@ -93,9 +105,9 @@ def create_self_completion_graph(
     Args:
         model: The model that answers, and names what is missing.
         retriever: The retriever that finds references.
-        router: The router that decides whether to retrieve, or the folder of a saved one; by
+        router: The router that decides whether to retrieve, or the file of a saved one; by
             default every question is retrieved for.
-        reflector: The judge of drafts, or the folder of a learned one; by default the model's own
+        reflector: The judge of drafts, or the file of a learned one; by default the model's own
             verdict in its reply.
         store: The store that remembers what the retriever found, and is searched beside it.
         budget: The limits of a question.
@@ -107,8 +119,8 @@ def create_self_completion_graph(
         templates: The words of the prompts.
         decompose: Whether to ask for the parts of a question before the first search.
         metadata_keys: The keys of a reference's metadata that the model is shown, beside its title.
-        arbiter: The arbiter between the answer from references and the model's own, or its folder.
-        likelihoods: The scorer of given answers, for an arbiter that decides by likelihoods.
+        arbiter: The arbiter between the answer from references and the model's own; a router that
+            is one brings it along.
         review_queries: Whether to stop before every retrieval until a person has seen the queries:
             compile with a checkpointer and resume with ``Command(resume=[queries])``, see
             `skr_graphs.retrieval.review`.
@@ -144,12 +156,12 @@ def create_self_completion_graph(
             "decompose": decompose,
             "metadata_keys": metadata_keys,
             "arbiter": arbiter,
-            "likelihoods": likelihoods,
         }
     )
-    graph: SelfCompletionGraph = StateGraph(
+    graph = SelfCompletionGraph(
         SKRState, context_schema=SKRContext, input_schema=SKRInput, output_schema=SKROutput
     )
+    graph.defaults = settings
     graph.add_node(
         "condense", as_node(steps.condense, settings, begins=True), input_schema=FirstState
     )
@@ -243,6 +255,7 @@ class GraphAnswerer:
 
     Args:
         settings: The settings of the system.
+        config: The config of every run.
 
     Example:
         >>> from skr_core.testing import MappingRetriever, ScriptedModel
@@ -253,8 +266,9 @@ class GraphAnswerer:
         ('Paris [1].', 'Lyon.')
     """
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, config: RunnableConfig | None = None) -> None:
         self.settings = settings
+        self._config = config
         self._graph: CompiledGraph = create_self_completion_graph(**vars(settings)).compile()
         # A given action is answered without an arbiter, which the router may be too.
         self._unweighed = self._graph
@@ -274,35 +288,51 @@ class GraphAnswerer:
         """Async version of `answer`."""
         return await arun(self._answer(question, action))
 
-    def answer_each(self, question: str) -> Mapping[Action, Answer]:
+    def answer_each(
+        self, question: str, *, history: History = (), config: Mapping[str, Any] | None = None
+    ) -> Mapping[Action, Answer]:
         """Answer by every action.
 
         ``single`` is the first round of ``loop``, so it costs nothing more, with one exception:
         where that round's draft is a refusal and `when_insufficient` is ``own_knowledge``, a system
         of one round would ask the model once more, and so does this.
 
+        Args:
+            question: The question.
+            history: The messages before it, each a role and a text.
+            config: The config of its runs, beside that of all.
+
+        Returns:
+            The answers; their `question` stands without the history.
+
         Raises:
             ModelError: The model failed.
             RetrieverError: Every search failed, so that nothing is learnt about retrieval.
         """
-        return run(self._answer_each(question))
+        return run(self._answer_each({"question": question, "history": [*history]}, config))
 
-    async def aanswer_each(self, question: str) -> Mapping[Action, Answer]:
+    async def aanswer_each(
+        self, question: str, *, history: History = (), config: Mapping[str, Any] | None = None
+    ) -> Mapping[Action, Answer]:
         """Async version of `answer_each`."""
-        return await arun(self._answer_each(question))
+        asked = {"question": question, "history": [*history]}
+        return await arun(self._answer_each(asked, config))
 
     def _answer(self, question: str, action: Action | None) -> Flow[Answer]:
-        return answer_of((yield from self._run(question, action, OUTPUT_KEYS)))
+        return answer_of((yield from self._run({"question": question}, action, OUTPUT_KEYS)))
 
-    def _answer_each(self, question: str) -> Flow[Mapping[Action, Answer]]:
-        direct = yield from self._answer(question, "direct")
-        output = yield from self._run(question, "loop", [*OUTPUT_KEYS, "pool"])
-        loop = answer_of(output)
+    def _answer_each(self, asked: Plain, config: Any) -> Flow[Mapping[Action, Answer]]:
+        output = yield from self._run(asked, "direct", [*OUTPUT_KEYS, "asked"], config)
+        direct = replace(answer_of(output), question=output["asked"]["standalone"])
+        output = yield from self._run(asked, "loop", [*OUTPUT_KEYS, "pool"], config)
+        loop = replace(answer_of(output), question=direct.question)
         retrieved(loop)
         single = yield from self._first_round(output, loop)
         return {"direct": direct, "single": single, "loop": loop}
 
-    def _run(self, question: str, action: Action | None, keys: Sequence[str]) -> Flow[Any]:
+    def _run(
+        self, asked: Plain, action: Action | None, keys: Sequence[str], config: Any = None
+    ) -> Flow[Any]:
         # The overloads of LangGraph know no output keys.
         graph: Any = self._graph if action is None else self._unweighed
         context = None if action is None else self._contexts[action]
@@ -310,7 +340,8 @@ class GraphAnswerer:
             yield from call(
                 graph.invoke,
                 graph.ainvoke,
-                {"question": question},
+                asked,
+                merge_configs(self._config, config),
                 context=context,
                 output_keys=list(keys),
             )
@@ -345,6 +376,7 @@ class GraphAnswerer:
         )
         cited = chosen.cited
         spent = {
+            "condense": loop.usage.get("condense", NO_USAGE),
             "decompose": decomposing,
             "answer_with_references": first.usage,
             "reflect": judging,
@@ -362,3 +394,34 @@ class GraphAnswerer:
             removed_markers=cited.removed,
             grounded=chosen.grounded,
         )
+
+
+@answerer_of.register(CompiledStateGraph)
+def answerer_of_graph(
+    graph: Any, context: SKRContext | None = None, config: RunnableConfig | None = None
+) -> GraphAnswerer:
+    """Return what asks a compiled graph by every action, without its checkpointer.
+
+    Args:
+        graph: A graph of `create_self_completion_graph`, compiled.
+        context: The settings of every run that differ from the graph's own.
+        config: The config of every run, beside the graph's own.
+
+    Raises:
+        InputError: It is another graph, or has no model of its own.
+
+    Example:
+        >>> from skr_core.testing import MappingRetriever, ScriptedModel
+        >>> graph = create_self_completion_graph(
+        ...     model=ScriptedModel(["Paris [1]."]),
+        ...     retriever=MappingRetriever({"Capital?": ["Paris is the capital."]}),
+        ... ).compile()
+        >>> answerer_of_graph(graph).answer("Capital?").text
+        'Paris [1].'
+    """
+    if not isinstance(graph.builder, SelfCompletionGraph):
+        raise InputError(
+            "this graph is your own, whose actions are not known: give the graph of "
+            "create_self_completion_graph or create_skr_graph that stands within it"
+        )
+    return GraphAnswerer(graph.builder.defaults.of(context), merge_configs(graph.config, config))

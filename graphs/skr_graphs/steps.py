@@ -18,11 +18,10 @@ from skr_core.conversation import exchanges
 from skr_core.errors import ModelError
 from skr_core.flow import Flow, call
 from skr_core.plain import Plain, from_plain, to_plain
-from skr_core.ports import DraftRouter
+from skr_core.ports import ClimbingRouter, DraftRouter
 from skr_core.prompts.asking import checked_question
 from skr_core.references.citations import resolve_citations, without_markers
 from skr_core.reflectors import RefusalReflector, judge_reply
-from skr_core.replies.opening import strip_thoughts
 from skr_core.replies.reply import Reply, read_reply
 from skr_core.settings import Settings, decided, reflected
 from skr_core.types import NO_USAGE, Decision, Generation, Reference
@@ -114,14 +113,15 @@ def route(state: SKRState, step: StepContext) -> Flow[Plain]:
     if decision.usage != NO_USAGE:
         usage = usage_with(state, "route", decision.usage)
     after: SKRState = {**state, "usage": usage}
-    is_answered = not decision.retrieve and strip_thoughts(decision.draft)
+    is_answered = not decision.retrieve and decision.draft
     spent = None if is_answered else call_limit(after, step.settings.budget)
+    is_looked_at = step.settings.arbiter or isinstance(step.settings.router, ClimbingRouter)
     return {
         "decision": plain,
         "usage": usage,
         "queries": [] if step.settings.decompose else [state["asked"]["standalone"]],
         "stop_reason": spent or "",
-        **({"draft_logprob": logprob} if step.settings.arbiter else {}),
+        **({"draft_logprob": logprob} if is_looked_at else {}),
     }
 
 
@@ -155,7 +155,7 @@ def _decide(
         history=history,
     )
     # The router learnt from records of direct answers as they are served.
-    text = strip_thoughts(direct.text)
+    text = direct.text.strip()
     served = replace(direct, text=resolve_citations(text, ()).text)
     decision = yield from call(router.decide_on, router.adecide_on, question, served)
     return replace(decision, draft=text), direct.mean_logprob
@@ -165,11 +165,11 @@ def answer_directly(state: SKRState, step: StepContext) -> Flow[Plain]:
     """Answer a known question with the router's draft, or from what the model knows."""
     settings = step.settings
     tokens = TokenStream(step.write, without_thoughts=True, is_closed=step.is_closed)
-    text, usage, logprob = strip_thoughts(state["decision"]["draft"]), state["usage"], None
+    text, usage, logprob = state["decision"]["draft"], state["usage"], None
     if not text:
         step.write(events.start("answer_directly", 0))
         generation = yield from ask_directly(state, settings, tokens.write if step.stream else None)
-        text, logprob = strip_thoughts(generation.text), generation.mean_logprob
+        text, logprob = generation.text.strip(), generation.mean_logprob
         usage = usage_with(state, "answer_directly", generation.usage)
     cited = resolve_citations(text, ())
     tokens.finish(cited.text)

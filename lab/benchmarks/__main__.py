@@ -24,7 +24,7 @@ from benchmarks import page
 from benchmarks.rows import LAB, LEFT_OUT, LeftOut, describe, load, telling
 
 PARTS = (
-    *("ingestion", "opening", "nearest", "deciding", "calibration"),
+    *("ingestion", "opening", "deciding", "calibration"),
     *("loop", "start", "memory", "weight", "served", "cost", "multihop"),
 )
 MEASURED = LAB / "docs" / "benchmarks.json"

@@ -33,7 +33,7 @@ from benchmarks import library
 from benchmarks.peers import peers
 from langchain_skr import create_skr_chain
 from llamaindex_skr import SKRQueryEngine, openai_like
-from skr_learn import SelfKnowledge
+from skr_learn import Record
 from skr_learn.routers import KNNRouter
 from tests.servers import OpenAIServer
 
@@ -153,12 +153,12 @@ def records_router() -> KNNRouter:
     countries = "Italy, Spain, Norway, Japan".split(", ")
     places = "Elder Ness, Fallow Head, Hern Point, Ivy Sound".split(", ")
     known = [
-        SelfKnowledge.of(f"What is the capital of {each}?", direct=("", 1), loop=("", 1))
+        Record.of(f"What is the capital of {each}?", direct=("", 1), loop=("", 1))
         for each in countries
     ]
     asked = ["Who designed the lighthouse of {}?", "Where was the designer of {} born?"]
     unknown = [
-        SelfKnowledge.of(question.format(place), direct=("", 0), loop=("", 1))
+        Record.of(question.format(place), direct=("", 0), loop=("", 1))
         for question in asked
         for place in places
     ]

@@ -27,7 +27,6 @@ BESIDE = {
     "chroma": "chromadb",
     "documents": BARE,
     "learning": "scikit-learn",
-    "nearest": BARE,
     "plots": "matplotlib",
     "cli": BARE,
     "web": BARE,

@@ -150,7 +150,7 @@ def open_reflector(name: str, model: LanguageModel, *, base_url: str | None = No
 
     Args:
         name: One of ``refusal``, ``judge``, ``judge:MODEL``, ``entailment:JUDGE`` with a judge of
-            `make_entailment`, and ``learned:FOLDER``.
+            `make_entailment`, and ``learned:FILE``.
         model: The model that judges where the name holds no other.
         base_url: The address of the server of a judge that is named.
 

@@ -127,6 +127,26 @@ def test_self_ask_is_answered_by_the_retriever():
     assert "Intermediate answer: Jaws is by Spielberg." in model.prompts[1].text
 
 
+@pytest.mark.parametrize("name", BASELINES)
+@pytest.mark.parametrize("thoughts", ["<think>Utah.</think>\n\n", "So the answer is Utah.</think>"])
+def test_thoughts_change_neither_what_is_asked_nor_what_is_read(name: str, thoughts: str):
+    replies = [
+        "Spielberg made Jaws. He is old.\nFollow up: Who directed Jaws?",
+        "Search: Where was Spielberg born?",
+        "So the answer is Ohio [1].",
+    ]
+    if name.startswith("auto_cot"):  # examples are asked for side by side, in any order
+        del replies[:-1]
+    has, model, retriever = resources(*replies)
+    thinking, thinks, searched = resources(*(f"{thoughts}{reply}" for reply in replies))
+    said, same = (make_baseline(name, each).answer(QUESTION) for each in (has, thinking))
+    assert (said.text, said.citations, said.rounds) == (same.text, same.citations, same.rounds)
+    assert sorted(each.text for each in thinks.prompts) == sorted(
+        each.text for each in model.prompts
+    )
+    assert searched.queries == retriever.queries
+
+
 def test_self_ask_that_never_ends_is_ended():
     replies = [f"Follow up: question {n}?" for n in range(6)]
     has, model, _ = resources(*replies, "Ohio")

@@ -7,18 +7,20 @@ import json
 import re
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from io import StringIO
 from pathlib import Path
+from statistics import mean
 from threading import Event
 
 import pytest
 
 from benchmarks import __main__ as command
-from benchmarks import cost, multihop, page
+from benchmarks import cost, made, multihop, page, worlds
 from benchmarks.rows import LAB, ROOT, LeftOut, Row, growth, medians, needed, telling
 from benchmarks.stand_in import StandIn
 from skr_core import Reference
+from skr_core.prompts.asking import answer_with_references
 
 SIZES = [Row("adding", 2.0 * n, "s", "plain", 1.0 * n * n, n, "passages") for n in (1, 2, 4, 8)]
 
@@ -68,7 +70,7 @@ def test_one_table_names_every_part() -> None:
     told = (LAB / "benchmarks" / "README.md").read_text(encoding="utf-8")
     assert re.findall(r"^\| `(\w+)` \|", told, re.MULTILINE) == [*command.PARTS]
     modules = {path.stem for path in (LAB / "benchmarks").glob("*.py")} - set(command.PARTS)
-    alone = {"embedders", "recall"}
+    alone = {"embedders", "worlds"}
     assert all(f"python -m benchmarks.{name}" in told for name in alone)
     unnamed = {name for name in modules - alone if f"`{name}.py`" not in told}
     assert unnamed == {"__init__", "__main__"}
@@ -176,3 +178,38 @@ def test_the_stand_in_answers_the_prompts_of_each_system(system: str) -> None:
     assert ("born in 1946" in answer) == by_steps
     with pytest.raises(ValueError, match="nobody knows"):
         stand_in.reply("Sing.")
+
+
+def test_made_up_worlds_are_the_same_on_each_run_and_are_what_they_say() -> None:
+    for world in made.WORLDS:
+        items = world.items(300)
+        assert len({item.text for item in items}) == 300
+        known = mean(item.known for item in items)
+        assert (known == 0) == (world.known is None)
+        assert (known == 1) == (world.known == 0)
+        again = replace(world).items(8)[7]
+        assert (again.text, again.passage) == (items[7].text, items[7].passage)
+
+
+def test_of_two_hops_the_second_is_found_by_what_the_first_names() -> None:
+    items = made.WORLDS[1].items(50)
+    retriever = made.MadeRetriever(items)
+    [item, *_] = [each for each in items if each.middle and each.find(each.text)]
+    first = answer_with_references(item.text, retriever.retrieve(item.text)).text
+    said = item.reply(first)
+    assert said.startswith("INSUFFICIENT")
+    query = said.rpartition("Search: ")[2]
+    assert item.middle in query
+    found = item.find(query)
+    second = answer_with_references(item.text, [Reference.of(each) for each in found]).text
+    assert item.reply(second).startswith("SUFFICIENT" if found else "INSUFFICIENT")
+
+
+def test_a_promise_is_kept_within_its_interval() -> None:
+    kept = worlds.Promise(0.5, 0.4, 0.6, served=0.6)
+    broken = worlds.Promise(0.5, 0.4, 0.6, served=0.61)
+    draws = [
+        worlds.Draw("noise", 100, seed, "pays", "ladder", dict.fromkeys(worlds.FIGURES, each))
+        for seed, each in enumerate([kept, broken])
+    ]
+    assert worlds.row("noise", 100, draws).startswith("| noise | 100 | 0.50 | 0.200 | -0.1050 |")

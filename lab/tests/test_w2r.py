@@ -223,11 +223,11 @@ def test_adaptive_retrieval_on_the_questions_of_dpr(ask: Ask, towns: Path, tmp_p
 
 @pytest.mark.integration
 def test_reliance_by_certainty(ask: Ask, server: OpenAIServer, towns: Path, tmp_path: Path):
-    from skr_learn import Arbiter, SelfKnowledge
+    from skr_learn import Record, calibrate
 
     answers = [("Mayor", 1.0), ("Tom", 0.0)]
-    records = [SelfKnowledge.of(f"{n}?", direct=answers[0], single=answers[1]) for n in range(9)]
-    Arbiter.fit(records).save(tmp_path / "arbiter")
+    records = [Record.of(f"{n}?", direct=answers[0], single=answers[1]) for n in range(20)]
+    calibrate(records, routers=["arbiter"], anyway=True).save(tmp_path / "arbiter")
     command = partial(ask, "reliance-by-certainty", questions=towns)
     kept = ("--out", tmp_path / "run")
     found = command(*kept, "--json").json

@@ -40,6 +40,7 @@ MODULES = (
     "skr_core.questions",
     "skr_core.reflectors",
     "skr_core.registry",
+    "skr_core.routers.loading",
     "skr_core.routers.saving",
     "skr_core.settings",
     "skr_core.testing",

@@ -32,16 +32,13 @@ from skr_app.opening import (
 )
 from skr_app.options import DEFAULT_STORE, BatchOptions, Json, Questions, spread
 from skr_app.output import console, counted, escape, messages, print_json, print_table, progress
-from skr_core.errors import InputError, ModelError
+from skr_core.errors import InputError
 from skr_core.types import ACTIONS
-from skr_learn import RayWorkers, SelfKnowledge, acollect
+from skr_learn import RayWorkers, Record, acollect
 from skr_learn import collect as collect_records
+from skr_learn.collecting import Progress
 from skr_learn.metrics import bootstrap
-from skr_learn.self_knowledge import (
-    Judge,
-    Progress,
-)
-from skr_learn.self_knowledge.scoring import Metric, TextMetric
+from skr_learn.scoring import Judge, Metric, TextMetric
 
 if TYPE_CHECKING:
     from skr_core.questions import Question
@@ -148,8 +145,6 @@ def collect(
             records = asyncio.run(acollect(asked, answerer, **collecting))
         else:
             records = collect_records(asked, answerer, workers=ray, **collecting)
-    if last.failed and not records:
-        raise ModelError(f"every question failed; the last: {last.last_failure}")
     found = _summary(records, last)
     if json:
         print_json({"out": str(out), **found})
@@ -285,7 +280,7 @@ def _serve_searched(
     return f"http://127.0.0.1:{port}", name
 
 
-def _summary(records: Sequence[SelfKnowledge], progress: Progress) -> dict[str, Any]:
+def _summary(records: Sequence[Record], progress: Progress) -> dict[str, Any]:
     """The summary of records: accuracies of the constant policies, and what was spent."""
     effects: dict[Effect, int] = {"helps": 0, "hurts": 0, "same": 0}
     for record in records:
@@ -324,6 +319,7 @@ def _summary(records: Sequence[SelfKnowledge], progress: Progress) -> dict[str, 
         "failed": progress.failed,
         "missed": progress.missed,
         "unscored": progress.unscored,
+        "repeated": progress.repeated,
         "usage": progress.usage,
     }
 
@@ -353,6 +349,8 @@ def _print_summary(found: dict[str, Any], progress: Progress, out: Path) -> None
     )
     if progress.unscored:
         console.print(f"{progress.unscored} questions have no right answer to compare with")
+    if progress.repeated:
+        console.print(f"{counted(progress.repeated, 'question')} asked once, being the same again")
     for count, what in ((progress.failed, "failed"), (progress.missed, "lack a statement")):
         if count:
             messages.print(

@@ -37,7 +37,7 @@ from skr_core.files import replace_file
 
 if TYPE_CHECKING:
     from skr_core.types import Answer
-    from skr_learn import Calibration, RoutingCurve, SelfKnowledge
+    from skr_learn import Calibration, Records, RoutingCurve
     from skr_store import ChromaStore
 
 WIDTH, HEIGHT = 56, 12
@@ -47,15 +47,15 @@ NEXT = """\
   export SKR_MODEL=extractive:{out}/memory.jsonl SKR_STORE={out}/store
   skr ingest {out}/corpus.jsonl
   skr collect {out}/questions.jsonl --out records.jsonl
-  skr calibrate records.jsonl --out router
-  skr ask "{question}" --router router
+  skr calibrate records.jsonl --out router.skr
+  skr ask "{question}" --router router.skr
 
 [bold]Then yours[/bold], after  unset SKR_MODEL SKR_STORE
   skr ingest FILES                                    your documents
   skr ask "..." --model openai:gpt-4.1-mini           your model, or --base-url of your server
   skr collect questions.jsonl --model ...             some hundred questions with right answers
-  skr calibrate self-knowledge.jsonl --out router     does routing pay for you?
-  skr ask "..." --model ... --router router"""
+  skr calibrate self-knowledge.jsonl                  does routing pay for you?
+  skr ask "..." --model ... --router router.skr"""
 
 
 def demo(
@@ -72,8 +72,8 @@ def demo(
     """Show the loop and the routing in a minute, over an invented country that ships.
 
     A question that takes two searches; what a model without weights knows of
-    200 questions; whether routing pays, and choosing between two answers; and
-    two questions that are routed differently.
+    200 questions; whether routing pays; and two questions that are routed
+    differently.
     """
     from skr_graphs import answer_of, without_messages
 
@@ -94,14 +94,12 @@ def demo(
         if not json:
             _print_records(country, records)
             _heading("Does it pay to retrieve only where it does not know?")
-        found = _calibrate(country, records, out)
+        found = _calibrate(records, out)
         picture = _draw(found, out)
         if not json:
             console.print(curve_in_characters(found.curve), highlight=False)
-            console.print(f"\n{escape(found.curve.sentence)}")
-            for each in (found.arbitration, found.climbing):
-                if each is not None:
-                    console.print(f"\n{escape(each.sentence)}")
+            for sentence in found.summary.sentences:
+                console.print(f"\n{escape(sentence)}")
             if picture:
                 console.print(f"\nThe curve is drawn in {escape(str(picture))}.")
             _heading("Two questions, routed")
@@ -111,10 +109,9 @@ def demo(
             {
                 "two_hops": without_messages(output),
                 "accuracy_by_kind": _by_kind(country, records),
-                "sentence": found.curve.sentence,
+                "verdict": found.summary.verdict,
+                "sentences": found.summary.sentences,
                 "curve": found.curve,
-                "arbiter": found.arbitration.sentence if found.arbitration else None,
-                "ladder": found.climbing.sentence if found.climbing else None,
                 "routed": answers,
                 "out": str(out),
             }
@@ -138,7 +135,7 @@ def _two_hops(country: Country, store: ChromaStore) -> Any:
     return create_skr_graph(country.model(), store).invoke({"question": QUESTION})
 
 
-def _collect(country: Country, store: ChromaStore, out: Path) -> list[SelfKnowledge]:
+def _collect(country: Country, store: ChromaStore, out: Path) -> Records:
     """Each question by each action, of the system that is served; always anew."""
     from skr_core import Settings
     from skr_graphs import GraphAnswerer
@@ -159,18 +156,13 @@ def _collect(country: Country, store: ChromaStore, out: Path) -> list[SelfKnowle
     return records
 
 
-def _calibrate(country: Country, records: list[SelfKnowledge], out: Path) -> Calibration:
-    """The router that looks at question and answer, an arbiter where it pays; both are kept."""
+def _calibrate(records: Records, out: Path) -> Calibration:
+    """What serves the records best, which is kept."""
     from skr_learn import calibrate
 
     with progress("Calibrating") as advance:
-        found = calibrate(
-            records,
-            model=country.model(),
-            routers=["combined"],
-            on_progress=advance,
-        )
-    found.save(out / "router")
+        found = calibrate(records, on_progress=advance)
+    found.save(out / "router.skr")
     return found
 
 
@@ -187,13 +179,11 @@ def _routed(country: Country, store: ChromaStore, found: Calibration) -> list[An
     from skr_core import Settings
     from skr_graphs import GraphAnswerer
 
-    answerer = GraphAnswerer(
-        Settings.of(country.model(), store, router=found.router, arbiter=found.arbiter)
-    )
+    answerer = GraphAnswerer(Settings.of(country.model(), store, router=found.router))
     return [answerer.answer(question) for question in ROUTED]
 
 
-def _by_kind(country: Country, records: list[SelfKnowledge]) -> dict[str, dict[str, float]]:
+def _by_kind(country: Country, records: Records) -> dict[str, dict[str, float]]:
     """Accuracy of each action on each kind of question."""
     kinds = {each.question: each.types[0] for each in country.questions}
     return {
@@ -211,7 +201,7 @@ def _by_kind(country: Country, records: list[SelfKnowledge]) -> dict[str, dict[s
     }
 
 
-def _print_records(country: Country, records: list[SelfKnowledge]) -> None:
+def _print_records(country: Country, records: Records) -> None:
     whole = {
         action: fmean([record.outcomes[action].score for record in records])
         for action in ("direct", "single", "loop")
@@ -238,7 +228,7 @@ def curve_in_characters(curve: RoutingCurve) -> str:
     Returns:
         Lines of a chart with its axes and a legend below.
     """
-    from skr_learn.calibration.plotting import COST_LABELS
+    from skr_learn.curve import COST_LABELS
 
     constants = {
         action: (curve.constant_costs[action], each.mean)
@@ -246,8 +236,6 @@ def curve_in_characters(curve: RoutingCurve) -> str:
     }
     points = [*zip(curve.costs, curve.accuracy, strict=True), *constants.values()]
     grid = _Grid([cost for cost, _ in points], [accuracy for _, accuracy in points])
-    for cost, accuracy in zip(curve.costs, curve.random_line, strict=True):
-        grid.put(cost, accuracy, "·")
     for cost, accuracy in zip(curve.costs, curve.accuracy, strict=True):
         grid.put(cost, accuracy, "•")
     for action, (cost, accuracy) in constants.items():
@@ -257,7 +245,7 @@ def curve_in_characters(curve: RoutingCurve) -> str:
     return "\n".join(
         [
             *grid.lines(COST_LABELS[curve.unit]),
-            f"◆ chosen  • {curve.router}  · drawn at random  {named}",
+            f"◆ chosen  • {curve.router}  {named}",
         ]
     )
 

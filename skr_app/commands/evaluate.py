@@ -3,15 +3,25 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, suppress
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Annotated, Any
 
 import typer
 
 from skr_app.models import Limits, Models, open_cache
-from skr_app.opening import load_questions, open_searched, open_settings, router_stamp
+from skr_app.opening import (
+    load_questions,
+    open_router,
+    open_searched,
+    open_settings,
+    read_records,
+    router_stamp,
+)
 from skr_app.options import BatchOptions, Force, Json, Questions, spread
+from skr_app.output import progress
 from skr_app.report import (
     PAIRS,
     Result,
@@ -27,16 +37,28 @@ from skr_app.report import (
 from skr_core.budget import price_of, read_prices
 from skr_core.errors import InputError, MissingDependency
 from skr_core.files import replace_file
+from skr_core.flow import Flow, call
+from skr_core.questions import Question
 from skr_core.settings import Settings
-from skr_core.types import Action
-from skr_learn.evaluate import Answers, Judged, System, difference, mean
+from skr_core.types import Action, Answer
+from skr_learn.evaluate import (
+    Answers,
+    Fold,
+    Judged,
+    System,
+    difference,
+    folds_of,
+    mean,
+    unseen,
+)
 
+ADAPTIVE = "adaptive"
 ACTIONS: dict[str, Action | None] = {
     "single_shot": "single",
     "loop": "loop",
     "never": "direct",
     "always": "loop",
-    "adaptive": None,
+    ADAPTIVE: None,
 }
 """The systems of the graph, each with the action it always takes; the router decides for None."""
 
@@ -67,7 +89,18 @@ def evaluate(
     router: Annotated[
         Path | None,
         typer.Option(
-            "--router", help="Folder of a saved router or name of a registered one, for `adaptive`."
+            "--router",
+            help="For `adaptive`: the file of a saved router, or the name of one that needs no "
+            "records, such as `confidence:explain`. Questions that a file has learnt from are "
+            "left out.",
+        ),
+    ] = None,
+    cross_fit: Annotated[
+        Path | None,
+        typer.Option(
+            "--cross-fit",
+            help="For `adaptive`, in place of --router: records, in five parts; each question is "
+            "answered with a router that was calibrated on the parts without it.",
         ),
     ] = None,
     force: Force = False,
@@ -85,7 +118,8 @@ def evaluate(
     """
     # Where the contexts are the corpus, those of all questions are.
     read = load_questions(questions, options.dataset, skip_bad=options.skip_bad)
-    asked = read[: options.limit]
+    if router is not None and cross_fit is not None:
+        raise InputError("give either --router or --cross-fit")
     limits = Limits.of(
         options.deadline, options.max_spend, options.prices, options.requests_per_second
     )
@@ -103,7 +137,19 @@ def evaluate(
         system = open_settings(options, models, store, router=router, force=force)
         prices = None if options.prices is None else read_prices(options.prices)
         price = None if prices is None else price_of(prices, system.model.name)
-        chosen = make_systems(systems, system, has_router=router is not None)
+        learnt = {
+            each
+            for part in (system.router, system.reflector)
+            for each in getattr(part, "questions", ())
+        }
+        fresh = unseen(read, learnt)
+        left_out = len(read) - len(fresh)
+        asked = fresh[: options.limit]
+        chosen = make_systems(systems, system, has_router=bool(router or cross_fit))
+        if cross_fit is not None:
+            folds = folds_of(read_records(cross_fit, skip_bad=options.skip_bad))
+            adaptive = cross_fitted(folds, system, force=force)
+            chosen = [adaptive if each.name == ADAPTIVE else each for each in chosen]
         settings = {
             "model": system.model.name,
             "retriever": store.name,
@@ -114,8 +160,7 @@ def evaluate(
             "command": "evaluate",
             **settings,
             "system": system.version,
-            **router_stamp(router),
-            **({"likelihoods": system.likelihoods.name} if system.likelihoods else {}),
+            **router_stamp(router or cross_fit),
         }
         with RunFolder(out, stamp) as folder:
             answers, judged = asyncio.run(
@@ -128,7 +173,7 @@ def evaluate(
                     limits=limits,
                 )
             )
-            result = result_of(judged, {"questions": questions.name, **settings})
+            result = result_of(judged, {"questions": questions.name, **settings}, left_out)
             folder.write(result, judged)
         if out is not None:
             _write_page(out)
@@ -136,6 +181,7 @@ def evaluate(
         "questions": str(questions),
         "model": system.model.name,
         "retriever": settings["retriever"],
+        "left_out": left_out,
         **{name: _summary(answers[name], judged[name]) for name in judged},
     }
     if {"single_shot", "loop"} <= judged.keys():
@@ -147,8 +193,22 @@ def evaluate(
     show_result(result, out, json=json, more=more, labels=labels)
 
 
-def result_of(judged: dict[str, list[Judged]], settings: dict[str, str]) -> Result:
-    """The table: every system, each beside the first, and the loop and the router's gain."""
+def result_of(
+    judged: Mapping[str, list[Judged]], settings: Mapping[str, str], left_out: int = 0
+) -> Result:
+    """The table: every system, each beside the first, and the loop and the router's gain.
+
+    Args:
+        judged: The judged answers by the names of the systems.
+        settings: The settings of the run.
+        left_out: How many questions were left out because the router has learnt from them.
+    """
+    notes = [
+        f"Left out, because the router has learnt from them: {left_out:,} questions."
+        if left_out
+        else "",
+        whether_the_loop_pays(judged),
+    ]
     first, *others = judged
     pairs = [(name, first) for name in others]
     pairs += [each for each in PAIRS if {*each} <= judged.keys() and each not in pairs]
@@ -161,11 +221,11 @@ def result_of(judged: dict[str, list[Judged]], settings: dict[str, str]) -> Resu
             compare(name, judged[name], against, judged[against]) for name, against in pairs
         ),
         plotted=("answer_accuracy", "title_recall", "prompt_tokens"),
-        notes=tuple(filter(None, [whether_the_loop_pays(judged)])),
+        notes=tuple(filter(None, notes)),
     )
 
 
-def whether_the_loop_pays(judged: dict[str, list[Judged]]) -> str:
+def whether_the_loop_pays(judged: Mapping[str, list[Judged]]) -> str:
     """Whether going on until the references suffice makes better answers than one search does.
 
     RaLLM Table 4: it does for strong models, and costs weak ones answers.
@@ -224,11 +284,48 @@ def make_systems(names: str, settings: Settings, *, has_router: bool = False) ->
     if unknown:
         known = ", ".join(SYSTEMS)
         raise InputError(f"--systems names no system {unknown[0]!r}: known are {known}")
-    if "adaptive" in wanted and not has_router:
-        raise InputError("the system adaptive needs --router: the folder of a saved router")
+    if ADAPTIVE in wanted and not has_router:
+        raise InputError(
+            "the system adaptive needs --router: the file of a saved router; or --cross-fit RECORDS"
+        )
     answerer = GraphAnswerer(settings)
     # `always` is the loop: what one has answered the other need not answer again.
     return [
         System.of(name, answerer, key=ACTIONS[name] or name, action=ACTIONS[name])
         for name in wanted
     ]
+
+
+def cross_fitted(folds: Sequence[Fold], settings: Settings, *, force: bool = False) -> System:
+    """Make the system that answers each question with a router that has not seen it.
+
+    Args:
+        folds: The parts of the records. A question of none of them is answered with the router of
+            the first.
+        settings: The settings of the graph, whose router is replaced.
+        force: Load the routers although the records were made with something else.
+
+    Raises:
+        InputError: There are too few records to calibrate on the others of a part.
+        StampMismatch: The records were made with something else, unless `force`.
+    """
+    from skr_graphs import GraphAnswerer
+    from skr_learn import calibrate
+
+    answerers: list[GraphAnswerer] = []
+    with TemporaryDirectory() as folder, progress("Calibrating") as advance:
+        for place, fold in enumerate(folds):
+            # As it is served: saved, and loaded with the model.
+            file = Path(folder) / f"{place}.skr"
+            calibrate(fold.others).save(file)
+            router = open_router(file, settings.model, settings.retriever, force=force)
+            given = {**vars(settings), "router": router, "arbiter": None}
+            answerers.append(GraphAnswerer(Settings.of(**given)))
+            advance(place + 1, len(folds))
+
+    def ask(question: Question) -> Flow[Answer]:
+        places = (place for place, fold in enumerate(folds) if fold.judges(question))
+        answerer = answerers[next(places, 0)]
+        return call(answerer.answer, answerer.aanswer, question.asked)
+
+    return System(ADAPTIVE, ask)

@@ -1,140 +1,132 @@
-"""``skr replay``: what routers and arbiters would have done on recorded answers."""
+"""``skr replay``: what routers would have served of recorded answers that they have not seen."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from skr_app.commands.calibrate import split
-from skr_app.opening import open_embedder
-from skr_app.options import Embedder, Json, SkipBad, SystemOptions
+from skr_app.opening import open_embedder, read_records
+from skr_app.options import AimOptions, Json, split, spread
 from skr_app.output import console, print_json, print_table, progress
-from skr_learn import read_self_knowledge
+from skr_core.errors import InputError
+from skr_core.plain import to_plain
 from skr_learn.routers.registry import titles
+
+if TYPE_CHECKING:
+    from skr_learn import Records
+    from skr_learn.metrics import Interval
+    from skr_learn.replaying import GroupResult
 
 COLUMNS = {
     "accuracy": "accuracy",
+    "cost": "cost",
+    "calls": "calls",
     "retrieval_rate": "retrieved",
-    "retrievals": "retrievals a question",
-    "gain": "gain over random",
-    "gain_over_always": "gain over always",
-    "regret": "regret",
-    "area_gain": "area gain",
-    "saved_at_parity": "saved at parity",
-    "beneficial_guidance": "sent the right way",
-    "accuracy_when_known": "right when known",
+    "over_best": "over the best constant",
+    "over_always": "over always",
+    "corruption": "right answers lost",
 }
 """The columns of the table, by their names in the JSON."""
-DIFFERENCES = ("gain", "gain_over_always", "regret", "area_gain")
+DIFFERENCES = ("over_best", "over_always")
 
 
+@spread
 def replay(
-    train: Annotated[Path, typer.Option("--train", help="Records to fit on (also .gz).")],
+    options: AimOptions,
+    train: Annotated[
+        Path | None, typer.Option("--train", help="Records to fit on (also .gz).")
+    ] = None,
     test: Annotated[
         Path | None,
         typer.Option("--test", help="Records to judge on; cross-fitted on --train without."),
+    ] = None,
+    saved: Annotated[
+        Path | None,
+        typer.Option(
+            "--saved", help="Judge this very file that `skr calibrate` made on --test, as it is."
+        ),
     ] = None,
     router: Annotated[
         str,
         typer.Option(
             "--router",
-            help=f"With commas between: always, never, recommended, {titles()}, arbiter, ladder, "
-            "margins, signal:FIELD; of three actions also multistep.",
+            help=f"With commas between: {titles()}, always, never, loop, and recommended: what "
+            "`skr calibrate` would choose.",
         ),
     ] = "always,never,recommended",
-    signal: Annotated[
-        list[str] | None,
-        typer.Option("--signal", help="A field as a score, such as extra.giveup; may be repeated."),
-    ] = None,
-    by: Annotated[
-        str | None, typer.Option("--by", help="Field that makes groups: extra.dataset.")
-    ] = None,
-    actions: Annotated[
-        int, typer.Option("--actions", min=2, max=3, help="3 adds multi-step retrieval.")
-    ] = 2,
-    budget: Annotated[
-        float,
-        typer.Option("--budget", min=0, help="Retrievals a question, of three actions."),
-    ] = 1.85,
-    multistep_steps: Annotated[
-        float,
+    cost: Annotated[
+        Literal["retrievals", "calls", "tokens"] | None,
         typer.Option(
-            "--multistep-steps",
-            min=1,
-            help="Retrievals of a multi-step answer where not recorded.",
+            "--cost",
+            help="What cost is counted in. By default tokens where recorded, else retrievals.",
         ),
-    ] = 3.35,
-    seeds: Annotated[
-        int, typer.Option("--seeds", min=1, help="Times the folds are drawn anew.")
-    ] = 1,
-    embedder: Embedder = SystemOptions.embedder,
-    skip_bad: SkipBad = False,
+    ] = None,
     json: Json = False,
 ) -> None:
-    """Fit routers and arbiters on recorded answers and judge them on others."""
+    """Judge routers on recorded answers that they have not learnt from, without a model."""
+    from skr_core import load_router
     from skr_learn import replay as judge
-    from skr_learn.calibration.replaying import THREE, TWO
+    from skr_learn.replaying import replay_saved
 
-    fitting = read_self_knowledge(train, skip_bad=skip_bad, mixed_stamps=True)
-    judging = None
-    if test is not None and test.resolve() != train.resolve():
-        judging = read_self_knowledge(test, skip_bad=skip_bad, mixed_stamps=True)
-    names = split(router)
-    names += [f"signal:{field}" for field in signal or ()]
-    with progress("Replaying") as advance:
-        found: dict[str, Any] = judge(
-            fitting,
-            judging,
-            routers=names,
-            by=by,
-            embedder=open_embedder(embedder),
-            seeds=seeds,
-            actions=TWO if actions == 2 else THREE,
-            budget=None if actions == 2 else budget,
-            assumed_steps=multistep_steps,
-            on_progress=advance,
-        ).row()
+    where = options.where or ()
+
+    def read(path: Path) -> Records:
+        return read_records(path, where, skip_bad=options.skip_bad)
+
+    if saved is not None:
+        if train is not None or test is None:
+            raise InputError("--saved judges a router as it is: give --test RECORDS, no --train")
+        found = replay_saved(
+            load_router(saved),
+            read(test),
+            name=saved.name,
+            by=options.by,
+            cost=cost,
+            assumed_steps=options.multistep_steps,
+        )
+    elif train is None:
+        raise InputError("give --train RECORDS, or --saved ROUTER with --test RECORDS")
+    else:
+        names = split(router)
+        if not names:
+            raise InputError(f"--router names none: give some of always, never, {titles()}")
+        with progress("Replaying") as advance:
+            found = judge(
+                read(train),
+                None if test is None else read(test),
+                routers=names,
+                embedder=None if options.embedder is None else open_embedder(options.embedder),
+                cost=cost,
+                on_progress=advance,
+                **options.aim,
+            )
     if json:
-        print_json(found)
+        print_json(to_plain(found))
         return
-    if "assumed_multistep_steps" in found:
-        steps = found["assumed_multistep_steps"]
-        console.print(f"Steps are not recorded: {steps} are assumed for each multi-step answer.")
-    _print("all", found["overall"])
-    for name, group in found["groups"].items():
+    for name, group in {"all": found.overall, **found.groups}.items():
         _print(name, group)
+    console.print(f"Cost is counted in {found.unit}; in brackets are 95 % intervals.")
+    if found.left_out:
+        console.print(f"Left out, because they were learnt from: {found.left_out:,} records.")
+    if found.assumed_steps is not None:
+        console.print(f"Loops that nobody counted retrieve {found.assumed_steps:g} times.")
 
 
-def _print(name: str, group: dict[str, Any]) -> None:
-    about = ", ".join(
-        f"{each} {group[each]:.3f}"
-        for each in ("never", "always", "multistep", "oracle")
-        if each in group
-    )
-    results = group["routers"]
-    shown = [column for column in COLUMNS if any(column in each for each in results.values())]
+def _print(name: str, group: GroupResult) -> None:
+    constants = ", ".join(f"{action} {each.mean:.3f}" for action, each in group.constants.items())
     print_table(
-        ["router", *(COLUMNS[column] for column in shown)],
+        ["router", *COLUMNS.values()],
         [
-            [router, *(_figure(result, column, group["n"]) for column in shown)]
-            for router, result in results.items()
+            [router, *(_figure(getattr(result, column), column) for column in COLUMNS)]
+            for router, result in group.routers.items()
         ],
-        title=f"{name}: {group['n']:,} questions, {about}; in brackets 95 % intervals",
+        title=f"{name}: {group.n:,} records, {constants}",
     )
     console.print()
 
 
-def _figure(result: Mapping[str, Any], column: str, n: int) -> str:
-    value = result.get(column)
-    if value is None:
-        return "–"
+def _figure(cell: Interval, column: str) -> str:
     form = "+.3f" if column in DIFFERENCES else ".3f"
-    text = f"{value:{form}}"
-    if (interval := result.get(f"{column}_ci")) is not None:
-        low, high = interval
-        text += f" ({low:{form}} to {high:{form}})"
-    of = result.get(f"{column}_n", n)
-    return text if of == n else f"{text}, n {of}"
+    return f"{cell.mean:{form}} ({cell.low:{form}} to {cell.high:{form}})"

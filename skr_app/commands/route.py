@@ -21,8 +21,13 @@ from skr_core.prompts.asking import checked_question
 def route(
     question: Question,
     router: Annotated[
-        Path, typer.Option("--router", help="Folder of a router, made by `skr calibrate`.")
-    ] = Path("router"),
+        Path,
+        typer.Option(
+            "--router",
+            help="File of a router that `skr calibrate` made, or the name of one that needs no "
+            "records, such as `prompt:can_answer`.",
+        ),
+    ] = Path("router.skr"),
     model: Model = ModelOptions.model,
     base_url: BaseUrl = None,
     deadline: Deadline = None,

@@ -16,7 +16,6 @@ from skr_app.country import QUESTION, Country, country_store, load_country
 from skr_app.extractive import NAME, is_extractive
 from skr_app.models import Models
 from skr_app.opening import (
-    open_embedder,
     open_settings,
     open_store,
     place_of_store,
@@ -27,7 +26,7 @@ from skr_app.output import BASELINE, DECIDED, SERVED, STOP_REASONS, escape, mess
 from skr_core.budget import price_of, read_prices
 from skr_core.errors import InputError
 from skr_core.questions import read_questions
-from skr_learn import read_self_knowledge
+from skr_learn import Records
 
 if TYPE_CHECKING:
     from skr_store import ChromaStore
@@ -90,7 +89,6 @@ def serve(
     ] = None,
 ) -> None:
     """Show the loop on a page: ask, watch, compare, say what was right, and calibrate on it."""
-    from skr_app.report import read_curve
     from skr_app.web import (
         Access,
         Calibrating,
@@ -102,7 +100,7 @@ def serve(
         serve_app,
     )
 
-    known = [] if records is None else read_self_knowledge(records)
+    known = [] if records is None else Records.read(records)
     asked = [] if questions is None else list(read_questions(questions))
     prices = None if options.prices is None else read_prices(options.prices)
     country = load_country() if demo else None
@@ -132,14 +130,7 @@ def serve(
             max_calls=options.max_calls,
         )
         system = ServedSystem(settings, store, stack.enter_context(Runs(folder)), prices)
-        calibrating = Calibrating(
-            system,
-            folder,
-            open_embedder(options.embedder),
-            records=known,
-            questions=asked,
-            curve=None if options.router is None else read_curve(options.router),
-        )
+        calibrating = Calibrating(system, folder, records=known, questions=asked)
         facts = facts_of(options.model, options.store, country)
         page = Page(system, calibrating, Uploads(folder / "uploads", store), facts)
         shown = f"[{host}]" if ":" in host else host

@@ -37,7 +37,10 @@ FILES = ("corpus.jsonl", "memory.jsonl", "questions.jsonl")
 
 QUESTION = "Where was the engineer who designed the Marrow Bay lighthouse born?"
 """It takes two passages: one about the lighthouse, and one about its engineer."""
-ROUTED = ("What is the flower of Varnland?", "What does a ferry ticket to Harrow Isle cost today?")
+ROUTED = (
+    "When was the Saint Brannoc Bridge opened?",
+    "Who is the mayor of Penmarrow now?",
+)
 """One that its model knows by itself, and one that it knows no longer."""
 
 

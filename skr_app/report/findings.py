@@ -13,7 +13,6 @@ from skr_app.report.tables import (
     is_share,
     series_of,
 )
-from skr_learn import RoutingCurve
 from skr_learn.metrics import Interval
 
 MOST = 3
@@ -21,13 +20,11 @@ MOST = 3
 PAIRS = (("adaptive", "always"), ("loop", "single_shot"))
 """Comparisons that come first: does the router pay, does the loop?"""
 AGAINST = {
-    "against_constant": "against the better constant policy",
-    "gain": "against drawing as many questions at random",
-    "gain_over_always": "against always retrieving once",
+    "over_best": "against the best constant policy",
+    "over_always": "against always retrieving once",
 }
 """The policies that a replay compares a router with, by the name of the difference."""
-_CALLED = {"recommended": "The recommended router", "arbiter": "An arbiter", "ladder": "A ladder"}
-_COSTS = ("prompt_tokens", "calls", "retrievals")
+_COSTS = ("prompt_tokens", "calls")
 
 
 def findings_of_result(result: Result) -> list[str]:
@@ -62,27 +59,8 @@ against always retrieving, n 500.'
     return found[:MOST] or _highest(result, measure)
 
 
-def findings_of_curve(curve: RoutingCurve) -> list[str]:
-    """The findings of a calibration: its verdict, and the figures behind one that does not pay.
-
-    Args:
-        curve: The curve of the calibration.
-    """
-    if curve.recommended == "router":
-        return [curve.sentence]
-    change = figures(curve.against_constant, share=True, signed=True)
-    percent = round(100 * abs(curve.saved))
-    cost = f"{percent} % {'less' if curve.saved > 0 else 'more'} of its" if percent else "the same"
-    return [
-        curve.sentence,
-        f"The best of the routers, {curve.router}, changes accuracy by {change} against the best "
-        f"constant policy ({curve.best_constant}), at {cost} cost, "
-        f"n {curve.against_constant.n:,}.",
-    ]
-
-
 def findings_of_replay(result: Result, names: Sequence[str]) -> list[str]:
-    """The findings of a replay about some of its routers and arbiters.
+    """The findings of a replay about some of its routers.
 
     Args:
         result: The result for all questions, as `read_section` makes it of a replay.
@@ -100,7 +78,7 @@ def _replayed(name: str, cells: Mapping[str, Interval]) -> str:
     accuracy, rate = cells["accuracy"], cells.get("retrieval_rate")
     often = f" and retrieves for {100 * rate.mean:.0f} %" if rate else ""
     return (
-        f"{_CALLED.get(name, f'The router {in_words(name)}')} answers {100 * accuracy.mean:.1f} % "
+        f"The router {in_words(name)} answers {100 * accuracy.mean:.1f} % "
         f"of {accuracy.n:,} questions right{often}: "
         f"{'; '.join(f'{change} {words}' for change, words in changes.items())}."
     )

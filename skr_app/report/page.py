@@ -8,7 +8,7 @@ Everything from a run is cleaned and escaped, because passages and models' answe
 |---|---|
 | a folder with ``result.json`` | an evaluation or an experiment, with its answers |
 | ``result`` or ``rows`` | the same, without them |
-| ``costs`` and ``constants`` | a calibration |
+| ``summary`` and ``curve`` | a calibration |
 | ``overall`` with ``routers`` | a replay |
 
 A result of one's own needs rows of named means alone: ``{"rows": [{"name": "loop", "cells":
@@ -27,15 +27,22 @@ from typing import Any
 import orjson
 
 from skr_app.report.run_folder import read_curve, read_result, read_scores
-from skr_app.report.sections import Section, section_of_curve, section_of_replay, section_of_result
+from skr_app.report.sections import (
+    Section,
+    section_of_calibration,
+    section_of_replay,
+    section_of_result,
+)
 from skr_app.report.tables import Result, Row, in_words
 from skr_core.cleaning import cleaned
 from skr_core.errors import DataError, InputError, extra
 from skr_core.files import read_whole
 from skr_core.plain import from_plain
-from skr_learn import RoutingCurve
+from skr_learn import RoutingCurve, Summary
+from skr_learn.curve import COST_LABELS
 from skr_learn.figures import variables, with_ids
-from skr_learn.metrics import Interval
+from skr_learn.replaying import GroupResult, Replay
+from skr_learn.summary import Figures
 
 LONGEST = 600
 """The characters of an answer that are shown."""
@@ -149,43 +156,33 @@ def _section(name: str, data: Mapping[str, Any]) -> Section | None:
     if isinstance(found := data.get("result", data), Mapping) and "rows" in found:
         plain = {"experiment": "result", "title": name, "settings": {}, **found}
         return section_of_result(name, from_plain(Result, plain))
-    if {"costs", "constants"} <= data.keys():
-        more = {
-            key: each
-            for key, each in data.items()
-            if isinstance(each, Mapping) and "sentence" in each
-        }
-        return section_of_curve(name, from_plain(RoutingCurve, data), more)
+    if {"summary", "compared", "curve"} <= data.keys():
+        compared = {name: from_plain(Figures, each) for name, each in data["compared"].items()}
+        summary, curve = (
+            from_plain(Summary, data["summary"]),
+            from_plain(RoutingCurve, data["curve"]),
+        )
+        return section_of_calibration(name, summary, compared, curve)
     if "routers" in data.get("overall", {}):
-        groups = {str(key): _replayed(each, data) for key, each in data["groups"].items()}
-        return section_of_replay(name, _replayed(data["overall"], data), groups)
+        found = from_plain(Replay, data)
+        groups = {group: _replayed(each, found) for group, each in found.groups.items()}
+        return section_of_replay(name, _replayed(found.overall, found), groups)
     return None
 
 
-def _replayed(group: Mapping[str, Any], whole: Mapping[str, Any]) -> Result:
-    """A replay's group as a table: a row for each router, and one for the oracle."""
-    n = int(group["n"])
-
-    def cells(row: Mapping[str, Any]) -> dict[str, Interval]:
-        found = {}
-        for key, value in row.items():
-            if isinstance(value, int | float) and not key.endswith("_n"):
-                low, high = row.get(f"{key}_ci", (value, value))
-                judged = int(row.get(f"{key}_n", n))
-                found[key] = Interval(float(value), float(low), float(high), judged)
-        if (regret := found.pop("regret", None)) is not None:
-            found["against_constant"] = Interval(
-                0.0 - regret.mean, 0.0 - regret.high, 0.0 - regret.low, n
-            )
-        return found
-
-    rows = [Row(name, cells(row)) for name, row in group["routers"].items()]
-    rows.append(Row("oracle", cells({"accuracy": group["oracle"]})))
-    settings = {"questions": f"{n:,}"}
-    if "budget" in whole:
-        settings["budget"] = f"{whole['budget']:g} retrievals a question"
-    notes: tuple[str, ...] = ()
-    if "assumed_multistep_steps" in whole:
-        steps = whole["assumed_multistep_steps"]
-        notes = (f"Steps are not recorded: {steps:g} are assumed for each multi-step answer.",)
-    return Result("replay", "", settings, tuple(rows), plotted=("accuracy",), notes=notes)
+def _replayed(group: GroupResult, whole: Replay) -> Result:
+    """A replay's group as a table: a row for each router."""
+    notes = []
+    if whole.left_out:
+        notes.append(f"Left out, because they were learnt from: {whole.left_out:,} records.")
+    if whole.assumed_steps is not None:
+        notes.append(f"Loops that nobody counted retrieve {whole.assumed_steps:g} times.")
+    return Result(
+        "replay",
+        "",
+        {"records": f"{group.n:,}"},
+        tuple(Row(name, vars(each)) for name, each in group.routers.items()),
+        plotted=("accuracy",),
+        notes=tuple(notes),
+        over=COST_LABELS.get(whole.unit, whole.unit),
+    )

@@ -163,8 +163,8 @@ def read_curve(folder: str | Path) -> RoutingCurve | None:
     if not path.is_file():
         return None
     try:
-        return from_plain(RoutingCurve, orjson.loads(path.read_bytes()))
-    except (orjson.JSONDecodeError, InputError) as error:
+        return from_plain(RoutingCurve, orjson.loads(path.read_bytes())["curve"])
+    except (orjson.JSONDecodeError, InputError, KeyError, TypeError) as error:
         raise DataError(path, None, f"this is not a routing curve ({error})") from error
 
 

@@ -9,23 +9,18 @@ from typing import Any, Protocol
 from skr_app.report.drawings import Forest, Scatter, drawing_of
 from skr_app.report.findings import (
     AGAINST,
-    findings_of_curve,
     findings_of_replay,
     findings_of_result,
 )
 from skr_app.report.tables import Result, Row, capital, figures, in_words, is_share
-from skr_core.plain import from_plain
-from skr_learn import RoutingCurve
-from skr_learn.calibration.plotting import COST_LABELS, CurveDrawing
+from skr_learn import RoutingCurve, Summary
+from skr_learn.curve import COST_LABELS
 from skr_learn.figures import svg
 from skr_learn.metrics import Interval, bootstrap
+from skr_learn.summary import Figures
 
 FILLED = "A filled mark: the interval leaves 0 out."
-BAND = (
-    "The band is the 95 % interval. At random: the best mixture of constant policies at that cost."
-)
-_SIGNED = {*AGAINST, "area_gain"}
-"""Measures of a replay that are differences."""
+BAND = "The band is the 95 % interval."
 
 
 class Drawn(Protocol):
@@ -138,7 +133,7 @@ def tables_of(result: Result) -> list[Table]:
     tables = []
     for measure in result.measures:
         cells = cells_of(result.rows, measure)
-        signed = measure in _SIGNED
+        signed = measure in AGAINST
         share = is_share(measure, [cell for _, cell in cells])
         tables.append(_table(in_words(measure), cells, share, signed))
         cells = _paired(result, measure)
@@ -207,7 +202,7 @@ def section_of_result(
             remark=FILLED,
         ),
         _drawn("Accuracy against cost", _against_cost(result)),
-        _drawn("The router's calibration", CurveDrawing(curve) if curve else None, BAND),
+        _drawn("The router's calibration", curve, BAND),
         Block("Accuracy by rounds", _by_rounds(scores)),
         Block("Cost of a question", _costs(result.rows, plotted)),
         Block("All figures", tables=tables_of(result), folded=True),
@@ -331,83 +326,74 @@ def _costs(rows: Sequence[Row], plotted: Sequence[str]) -> list[Chart]:
     return charts
 
 
-_RATES = {
-    "retrievals": "retrievals a question",
-    "retrieval_rate": "share of the questions retrieved for",
-}
-_SENT = {
-    "beneficial_guidance": "Sent the right way, where retrieval changes whether it is right",
-    "accuracy_when_known": "Accuracy of the direct answer, where the router says it is known",
-}
-
-
-def section_of_curve(
-    name: str, curve: RoutingCurve, more: Mapping[str, Mapping[str, Any]] | None = None
+def section_of_calibration(
+    name: str, summary: Summary, compared: Mapping[str, Figures], curve: RoutingCurve
 ) -> Section:
     """The section of a calibration.
 
     Args:
         name: The name of its file.
+        summary: The summary of what was saved.
+        compared: The figures of each candidate, at the rule that it would be served with.
         curve: The curve of accuracy against cost.
-        more: Further calibrated parts, such as an arbiter, each with its ``sentence`` and, where
-            it has one, its ``gain``.
     """
-    more = more or {}
-    gains = [(f"{curve.router} − {curve.best_constant}", curve.against_constant)]
-    gains += [
-        (f"with {in_words(each)} − without", from_plain(Interval, found["gain"]))
-        for each, found in more.items()
-        if "gain" in found
-    ]
-    constants = [(f"always {action}", cell) for action, cell in curve.constants.items()]
-    means = Forest([*constants, (f"{curve.router}, as chosen", curve.chosen)], share=True)
-    unit = COST_LABELS[curve.unit]
+    unit = COST_LABELS.get(summary.unit, summary.unit)
+    named = {
+        f"{summary.router}, as chosen": summary.promised,
+        **{f"always {action}": each for action, each in summary.constants.items()},
+        **{name: each for name, each in compared.items() if name not in _constants_of(summary)},
+    }
+    gains = [(f"{summary.router} − always {summary.baseline}", summary.gain)]
+    gains += [(f"in the group {group}", gain) for group, (gain, _) in summary.groups.items()]
+    accuracies = [(each, figures.accuracy) for each, figures in named.items()]
     blocks = [
-        _drawn(f"Accuracy against cost, n {curve.chosen.n:,}", CurveDrawing(curve), BAND),
-        _drawn("Accuracy with its 95 % interval", means),
+        _drawn(f"Accuracy against cost, n {summary.n:,}", curve, BAND),
+        _drawn("Accuracy with its 95 % interval", Forest(accuracies, share=True)),
         _drawn("Accuracy gained on the same questions, paired", _gains(gains), FILLED),
-        _drawn(
-            "The routers that were tried",
-            _gains(list(curve.compared.items())),
-            "Accuracy less price times cost, over that of drawing the same actions at random: the "
-            f"mean over all prices. {FILLED}",
+        Block(
+            "All figures",
+            tables=[
+                Table(
+                    ["", "accuracy", unit, "calls", "retrieved"],
+                    [
+                        [
+                            each,
+                            f"{figures.accuracy.mean:.3f}",
+                            f"{figures.cost.mean:.3g}",
+                            f"{figures.calls.mean:.2f}",
+                            f"{figures.retrieved.mean:.0%}",
+                        ]
+                        for each, figures in named.items()
+                    ],
+                ),
+                Table(
+                    [unit, "accuracy", "95 % interval"],
+                    [
+                        [f"{cost:.3g}", f"{mean:.3f}", f"{low:.3f} to {high:.3f}"]
+                        for cost, mean, low, high in zip(
+                            curve.costs, curve.accuracy, curve.low, curve.high, strict=True
+                        )
+                    ],
+                ),
+            ],
+            folded=True,
         ),
-        *_guidance(
-            {
-                measure: [(name, getattr(each, measure)) for name, each in curve.guidance.items()]
-                for measure in _SENT
-            }
-        ),
-        Block("All figures", tables=_tables_of_curve(curve, unit), folded=True),
     ]
-    settings = {"records": f"{curve.chosen.n:,}", "cost": unit, "router": curve.router}
-    found = [*findings_of_curve(curve), *(str(each["sentence"]) for each in more.values())]
-    return Section(name, "calibrate", "Does routing pay?", found, non_empty(blocks), settings)
+    settings = {"records": f"{summary.n:,}", "cost": unit, "router": summary.router}
+    return Section(
+        name,
+        "calibrate",
+        "Does routing pay?",
+        summary.sentences,
+        non_empty(blocks),
+        settings,
+        summary.samples,
+    )
 
 
-def _tables_of_curve(curve: RoutingCurve, unit: str) -> list[Table]:
-    """The cost and the share of each action, and the curve point by point."""
-    costs = [[f"always {action}", f"{cost:.2f}"] for action, cost in curve.constant_costs.items()]
-    costs.append([f"{curve.router}, as chosen", f"{curve.chosen_cost:.2f}"])
-    costs += [
-        [f"share answered by {each}", f"{100 * share:.0f} %"]
-        for each, share in curve.shares.items()
-    ]
-    lines = (curve.costs, curve.accuracy, curve.low, curve.high, curve.random_line, curve.oracle)
-    points = [
-        [
-            f"{cost:.2f}",
-            f"{mean:.3f}",
-            f"{low:.3f} to {high:.3f}",
-            f"{at_random:.3f}",
-            f"{best:.3f}",
-        ]
-        for cost, mean, low, high, at_random, best in zip(*lines, strict=True)
-    ]
-    return [
-        Table(["", unit], costs),
-        Table([unit, "accuracy", "95 % interval", "at random", "oracle"], points),
-    ]
+def _constants_of(summary: Summary) -> set[str]:
+    """What constant policies, and what was chosen, are called among the candidates."""
+    return {summary.router, *(f"always {action}" for action in summary.constants)}
 
 
 def section_of_replay(name: str, overall: Result, groups: Mapping[str, Result]) -> Section:
@@ -418,44 +404,29 @@ def section_of_replay(name: str, overall: Result, groups: Mapping[str, Result]) 
         overall: A row for each router, over all questions.
         groups: A result as `overall` for each group of questions.
     """
-    policies = [row for row in overall.rows if row.name != "oracle"]
-    learnt = [row for row in policies if row.name not in {"always", "never", "multistep"}]
-    named = {row.name: row for row in learnt or policies}
-    first = named.get("recommended") or max(
-        named.values(), key=lambda row: row.cells["accuracy"].mean
-    )
-    named_first = [first.name, *(each for each in ("arbiter", "ladder") if each in named)]
-    cost = "retrievals" if "retrievals" in first.cells else "retrieval_rate"
-    points = [
-        (row.name, row.cells[cost].mean, row.cells["accuracy"])
-        for row in overall.rows
-        if cost in row.cells
-    ]
+    learnt = [row for row in overall.rows if row.name not in CONSTANT] or list(overall.rows)
+    named = {row.name: row for row in learnt}
+    first = named.get("recommended") or max(learnt, key=lambda row: row.cells["accuracy"].mean)
+    points = [(row.name, row.cells["cost"].mean, row.cells["accuracy"]) for row in overall.rows]
     accuracies = [(row.name, row.cells["accuracy"]) for row in overall.rows]
-    gains: dict[str, list[tuple[str, Interval]]] = {}
-    for measure in AGAINST:
-        rows = cells_of(learnt, measure)
-        if rows and not any(set(rows) <= set(shown) for shown in gains.values()):
-            gains[measure] = rows
     by_group = [
-        (group, row.cells["against_constant"])
+        (group, row.cells["over_best"])
         for group, result in groups.items()
         for row in result.rows
-        if row.name == first.name and "against_constant" in row.cells
+        if row.name == first.name
     ]
     blocks = [
         _drawn(
             f"Accuracy against cost, n {first.cells['accuracy'].n:,}",
-            Scatter(points, "accuracy", _RATES[cost]),
+            Scatter(points, "accuracy", overall.over),
         ),
         _drawn("Accuracy with its 95 % interval", Forest(accuracies, share=True)),
         *(
-            _drawn(f"Accuracy gained {AGAINST[measure]}, paired", _gains(rows), FILLED)
-            for measure, rows in gains.items()
+            _drawn(f"Accuracy gained {words}, paired", _gains(cells_of(learnt, measure)), FILLED)
+            for measure, words in AGAINST.items()
         ),
-        *_guidance({measure: cells_of(overall.rows, measure) for measure in _SENT}),
         _drawn(
-            f"{capital(in_words(first.name))} {AGAINST['against_constant']}, by group",
+            f"{capital(in_words(first.name))} {AGAINST['over_best']}, by group",
             _gains(by_group),
             FILLED,
         ),
@@ -469,16 +440,12 @@ def section_of_replay(name: str, overall: Result, groups: Mapping[str, Result]) 
         name,
         "replay",
         "What would routers have done on recorded answers?",
-        findings_of_replay(overall, list(dict.fromkeys(named_first))),
+        findings_of_replay(overall, [first.name]),
         non_empty(blocks),
         overall.settings,
         overall.notes,
     )
 
 
-def _guidance(measured: Mapping[str, Sequence[tuple[str, Interval]]]) -> list[Block]:
-    """Whether routers send questions the right way, by measure and router."""
-    judged = {measure: [each for each in measured[measure] if each[1].n] for measure in _SENT}
-    return [
-        _drawn(_SENT[measure], Forest(rows, share=True)) for measure, rows in judged.items() if rows
-    ]
+CONSTANT = frozenset(("always", "never", "loop"))
+"""The names of routers that do the same for every question."""

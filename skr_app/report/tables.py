@@ -173,7 +173,7 @@ def shown(interval: Interval | None, *, signed: bool = False) -> str:
 
 
 COUNTED = frozenset(
-    "rounds calls model_calls retrievals prompt_tokens completion_tokens total_tokens tokens "
+    "rounds calls model_calls retrievals cost prompt_tokens completion_tokens total_tokens tokens "
     "removed_markers usd seconds".split()
 )
 """Measures that count something, however small the count is."""

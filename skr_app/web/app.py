@@ -45,12 +45,6 @@ class Vote(BaseModel):
     right: bool | None
 
 
-class Chosen(BaseModel):
-    """A price by which the router decides."""
-
-    price: float = Field(allow_inf_nan=False)
-
-
 @dataclass(frozen=True)
 class Page:
     """The parts of the page.
@@ -153,11 +147,6 @@ def _routing(calibrating: Calibrating) -> APIRouter:
     @routes.get("/router")
     async def router() -> JSONResponse:
         return JSONResponse(shown(calibrating.facts()))
-
-    @routes.put("/router/price")
-    async def price(chosen: Chosen) -> JSONResponse:
-        calibrating.decide_at(chosen.price)
-        return JSONResponse({"price": calibrating.price})
 
     @routes.post("/collect")
     async def collect() -> EventStream:

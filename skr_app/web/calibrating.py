@@ -10,17 +10,16 @@ from pathlib import Path
 from typing import Any
 
 from skr_app.web.runs import ServedSystem
-from skr_core.errors import InputError, ModelError
-from skr_core.ports import Embedder, OnProgress
+from skr_core.errors import InputError
+from skr_core.ports import OnProgress
 from skr_core.questions import Question
 from skr_core.settings import Settings
 from skr_core.types import Action, Stamp
 from skr_graphs import GraphAnswerer
-from skr_learn import RoutingCurve, SelfKnowledge, calibrate, collect, record_of_feedback
-from skr_learn.arbiters.ladder import LADDER
-from skr_learn.routers.fitted import FittedRouter
-from skr_learn.self_knowledge import Progress
-from skr_learn.self_knowledge.records import check_same_stamp
+from skr_learn import Calibration, Record, calibrate, collect, record_of_feedback
+from skr_learn.collecting import Progress
+from skr_learn.curve import COST_LABELS
+from skr_learn.records import check_same_stamp
 
 UNKNOWN = 0.5
 """The expected score of an answer that nobody gave, where no records say more."""
@@ -32,12 +31,11 @@ class Calibrating:
 
     Attributes:
         system: The system; its votes are read, and it is given the router.
-        folder: The folder of the records (``self-knowledge.jsonl``) and of the ``router``.
-        embedder: The embedder by which questions are compared.
+        folder: The folder of the records (``self-knowledge.jsonl``) and of the router
+            (``router.skr``).
         records: The records that were collected before.
         questions: Questions with right answers, on which records can be collected here.
-        curve: The curve of the router that is served; None where nobody knows it.
-        sentences: The findings of the latest calibration; by default that of the curve.
+        found: What the latest calibration found, which is served; None before there is one.
 
     Raises:
         StampMismatch: The records are of another model or retriever.
@@ -45,11 +43,9 @@ class Calibrating:
 
     system: ServedSystem
     folder: Path
-    embedder: Embedder
-    records: Sequence[SelfKnowledge] = ()
+    records: Sequence[Record] = ()
     questions: Sequence[Question] = ()
-    curve: RoutingCurve | None = None
-    sentences: Sequence[str] = ()
+    found: Calibration | None = None
     _busy: threading.Lock = field(default_factory=threading.Lock)
 
     def __post_init__(self) -> None:
@@ -62,26 +58,7 @@ class Calibrating:
             "--records beside what is served",
         )
 
-    @property
-    def price(self) -> float | None:
-        """The price by which the served router decides; None where it has none."""
-        router = self.system.settings.router
-        return router.price if isinstance(router, FittedRouter) else None
-
-    @property
-    def unpriced(self) -> str:
-        """Why the served router cannot decide at another price; empty where it can."""
-        router = self.system.settings.router
-        if isinstance(router, FittedRouter):
-            return ""
-        if getattr(router, "kind", "") == LADDER:
-            return (
-                "a ladder decides at the price that it was calibrated for, and this curve is that "
-                "of the router beside it: for another price run skr calibrate --price or --budget"
-            )
-        return "the router that is served has no price: calibrate one that learns"
-
-    def votes(self) -> list[SelfKnowledge]:
+    def votes(self) -> list[Record]:
         """The votes as records that join those collected.
 
         An answer that nobody gave has the score that such answers have on average.
@@ -92,7 +69,7 @@ class Calibrating:
             for answer, right in self.system.runs.judged()
         ]
 
-    def comparable(self) -> tuple[list[SelfKnowledge], int]:
+    def comparable(self) -> tuple[list[Record], int]:
         """Records and votes that share an action that retrieves, and how many others there are.
 
         That is one round or several, whichever more of them hold.
@@ -129,8 +106,6 @@ class Calibrating:
                 out=self.folder / "self-knowledge.jsonl",
                 on_progress=advance,
             )
-            if last.failed and not records:
-                raise ModelError(f"every question failed; the last: {last.last_failure}")
             self.records = records
         return {
             "records": len(records),
@@ -150,59 +125,44 @@ class Calibrating:
         """
         with self._alone():
             used, left_out = self.comparable()
-            found = calibrate(used, embedder=self.embedder, on_progress=on_progress)
-            router = self.folder / "router"
+            found = calibrate(used, on_progress=on_progress)
+            router = self.folder / "router.skr"
             found.save(router)
             given = {**vars(self.system.settings), "router": router, "arbiter": None}
             self.system.serve(Settings.of(**given))
-            self.curve = found.curve
-            looked_at = (found.curve, found.arbitration, found.climbing)
-            self.sentences = [each.sentence for each in looked_at if each is not None]
-        return {"records": len(used), "left_out": left_out, "sentences": self.sentences}
-
-    def decide_at(self, price: float) -> None:
-        """Let the served router decide at another price, until this process ends.
-
-        Raises:
-            InputError: It has none, or none that can be changed.
-        """
-        router = self.system.settings.router
-        if not isinstance(router, FittedRouter):
-            raise InputError(self.unpriced)
-        router.price = price
+            self.found = found
+        return {
+            "records": len(used),
+            "left_out": left_out,
+            "sentences": found.summary.sentences,
+        }
 
     def facts(self) -> dict[str, Any]:
-        """The router that is served, its curve, and what it does at each price."""
+        """The router that is served, and the findings and the curve of its calibration."""
         router = self.system.settings.router
         about: dict[str, Any] = {
             "name": getattr(router, "kind", type(router).__name__),
             "votes": len(self.system.runs.judged()),
             "records": len(self.records),
             "questions": len(self.questions),
-            "price": self.price,
-            "unpriced": self.unpriced,
-            "sentences": self.sentences or ([self.curve.sentence] if self.curve else []),
+            "sentences": [],
             "curve": None,
         }
-        if (curve := self.curve) is not None:
+        if (found := self.found) is not None:
+            curve = found.curve
+            about["sentences"] = found.summary.sentences
             about["curve"] = {
-                "sentence": curve.sentence,
+                "verdict": found.summary.verdict,
                 "router": curve.router,
-                "unit": curve.unit,
+                "label": COST_LABELS.get(curve.unit, curve.unit),
                 "costs": curve.costs,
                 "accuracy": curve.accuracy,
                 "low": curve.low,
                 "high": curve.high,
-                "random_line": curve.random_line,
-                "oracle": curve.oracle,
-                "chosen": [curve.chosen_cost, curve.chosen.mean],
+                "chosen": {"cost": curve.chosen_cost, "accuracy": curve.chosen.mean},
                 "constants": [
                     {"action": action, "cost": curve.constant_costs[action], "accuracy": each.mean}
                     for action, each in curve.constants.items()
-                ],
-                "prices": [
-                    {"price": each.price, "cost": each.cost, "sentence": curve.sentence_at(place)}
-                    for place, each in enumerate(curve.at_prices)
                 ],
             }
         return about

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import glob
 import os
 import threading
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
+from secrets import token_hex
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from skr_core.errors import DataError, InputError, StoreError, extra
@@ -21,6 +24,9 @@ _BEGINNING = b'{"key":'
 def replace_file(path: Path, content: bytes | Iterable[bytes]) -> None:
     """Write a file all at once: whoever reads it finds the old content or the new, never half.
 
+    Several may write at the same time: each has a draft of its own, and the last one to end counts.
+    What a killed writer left of its draft is removed by the next one on the same machine.
+
     Args:
         path: The file; may be missing.
         content: The whole, or its parts, so that a large file need not fit in memory.
@@ -31,17 +37,29 @@ def replace_file(path: Path, content: bytes | Iterable[bytes]) -> None:
         >>> replace_file(path, b"whole"); path.read_bytes()
         b'whole'
     """
-    draft = path.with_name(f".{path.name}.draft")
+    drafts = f".{path.name}.{os.uname().nodename}-"
+    _remove_strays(path.parent, drafts)
+    draft = path.with_name(f"{drafts}{os.getpid()}-{token_hex(4)}.draft")
     try:
-        with draft.open("wb") as file:
+        with draft.open("xb") as file:
             file.writelines([content] if isinstance(content, bytes) else content)
             file.flush()
             os.fsync(file.fileno())
-        draft.replace(path)
+        os.replace(draft, path)
     except BaseException:
         draft.unlink(missing_ok=True)
         raise
     sync_folder(path.parent)
+
+
+def _remove_strays(folder: Path, drafts: str) -> None:
+    """Remove the drafts of processes that are no more."""
+    for draft in folder.glob(f"{glob.escape(drafts)}*.draft"):
+        with suppress(OSError, ValueError):
+            try:
+                os.kill(int(draft.name.removeprefix(drafts).partition("-")[0]), 0)
+            except ProcessLookupError:
+                draft.unlink()
 
 
 def sync_folder(folder: Path) -> None:

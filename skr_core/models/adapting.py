@@ -16,7 +16,7 @@ from importlib import import_module
 from typing import Any, Protocol
 
 from skr_core.errors import InputError
-from skr_core.ports import LanguageModel, Retriever
+from skr_core.ports import Embedder, LanguageModel, Retriever
 from skr_core.registry import names_of, registered
 
 
@@ -46,6 +46,22 @@ class LlamaIndexRetriever(Protocol):
         """Find nodes."""
 
 
+class LangChainEmbeddings(Protocol):
+    """What LangChain's embeddings show of themselves."""
+
+    @property
+    def embed_documents(self) -> Any:
+        """Embed texts."""
+
+
+class LlamaIndexEmbedding(Protocol):
+    """What a LlamaIndex embedding model shows of itself."""
+
+    @property
+    def get_text_embedding_batch(self) -> Any:
+        """Embed texts."""
+
+
 class RetrieverMaker(Protocol):
     """What a LangChain vector store and a LlamaIndex index show of themselves."""
 
@@ -60,12 +76,15 @@ AnyModel = LanguageModel | LangChainRunnable | LlamaIndexModelLike
 AnyRetriever = Retriever | LangChainRunnable | LlamaIndexRetriever | RetrieverMaker
 """What settings take for a retriever."""
 
+AnyEmbedder = Embedder | LangChainEmbeddings | LlamaIndexEmbedding
+"""What a router that compares questions takes for an embedder."""
+
 ADAPTERS = {
     "langchain_core": "langchain_skr",
     "llama_index": "llamaindex_skr",
 }
-"""By the framework that a class comes from: the module whose `as_language_model` and
-`as_retriever` take what is of it."""
+"""By the framework that a class comes from: the module whose `as_language_model`,
+`as_retriever` and `as_embedder` take what is of it."""
 
 
 def as_language_model(model: AnyModel) -> LanguageModel:
@@ -119,6 +138,32 @@ def as_retriever(retriever: AnyRetriever) -> Retriever:
     raise InputError(
         f"a retriever is wanted, not {_named(given)}: "
         "give a retriever of LangChain or LlamaIndex, or a Retriever"
+    )
+
+
+def as_embedder(embedder: AnyEmbedder) -> Embedder:
+    """Make an `Embedder` of what a caller gave.
+
+    Args:
+        embedder: An `Embedder`, which is passed through, or embeddings of LangChain or LlamaIndex.
+
+    Raises:
+        InputError: It is none of these.
+
+    Example:
+        >>> from langchain_core.embeddings import DeterministicFakeEmbedding
+        >>> as_embedder(DeterministicFakeEmbedding(size=4)).embed(["Paris"]).shape
+        (1, 4)
+    """
+    given: object = embedder
+    if framework := framework_of(given):
+        adapted: Embedder = import_module(ADAPTERS[framework]).as_embedder(given)
+        return adapted
+    if isinstance(given, Embedder) and not isinstance(given, type):
+        return given
+    raise InputError(
+        f"an embedder is wanted, not {_named(given)}: "
+        "give embeddings of LangChain or LlamaIndex, or an Embedder"
     )
 
 

@@ -1,19 +1,16 @@
-"""Embedders: one that needs no download, one for sentence-transformers models, and none."""
+"""Embedders: one that needs no download, sentence-transformers models, other libraries', none."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from skr_core.errors import InputError, extra
+from skr_core.errors import InputError, ModelError, extra, translated
 from skr_core.texts import WORD, encodable
 
 if TYPE_CHECKING:
-    import numpy as np
-    from scipy.sparse import csr_matrix
-
     from skr_core.ports import Embedder, Vectors
 
 DIMENSIONS = 1024
@@ -28,13 +25,6 @@ HASHING = {
     "norm": "l2",
 }
 HASHING_NAME = f"hashing-{DIMENSIONS}-v1"
-SPARSE_BITS = (
-    17  # of each half: with 131,072 columns, a few hundred thousand n-grams rarely collide
-)
-SPARSE_SHARED = {"n_features": 2**SPARSE_BITS, "alternate_sign": False, "norm": "l2"}
-SPARSE_WORDS = {"ngram_range": (1, 2)}
-SPARSE_LETTERS = {"analyzer": "char_wb", "ngram_range": (3, 5)}
-SPARSE_NAME = f"ngrams-{SPARSE_BITS}-v1"
 SENTENCE_TRANSFORMERS = "sentence-transformers:"
 BATCH_SIZE = 32
 
@@ -46,14 +36,8 @@ class HashingEmbedder:
     `fusion_weight`), and makes no vectors where none are asked for. Use
     `SentenceTransformerEmbedder` or a hosted model for meaning.
 
-    It has two forms. `embed` returns short dense vectors without stop words, for vector stores.
-    `embed_sparse` returns long sparse ones, for comparing questions: half words and word pairs,
-    half runs of 3 to 5 letters. These keep "who", "when" and other small words, which say more
-    about whether a model knows an answer than about where it can be found.
-
     Attributes:
-        name: Records the parameters of the dense form, ``hashing-1024-v1``.
-        sparse_name: Records the parameters of the sparse form, ``ngrams-17-v1``.
+        name: Records the parameters, ``hashing-1024-v1``.
         fusion_weight: Weight of this embedder's ranking beside BM25's, whose weight is 1. Both see
             the same words, and BM25 weighs them better; at 1 the fusion loses 6 points of
             recall@10 on HotpotQA, here it settles ties and fills up.
@@ -61,13 +45,9 @@ class HashingEmbedder:
     Example:
         >>> HashingEmbedder().embed(["Paris is in France.", "Rome is in Italy."]).shape
         (2, 1024)
-        >>> rows = HashingEmbedder().embed_sparse(["Who wrote Emma?", "Who wrote Persuasion?"])
-        >>> rows.shape, bool((rows @ rows.T)[0, 1] > 0.3)
-        ((2, 262144), True)
     """
 
     name = HASHING_NAME
-    sparse_name = SPARSE_NAME
     fusion_weight = 0.02
 
     def embed(self, texts: Sequence[str]) -> Vectors:
@@ -89,24 +69,6 @@ class HashingEmbedder:
         """Async version of `embed`, in a thread, because it is work for the processor."""
         return await asyncio.to_thread(self.embed, texts)
 
-    def embed_sparse(self, texts: Sequence[str]) -> csr_matrix[np.float32]:
-        """Embed texts for comparing them with one another.
-
-        Returns:
-            Sparse, shape (n, 262144), float32, rows of length 1; a text without a word is empty.
-        """
-        import numpy as np
-
-        with extra("learning"):
-            from scipy import sparse
-
-        if not texts:
-            return sparse.csr_matrix(np.zeros((0, 2 ** (SPARSE_BITS + 1)), dtype=np.float32))
-        encoded = [encodable(text) for text in texts]
-        halves = sparse.hstack([half.transform(encoded) for half in self._sparse_vectorizers])
-        # Each half has length 1; together they shall have it too.
-        return sparse.csr_matrix(halves * np.float32(np.sqrt(0.5)))
-
     @cached_property
     def _vectorizer(self) -> Any:
         import numpy as np
@@ -115,18 +77,6 @@ class HashingEmbedder:
             from sklearn.feature_extraction.text import HashingVectorizer
 
         return HashingVectorizer(dtype=np.float32, **HASHING)
-
-    @cached_property
-    def _sparse_vectorizers(self) -> tuple[Any, Any]:
-        import numpy as np
-
-        with extra("learning"):
-            from sklearn.feature_extraction.text import HashingVectorizer
-
-        return (
-            HashingVectorizer(dtype=np.float32, **SPARSE_SHARED, **SPARSE_WORDS),
-            HashingVectorizer(dtype=np.float32, **SPARSE_SHARED, **SPARSE_LETTERS),
-        )
 
 
 class SentenceTransformerEmbedder:
@@ -186,6 +136,53 @@ class SentenceTransformerEmbedder:
                 f"cannot load embedder {self.source!r}: {reason} (give the name or "
                 f"the folder of a sentence-transformers model)"
             ) from error
+
+
+class AdaptedEmbedder:
+    """Another library's embedder behind the port; its vectors are brought to length 1.
+
+    Args:
+        name: The name that identifies the vectors, such as ``openai:text-embedding-3-small``.
+        embed: The call that embeds texts.
+        aembed: Its async version.
+
+    Raises:
+        ModelError: While embedding: it failed, or returned no vector for each text.
+
+    Example:
+        >>> async def twos(texts):
+        ...     return [[0.0, 2.0] for text in texts]
+        >>> embedder = AdaptedEmbedder("two", lambda texts: [[0.0, 2.0] for text in texts], twos)
+        >>> embedder.embed(["Paris"]).tolist()
+        [[0.0, 1.0]]
+    """
+
+    def __init__(
+        self,
+        name: str,
+        embed: Callable[[list[str]], Sequence[Sequence[float]]],
+        aembed: Callable[[list[str]], Awaitable[Sequence[Sequence[float]]]],
+    ) -> None:
+        self.name, self._embed, self._aembed = name, embed, aembed
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        """Return the vector of each text, shape (n, d), rows of length 1."""
+        with translated(ModelError, self.name):
+            return _unit_rows(self._embed([encodable(text) for text in texts]), len(texts))
+
+    async def aembed(self, texts: Sequence[str]) -> Vectors:
+        """Async version of `embed`."""
+        with translated(ModelError, self.name):
+            return _unit_rows(await self._aembed([encodable(text) for text in texts]), len(texts))
+
+
+def _unit_rows(vectors: Sequence[Sequence[float]], n: int) -> Vectors:
+    import numpy as np
+
+    rows = np.asarray(vectors, dtype=np.float32).reshape(n, -1)
+    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+    unit: Vectors = rows / np.maximum(lengths, np.finfo(np.float32).tiny)
+    return unit
 
 
 class NoEmbedder:

@@ -22,11 +22,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from skr_core.bounds import Bounds, bounded
-from skr_core.budget import Price, cost, count_tokens, estimate_usage, price_of
+from skr_core.budget import Price, cost, estimate_usage, price_of
 from skr_core.errors import BudgetError, InputError
 from skr_core.flow import Flow, arun, call, run
 from skr_core.models.adapting import AnyModel, as_language_model
-from skr_core.ports import LanguageModel, OnToken, TextScorer
+from skr_core.ports import LanguageModel, OnToken, temperature_of, version_of
 from skr_core.types import NO_USAGE, Generation, Prompt, Usage
 
 
@@ -100,14 +100,6 @@ class Spending:
         """
         chosen = as_language_model(model)
         return LimitedModel(chosen, self, self._price_of(chosen.name))
-
-    def limit_scorer(self, scorer: TextScorer) -> TextScorer:
-        """Return the same scorer, within these limits.
-
-        Raises:
-            InputError: The prices do not have it.
-        """
-        return LimitedScorer(scorer, self, self._price_of(scorer.name))
 
     def within(
         self, asking: Flow[Generation], sent: Usage, price: Price | None
@@ -196,7 +188,12 @@ class LimitedModel:
     @property
     def version(self) -> str:
         """The model's settings, as far as it says them."""
-        return str(getattr(self.model, "version", ""))
+        return version_of(self.model)
+
+    @property
+    def temperature(self) -> float | None:
+        """The temperature of the model's replies, as far as it says it."""
+        return temperature_of(self.model)
 
     def generate(self, prompt: Prompt, *, on_token: OnToken | None = None) -> Generation:
         """Ask the model; raises `BudgetError` where a limit is reached."""
@@ -209,35 +206,6 @@ class LimitedModel:
     def _generation(self, prompt: Prompt, on_token: OnToken | None) -> Flow[Generation]:
         asking = call(self.model.generate, self.model.agenerate, prompt, on_token=on_token)
         return (yield from self.spending.within(asking, estimate_usage(prompt, ""), self.price))
-
-
-class LimitedScorer:
-    """A `TextScorer` within the limits of a `Spending`, whose `Spending.limit_scorer` makes it.
-
-    Attributes:
-        name: The scorer's.
-    """
-
-    def __init__(self, scorer: TextScorer, spending: Spending, price: Price | None) -> None:
-        self.scorer, self.spending, self.price = scorer, spending, price
-
-    @property
-    def name(self) -> str:
-        """The scorer's name."""
-        return self.scorer.name
-
-    def score(self, prompt: str, text: str) -> Generation:
-        """Ask the scorer; raises `BudgetError` where a limit is reached."""
-        return run(self._generation(prompt, text))
-
-    async def ascore(self, prompt: str, text: str) -> Generation:
-        """Async version of `score`."""
-        return await arun(self._generation(prompt, text))
-
-    def _generation(self, prompt: str, text: str) -> Flow[Generation]:
-        asking = call(self.scorer.score, self.scorer.ascore, prompt, text)
-        sent = Usage(count_tokens(f"{prompt} {text}").tokens, 0, calls=1, estimated=True)
-        return (yield from self.spending.within(asking, sent, self.price))
 
 
 async def _asleep(seconds: float) -> None:

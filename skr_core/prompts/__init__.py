@@ -29,7 +29,6 @@ from skr_core.prompts.judging import (
     ask_entailment,
     ask_is_right,
     ask_is_sufficient,
-    before_answer,
     judge_name,
 )
 from skr_core.prompts.templates import (
@@ -97,7 +96,6 @@ __all__ = [
     "ask_entailment",
     "ask_is_right",
     "ask_is_sufficient",
-    "before_answer",
     "checked_question",
     "condense",
     "decompose",

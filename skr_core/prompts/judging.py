@@ -97,35 +97,3 @@ def ask_entailment(premise: str, hypothesis: str) -> Prompt:
     """
     text = ENTAILMENT.format(premise=one_line(premise), hypothesis=one_line(hypothesis))
     return Prompt("judge", text, hypothesis)
-
-
-PASSAGES_GIVEN = "Use the passages below to answer the question.\n\n{references}\n\n"
-"""Stands before the question where there are references (TrustMargin, arXiv 2606.08397).
-
-In the paper's words, but for our fences.
-"""
-
-
-def before_answer(
-    question: str = "",
-    references: Sequence[Reference] = (),
-    *,
-    metadata_keys: Sequence[str] = (),
-) -> str:
-    """The text before an answer whose likelihood is asked for, for a completion model.
-
-    Args:
-        question: The question; empty where the references alone are given.
-        references: The references; empty where the question alone is given.
-        metadata_keys: The keys of the references' metadata that are shown.
-
-    Example:
-        >>> before_answer("Who wrote Emma?")
-        'Question: Who wrote Emma?\\nAnswer:'
-        >>> before_answer("", [Reference.of("Jane Austen wrote Emma.")])[-18:]
-        'Question: \\nAnswer:'
-    """
-    shown = ""
-    if references:
-        shown = PASSAGES_GIVEN.format(references=number_references(references, metadata_keys))
-    return f"{shown}Question: {one_line(question)}\nAnswer:"

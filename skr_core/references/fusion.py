@@ -23,7 +23,7 @@ from typing import Any, TypeVar
 
 from skr_core.errors import InputError, NoReferencesError, RetrieverError, failure, translated
 from skr_core.flow import Flow, arun, call, gather, run
-from skr_core.ports import Retriever
+from skr_core.ports import Retriever, version_of
 from skr_core.references.found import FoundReferences, checked_references, errors_of
 from skr_core.types import Reference
 
@@ -216,6 +216,7 @@ class FusedRetriever:
             raise InputError("there is no retriever: give at least one, by name")
         self.retrievers = dict(retrievers)
         self.name = "+".join(self.retrievers)
+        self.version = " + ".join(version_of(each) for each in self.retrievers.values())
         self._passing = tuple(passing)
 
     def retrieve(self, query: str) -> Sequence[Reference]:

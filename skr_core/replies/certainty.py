@@ -6,7 +6,6 @@ import re
 from dataclasses import dataclass
 from functools import cache
 
-from skr_core.replies.opening import strip_thoughts
 from skr_core.replies.wording import DOES_NOT_KNOW
 from skr_core.texts import straight_quotes
 
@@ -133,8 +132,8 @@ def _statements() -> tuple[re.Pattern[str], ...]:
 
 
 def _straighten(text: str) -> str:
-    """The text with single spaces, without thoughts, wrapped lines and quotes of the prompt."""
-    single = _SPACES.sub(" ", _LINES.sub("\n", straight_quotes(strip_thoughts(text))))
+    """The text with single spaces, without wrapped lines and quotes of the prompt."""
+    single = _SPACES.sub(" ", _LINES.sub("\n", straight_quotes(text.strip())))
     return _ECHO.sub(" ", _WRAPPED.sub(r"\1 ", _HYPHENATED.sub("", single)))
 
 

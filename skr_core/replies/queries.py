@@ -13,7 +13,6 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 from skr_core.prompts.templates import MAX_QUERIES, QUERY_LEAD
-from skr_core.replies.opening import strip_thoughts
 from skr_core.replies.refusals import is_refusal
 from skr_core.replies.wording import CITATION
 from skr_core.texts import straight_quotes
@@ -86,7 +85,7 @@ def parse_queries(text: str, limit: int = MAX_QUERIES) -> tuple[str, ...]:
 
     Queries follow a lead or a label, on its line or on those after it, up to a blank line; a reply
     with neither counts line by line. Where lines have bullets, the others are remarks. "None" and
-    its like are no query, nor is a refusal or a thought.
+    its like are no query, nor is a refusal.
 
     Args:
         text: The reply.
@@ -100,7 +99,7 @@ def parse_queries(text: str, limit: int = MAX_QUERIES) -> tuple[str, ...]:
         >>> parse_queries('Sure! ["who directed Jaws?", "where is Amity?"]')
         ('who directed Jaws?', 'where is Amity?')
     """
-    text = strip_thoughts(text)
+    text = text.strip()
     listed = json_queries(text)
     if listed is not None:
         return clean_queries(listed, limit)

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 
 from skr_core.prompts.templates import REFUSAL
 from skr_core.replies import wording
-from skr_core.replies.opening import strip_thoughts
 from skr_core.replies.wording import CITATION, compiled
 from skr_core.texts import beginnings, split_sentences, straight_quotes, words
 
@@ -104,7 +103,7 @@ def is_refusal(text: str) -> bool:
     An answer that names a gap is none: what it cites is an answer.
 
     Args:
-        text: The reply; an empty one refuses, and so does one of nothing but thoughts.
+        text: The reply; an empty one refuses.
 
     Example:
         >>> is_refusal("I’m sorry, I cannot answer the question based on the provided references.")
@@ -116,7 +115,7 @@ def is_refusal(text: str) -> bool:
         >>> is_refusal("Paris [1].")
         False
     """
-    gaps = find_gaps(strip_thoughts(text))
+    gaps = find_gaps(text)
     return gaps.refuses and not gaps.answers
 
 

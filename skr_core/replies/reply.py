@@ -75,7 +75,7 @@ def read_reply(text: str, n_references: int) -> Reply:
     gap; any other does not tell.
 
     Args:
-        text: The reply, thoughts included.
+        text: The reply, without its thoughts.
         n_references: The number of references in the prompt.
 
     Example:
@@ -89,7 +89,7 @@ def read_reply(text: str, n_references: int) -> Reply:
         >>> read_reply("Paris.", 2).sufficient is None
         True
     """
-    said = unfenced(without_thoughts(text))
+    said = unfenced(text)
     leading = leading_verdict(said)
     if leading is None and (in_json := json_reply(said)) is not None:
         queries, answer = clean_queries(in_json.queries), answer_text(in_json.text)
@@ -288,7 +288,7 @@ class VerdictStream:
     def finish(self) -> Reply:
         """Read the whole reply, which has ended; its text ends with what was not passed on."""
         self.undecided = False
-        return read_reply("".join(self._raw), self._count)
+        return read_reply(without_thoughts("".join(self._raw)), self._count)
 
     def _decide(self, said: str) -> str:
         """Look for the verdict in the reply's first lines, and return the text behind it."""

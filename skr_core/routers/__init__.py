@@ -7,13 +7,13 @@ from skr_core.routers.constant import AlwaysRetrieve, FixedDecision, NeverRetrie
 
 if TYPE_CHECKING:
     from skr_core.routers.confidence import Assessment, CertaintyLevelRouter, ConfidenceRouter
+    from skr_core.routers.loading import load_router
     from skr_core.routers.model_routers import (
         ModelRouter,
         PromptRouter,
         UncertaintyRouter,
         quoted,
     )
-    from skr_core.routers.saving import load_router
 
 __all__ = [
     "AlwaysRetrieve",
@@ -37,7 +37,7 @@ _LAZY = {
     "ModelRouter": "model_routers",
     "PromptRouter": "model_routers",
     "UncertaintyRouter": "model_routers",
-    "load_router": "saving",
+    "load_router": "loading",
     "quoted": "model_routers",
 }
 

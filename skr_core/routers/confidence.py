@@ -66,6 +66,7 @@ class ConfidenceRouter(ModelRouter):
     """
 
     kind: ClassVar[str] = "confidence"
+    parameter: ClassVar[str] = "strategy"
 
     def __init__(self, model: AnyModel, *, strategy: Strategy = "punish_explain") -> None:
         super().__init__(model)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-from skr_core.errors import DataError, InputError
 from skr_core.types import Action, Decision
+
+if TYPE_CHECKING:
+    from skr_core.routers.saving import SavedRouter
 
 
 class _ConstantRouter:
@@ -21,28 +23,24 @@ class _ConstantRouter:
         return self.decide(question)
 
     def save(self, path: str | Path) -> None:
-        """Write the router to a folder: calibration recommends one where routing does not pay."""
-        from skr_core.routers.saving import SavedPart
+        """Write the router to a file: calibration recommends one where routing does not pay."""
+        from skr_core.routers.saving import SavedRouter
 
-        SavedPart(self.kind, {}, self._parameters()).write(path)
+        SavedRouter(self.kind, self._parameters()).write(path)
 
     @classmethod
-    def load(cls, path: str | Path, **_: Any) -> Self:
+    def load(cls, path: str | Path | SavedRouter, **_: Any) -> Self:
         """Read a router that `save` wrote; it holds for any model, retriever and embedder.
 
         Raises:
             InputError: There is no such router.
             DataError: Its file is broken.
         """
-        from skr_core.routers.saving import ROUTER_FILE, read_saved
+        from skr_core.routers.saving import SavedRouter
 
-        saved = read_saved(path)
-        if saved.kind != cls.kind:
-            raise InputError(f"{path} holds a {saved.kind} router, not a {cls.kind} router")
-        try:
+        saved = SavedRouter.read(path, cls.kind)
+        with saved.unpacking():
             return cls(**saved.parameters)
-        except TypeError as error:
-            raise DataError(Path(path) / ROUTER_FILE, None, str(error)) from error
 
     def _parameters(self) -> dict[str, Any]:
         return {}

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Self
 
 from skr_core.answering import answer_directly, generate
-from skr_core.errors import DataError, InputError
+from skr_core.errors import InputError, StampMismatch
 from skr_core.flow import Flow, arun, gather, run
 from skr_core.match import token_f1
 from skr_core.models.adapting import AnyModel, as_language_model
@@ -24,8 +24,8 @@ from skr_core.prompts.asking import checked_question
 from skr_core.prompts.routing import NEED_TEMPLATES, ROUTING_VERSION, NeedTemplate, ask_need
 from skr_core.replies.certainty import parse_need
 from skr_core.replies.refusals import says_unknown
-from skr_core.routers.saving import ROUTER_FILE, SavedPart, read_saved
-from skr_core.types import NO_USAGE, Decision, Generation
+from skr_core.routers.saving import SavedRouter
+from skr_core.types import NO_USAGE, Decision, Generation, Stamp
 
 QUOTED = 120
 """The most characters of a model's words that a reason quotes."""
@@ -40,6 +40,8 @@ class ModelRouter(ABC):
         model: The model that would answer; what another one knows says nothing about it.
 
     Attributes:
+        parameter: The parameter that stands behind a colon in its name, as in
+            ``confidence:explain``; empty without one.
         max_rounds: The rounds of retrieval where it decides to retrieve; None leaves them to the
             budget.
 
@@ -57,6 +59,7 @@ class ModelRouter(ABC):
     """
 
     kind: ClassVar[str]
+    parameter: ClassVar[str] = ""
     max_rounds: int | None = None
 
     def __init__(self, model: AnyModel) -> None:
@@ -76,15 +79,16 @@ class ModelRouter(ABC):
         return await arun(self._limited(checked_question(question)))
 
     def save(self, path: str | Path) -> None:
-        """Write the router to a folder, without its model."""
-        stamp = {"model": self._model.name, "wording": ROUTING_VERSION}
-        limit = {} if self.max_rounds is None else {"max_rounds": self.max_rounds}
-        SavedPart(self.kind, stamp, self._parameters() | limit).write(path)
+        """Write the router to a file, without its model."""
+        parameters = self._parameters() | {"wording": ROUTING_VERSION}
+        if self.max_rounds is not None:
+            parameters["max_rounds"] = self.max_rounds
+        SavedRouter(self.kind, parameters, stamp=Stamp(model=self._model.name)).write(path)
 
     @classmethod
     def load(
         cls,
-        path: str | Path,
+        path: str | Path | SavedRouter,
         *,
         model: LanguageModel | None = None,
         embedder: Embedder | None = None,
@@ -94,7 +98,7 @@ class ModelRouter(ABC):
         """Read a router that `save` wrote.
 
         Args:
-            path: The folder.
+            path: The file, or what was read of it.
             model: The model to ask.
             embedder: Not used by routers that ask a model.
             retriever: Not used by them either.
@@ -105,20 +109,21 @@ class ModelRouter(ABC):
             DataError: Its file is broken.
             StampMismatch: It was made for another model or wording.
         """
-        saved = read_saved(path)
-        if saved.kind != cls.kind:
-            raise InputError(f"{path} holds a {saved.kind} router, not a {cls.kind} router")
+        saved = SavedRouter.read(path, cls.kind)
         if model is None:
             raise InputError(f"a {cls.kind} router asks a model: give model=")
-        saved.check(force=force, model=model.name, wording=ROUTING_VERSION)
-        parameters = dict(saved.parameters)
-        limit = parameters.pop("max_rounds", None)
-        try:
+        saved.check(model, force=force)
+        with saved.unpacking():
+            parameters = dict(saved.parameters)
+            if parameters.pop("wording") != ROUTING_VERSION and not force:
+                raise StampMismatch(
+                    f"this {cls.kind} router was made with another wording of its question: "
+                    "make it anew, or load it with force=True"
+                )
+            limit = parameters.pop("max_rounds", None)
             router = cls(model, **parameters)
             router.max_rounds = limit
             return router
-        except TypeError as error:
-            raise DataError(Path(path) / ROUTER_FILE, None, str(error)) from error
 
     def _limited(self, question: str) -> Flow[Decision]:
         decision = yield from self._decision(question)
@@ -168,6 +173,7 @@ class PromptRouter(ModelRouter):
     """
 
     kind: ClassVar[str] = "prompt"
+    parameter: ClassVar[str] = "template"
 
     def __init__(self, model: AnyModel, *, template: int | str = 0) -> None:
         super().__init__(model)

@@ -1,28 +1,20 @@
-"""A router on disk: a folder with ``router.json`` and, for fitted ones, ``arrays.npz``.
+"""A saved router: one file, a zip of ``router.json`` and one plain array a member.
 
-An arbiter is saved in the same form, as ``arbiter.json`` and ``arbiter.npz``, and a reflector as
-``reflector.json`` and ``reflector.npz``, so that one folder holds them all. Each file says of which
-kind it is. The class of a kind is looked up in the registry: whatever a file says, only what an
-installed package announces is ever imported for it.
+What is read of it and by whom: `skr_core.routers.loading`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
-import orjson
-
-from skr_core.errors import DataError, InputError, SKRError, StampMismatch
-from skr_core.files import read_whole, replace_file
-from skr_core.files.arrays import BROKEN, read_arrays, write_arrays
-from skr_core.models.adapting import AnyModel, as_language_model
+from skr_core.errors import DataError, InputError, SKRError, StampMismatch, tell_once
+from skr_core.files.arrays import BROKEN, read_archive, write_archive
 from skr_core.models.embedders import HASHING_NAME, SENTENCE_TRANSFORMERS, make_embedder
-from skr_core.ports import Router
-from skr_core.registry import names_of, registered, required
-from skr_core.sync_only import SyncRouter
 from skr_core.types import Stamp
 
 if TYPE_CHECKING:
@@ -30,288 +22,205 @@ if TYPE_CHECKING:
 
     from skr_core.ports import Embedder, LanguageModel, Retriever
 
-FORMAT = 2
-ROUTER_FILE = "router.json"
-ARRAYS_FILE = "arrays.npz"
-ARBITER_FILE = "arbiter.json"
-ARBITER_ARRAYS_FILE = "arbiter.npz"
+FORMAT = 1
+TEXT = "router.json"
 
-Part = Literal["router", "arbiter", "reflector"]
-"""What a folder holds, each at most once."""
+_PASSED_OVER = re.compile(
+    r"[-@](?:\d{4}-\d\d-\d\d|\d{8}|\d{4}|latest)(?![^:])"  # gpt-4.1-2025-04-14 beside gpt-4.1
+    r"|:k=\d+"  # the store's own search
+)
+"""What may differ in the names of a model or a retriever: it is told, and not refused."""
 
 
 @dataclass(frozen=True)
-class SavedPart:
-    """What a folder holds of a router, of an arbiter or of a reflector.
+class SavedRouter:
+    """What a file holds of a router.
 
     Attributes:
-        kind: The name that its class is announced by, see `skr_core.registry`.
-        stamp: The names of what the router was made with: model, retriever, embedder, wording;
-            for the embedder also its source and the version of its sparse form.
-        parameters: The parameters, as plain values.
-        arrays: The arrays that a fitted router has learnt.
-        part: The part of a system that it is.
+        kind: The name that its class is registered by, see `skr_core.registry`.
+        parameters: The parameters, as plain JSON values.
+        arrays: The arrays that it has learnt.
+        stamp: The system whose records it was made with.
+        embedder: The name of its embedder and where it comes from, as `embedder_stamp` says them;
+            empty for a router without one.
+        questions: Short hashes of the keys of the questions that it has learnt from.
+        path: The file that it was read from.
+
+    Example:
+        >>> import tempfile
+        >>> import numpy as np
+        >>> path = Path(tempfile.mkdtemp(), "router")
+        >>> SavedRouter("knn", {"k": 5}, {"vectors": np.eye(2)}).write(path)
+        >>> SavedRouter.read(path).arrays["vectors"].shape
+        (2, 2)
     """
 
     kind: str
-    stamp: Mapping[str, str]
     parameters: Mapping[str, Any]
     arrays: Mapping[str, NDArray[Any]] = field(default_factory=dict)
-    part: Part = "router"
-
-    @property
-    def title(self) -> str:
-        """What it is, for an error; of a router also of which kind."""
-        return f"{self.kind} router" if self.part == "router" else self.part
+    stamp: Stamp = Stamp()
+    embedder: Mapping[str, str] = field(default_factory=dict)
+    questions: tuple[str, ...] = ()
+    path: Path | None = field(default=None, compare=False)
 
     def write(self, path: str | Path) -> None:
-        """Write the folder; the JSON file last and all at once, so that half a save is none."""
-        folder = Path(path)
-        folder.mkdir(parents=True, exist_ok=True)
-        file, arrays = _files_of(self.part)
-        digest = write_arrays(folder / arrays, self.arrays) if self.arrays else ""
-        row = {
-            "kind": self.kind,
-            "version": FORMAT,
-            "stamp": dict(self.stamp),
-            "parameters": dict(self.parameters),
-            "arrays": digest,
-        }
-        replace_file(
-            folder / file,
-            orjson.dumps(row, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE),
-        )
-
-    def embedder(self, given: Embedder | None = None, *, force: bool = False) -> Embedder:
-        """Return the embedder by which the router compares questions: given, or made again.
-
-        Args:
-            given: The user's own, needed where the router was fitted with one.
-            force: Whether the one given is taken although the router was fitted with another.
+        """Write the file, which takes the place of another as a whole.
 
         Raises:
-            InputError: It is an embedder that only the user can make.
-            StampMismatch: The one given is another.
-
-        Example:
-            >>> SavedPart("knn", {"embedder": "hashing-1024-v1"}, {}).embedder().name
-            'hashing-1024-v1'
+            InputError: A parameter is no plain JSON value, an array holds objects, or the file
+                cannot be written.
         """
-        name, source = self.stamp.get("embedder", ""), self.stamp.get("embedder_source", "")
-        if given is None:
-            if not source and name != HASHING_NAME:
-                raise InputError(
-                    f"this {self.title} compares questions by {name!r}, which cannot be "
-                    "made here: give embedder="
-                )
-            given = make_embedder(source or name)
-        self.check(force=force, embedder=given.name, embedder_form=form_of(given))
-        return given
+        row = {
+            "format": FORMAT,
+            "kind": self.kind,
+            "stamp": asdict(self.stamp),
+            "embedder": dict(self.embedder),
+            "parameters": dict(self.parameters),
+            "questions": list(self.questions),
+            "arrays": sorted(self.arrays),
+        }
+        write_archive(Path(path), TEXT, row, self.arrays)
 
-    @property
-    def made_of(self) -> Stamp:
-        """The stamp of the records it was made with."""
-        return Stamp(**{each.name: self.stamp.get(each.name, "") for each in fields(Stamp)})
+    @classmethod
+    def read(cls, path: str | Path | SavedRouter, kind: str = "") -> SavedRouter:
+        """Read a file into memory, and close it.
+
+        Args:
+            path: The file, or what was read of it already.
+            kind: The kind that it must be of; any where it is empty.
+
+        Raises:
+            InputError: There is none, or it is of another kind.
+            DataError: It is broken, or of another format.
+        """
+        saved = path if isinstance(path, SavedRouter) else _read(Path(path))
+        if kind and saved.kind != kind:
+            raise InputError(f"{saved.path} holds the router {saved.kind!r}, not {kind!r}")
+        return saved
+
+    @contextmanager
+    def unpacking(self) -> Iterator[None]:
+        """Say of an error within that the file is broken.
+
+        Raises:
+            DataError: A parameter or an array is missing, or not what it should be.
+        """
+        try:
+            yield
+        except SKRError:
+            raise
+        except BROKEN as error:
+            said = f"it lacks {error}" if isinstance(error, KeyError) else str(error)
+            problem = f"this is no saved {self.kind} router ({' '.join(said.split())[:200]})"
+            raise DataError(self.path or self.kind, None, problem) from error
 
     def embedder_beside(
         self,
         model: LanguageModel | None,
         retriever: Retriever | None,
-        given: Embedder | None,
+        embedder: Embedder | None,
         *,
         force: bool = False,
-    ) -> Embedder:
-        """Return `embedder`, once model and retriever are found to be those of the records.
+    ) -> Embedder | None:
+        """Return the embedder to use, once model and retriever are found to be those of the stamp.
+
+        Args:
+            model: The model that will answer; None is not compared.
+            retriever: The retriever that will search; None is not compared.
+            embedder: The user's own, needed where the router was made with one that only the user
+                can make; others are made again.
+            force: Whether differences are passed over.
+
+        Returns:
+            None where the router uses none.
 
         Raises:
             InputError: It is an embedder that only the user can make.
             StampMismatch: One of the three differs.
-        """
-        self.check(
-            force=force,
-            **({} if model is None else {"model": model.name}),
-            **({} if retriever is None else {"retriever": retriever.name}),
-        )
-        return self.embedder(given, force=force)
 
-    def check(self, *, force: bool = False, **current: str) -> None:
-        """Refuse to work with other things than the router was made with.
+        Example:
+            >>> saved = SavedRouter("knn", {}, embedder={"name": "hashing-1024-v1"})
+            >>> saved.embedder_beside(None, None, None).name
+            'hashing-1024-v1'
+        """
+        self.check(model, retriever, force=force)
+        name, source = self.embedder.get("name", ""), self.embedder.get("source", "")
+        if not name:
+            return None
+        if embedder is None:
+            if not source and name != HASHING_NAME:
+                raise InputError(
+                    f"this {self.kind} router compares questions by {name!r}, which cannot be "
+                    "made here: give embedder="
+                )
+            embedder = make_embedder(source or name)
+        if not force:
+            self._compare("embedder", name, embedder.name)
+        return embedder
+
+    def check(
+        self,
+        model: LanguageModel | None = None,
+        retriever: Retriever | None = None,
+        *,
+        force: bool = False,
+    ) -> None:
+        """Refuse to work with another model or retriever than the router was made with.
 
         Args:
+            model: The model that will answer; None is not compared.
+            retriever: The retriever that will search; None is not compared.
             force: Whether a difference is passed over.
-            **current: The names now, by the stamp's keys; a key the stamp lacks is not compared.
 
         Raises:
             StampMismatch: A name differs.
 
         Example:
-            >>> SavedPart("knn", {"embedder": "hashing"}, {}).check(embedder="minilm")
+            >>> from skr_core.testing import ScriptedModel
+            >>> saved = SavedRouter("knn", {}, stamp=Stamp(model="small"))
+            >>> saved.check(ScriptedModel(name="large"))
             Traceback (most recent call last):
             ...
-            skr_core.errors.StampMismatch: this knn router was made with the embedder 'hashing', \
-not 'minilm': use that embedder, make it anew, or load it with force=True
+            skr_core.errors.StampMismatch: this knn router was made with the model 'small', \
+not 'large': use that model, make it anew, or load it with force=True
         """
-        for name, now in current.items():
-            made = self.stamp.get(name, "")
-            if made and made != now and not force:
-                raise StampMismatch(
-                    f"this {self.title} was made with the {name} {made!r}, not {now!r}: "
-                    f"use that {name.replace('_', ' ')}, make it anew, or load it with force=True"
-                )
+        if model is not None and not force:
+            self._compare("model", self.stamp.model, model.name)
+        if retriever is not None and not force:
+            self._compare("retriever", self.stamp.retriever, retriever.name)
 
-
-def read_saved(path: str | Path, part: Part = "router") -> SavedPart:
-    """Read what a folder holds of a router, an arbiter or a reflector.
-
-    Raises:
-        InputError: There is none.
-        DataError: Its files are broken, or of another format.
-
-    Example:
-        >>> import tempfile
-        >>> import numpy as np
-        >>> folder = tempfile.mkdtemp()
-        >>> SavedPart("knn", {}, {"k": 5}, {"vectors": np.eye(2)}).write(folder)
-        >>> read_saved(folder).arrays["vectors"].shape
-        (2, 2)
-    """
-    folder = Path(path)
-    text, packed = _files_of(part)
-    file = folder / text
-    if not file.is_file():
-        raise InputError(
-            f"there is no saved {part} at {folder}, and none is registered by that name: give the "
-            "folder that skr calibrate RECORDS --out FOLDER"
-            f"{' --reflector' if part == 'reflector' else ''} wrote"
-        )
-    try:
-        row = orjson.loads(read_whole(file))
-        if row["version"] != FORMAT:
-            raise DataError(
-                file,
-                None,
-                f"this {part} has format {row['version']} and only {FORMAT} can be read: "
-                "make it anew with skr calibrate",
+    def _compare(self, what: str, made: str, now: str) -> None:
+        if made and made != now:
+            if _PASSED_OVER.sub("", made) == _PASSED_OVER.sub("", now):
+                tell_once(f"this {self.kind} router was made with the {what} {made!r}, not {now!r}")
+                return
+            raise StampMismatch(
+                f"this {self.kind} router was made with the {what} {made!r}, not {now!r}: "
+                f"use that {what}, make it anew, or load it with force=True"
             )
-        return SavedPart(
-            kind=str(row["kind"]),
-            stamp={str(key): str(value) for key, value in row["stamp"].items()},
-            parameters=dict(row["parameters"]),
-            arrays=read_arrays(folder / packed, row["arrays"]) if row["arrays"] else {},
-            part=part,
-        )
-    except DataError:
-        raise
-    except KeyError as error:
-        raise DataError(file, None, f"this is not a saved {part}: it lacks {error}") from error
-    except BROKEN as error:
-        raise DataError(file, None, f"this is not a saved {part} ({error})") from error
 
 
-def class_of(path: str | Path, saved: SavedPart) -> Any:
-    """Import the class of what a folder holds, as an installed package announces it.
-
-    Raises:
-        DataError: No package announces that kind.
-    """
-    group = f"{saved.part}s"
-    if saved.kind not in names_of(group):
-        file = Path(path) / _files_of(saved.part)[0]
-        raise DataError(file, None, f"no {saved.part} of kind {saved.kind!r} is known here")
-    return registered(group, saved.kind)
-
-
-def load_router(
-    path: str | Path,
-    *,
-    model: AnyModel | None = None,
-    retriever: Retriever | None = None,
-    embedder: Embedder | None = None,
-    force: bool = False,
-) -> Router:
-    """Load any router that was saved, or make one that an installed package registers by name.
-
-    Args:
-        path: The folder; or where there is none of that name, the name of a registered router that
-            is made of nothing, or of the model alone.
-        model: The model to ask, for routers that ask one.
-        retriever: The retriever that will search; compared with what a fitted router was made with.
-        embedder: The user's own, for routers that were fitted with one; others make theirs again.
-        force: Whether it is loaded although it was made with another model, retriever, embedder or
-            wording.
-
-    Raises:
-        InputError: There is no router, or it lacks the model or embedder it needs.
-        DataError: Its files are broken, or no installed package announces its kind.
-        StampMismatch: It was made with something else.
-
-    Example:
-        >>> import tempfile
-        >>> from skr_core.routers import PromptRouter
-        >>> from skr_core.testing import ScriptedModel
-        >>> model, folder = ScriptedModel(["No."]), tempfile.mkdtemp()
-        >>> PromptRouter(model).save(folder)
-        >>> load_router(folder, model=model).decide("Who wrote Emma?").retrieve
-        False
-    """
-    asked = None if model is None else as_language_model(model)
-    if (named := registered_part("router", path, asked)) is not None:
-        return named if isinstance(named, Router) else SyncRouter(named)
-    saved = read_saved(path)
-    found = class_of(path, saved)
-    try:
-        router: Router = found.load(
-            path, model=asked, embedder=embedder, retriever=retriever, force=force
-        )
-    except SKRError:
-        raise
-    except BROKEN as error:
-        file = Path(path) / ROUTER_FILE
-        raise DataError(file, None, f"this is not a saved {saved.title} ({error})") from error
-    return router
-
-
-def registered_part(
-    part: Literal["router", "reflector"], name: str | Path, model: LanguageModel | None
-) -> Any:
-    """Make what an installed package registers by a name: of nothing, or of the model alone.
-
-    A folder of that name comes first.
-
-    Returns:
-        None where nothing is registered by that name, or there is such a folder.
-
-    Raises:
-        InputError: It needs a model that is not given, or something else.
-    """
-    group, name = f"{part}s", str(name)
-    if Path(name).exists() or name not in names_of(group):
-        return None
-    made = registered(group, name)
-    needed = required(made)
-    if needed == ["model"] and model is None:
-        raise InputError(f"the {part} {name!r} asks a model: give model=")
-    if needed not in ([], ["model"]):
+def _read(path: Path) -> SavedRouter:
+    if not path.exists():
         raise InputError(
-            f"the {part} {name!r} is made of {', '.join(needed)}: fit or make it first"
+            f"there is no saved router at {path}, and none is registered by that name: give the "
+            "file that skr calibrate RECORDS --out FILE wrote"
         )
-    return made(model) if needed else made()
-
-
-def holds_arbiter(path: str | Path) -> bool:
-    """Say whether a folder holds an arbiter, beside a router or alone."""
-    return (Path(path) / ARBITER_FILE).is_file()
-
-
-def remove_arbiter(path: str | Path) -> None:
-    """Take a folder's arbiter away, if it holds one; its router stays."""
-    for name in (ARBITER_FILE, ARBITER_ARRAYS_FILE):
-        (Path(path) / name).unlink(missing_ok=True)
-
-
-def _files_of(part: Part) -> tuple[str, str]:
-    """Return the names of the file of text and of that of arrays."""
-    return (ROUTER_FILE, ARRAYS_FILE) if part == "router" else (f"{part}.json", f"{part}.npz")
+    row, arrays = read_archive(path, TEXT)
+    saved = SavedRouter(str(row.get("kind", "")), {}, arrays, path=path)
+    if row.get("format") != FORMAT:
+        problem = f"this router has format {row.get('format')} and only {FORMAT} can be read"
+        raise DataError(path, None, f"{problem}: make it anew with skr calibrate")
+    with saved.unpacking():
+        if row["arrays"] != sorted(arrays):
+            raise ValueError("its arrays are not those that were saved")
+        return replace(
+            saved,
+            parameters=dict(row["parameters"]),
+            stamp=Stamp(**{name: str(value) for name, value in row["stamp"].items()}),
+            embedder={str(key): str(value) for key, value in row["embedder"].items()},
+            questions=tuple(str(each) for each in row["questions"]),
+        )
 
 
 def embedder_stamp(embedder: Embedder) -> dict[str, str]:
@@ -320,16 +229,11 @@ def embedder_stamp(embedder: Embedder) -> dict[str, str]:
     Example:
         >>> from skr_core.models.embedders import HashingEmbedder
         >>> embedder_stamp(HashingEmbedder())
-        {'embedder': 'hashing-1024-v1', 'embedder_form': 'ngrams-17-v1'}
+        {'name': 'hashing-1024-v1'}
     """
-    stamp = {"embedder": embedder.name, "embedder_form": form_of(embedder)}
+    stamp = {"name": embedder.name}
     if embedder.name.startswith(SENTENCE_TRANSFORMERS):
         source = str(getattr(embedder, "source", ""))
         # A folder is kept by its full path, because the next process may start elsewhere.
-        stamp["embedder_source"] = str(Path(source).resolve()) if Path(source).is_dir() else source
+        stamp["source"] = str(Path(source).resolve()) if Path(source).is_dir() else source
     return {key: value for key, value in stamp.items() if value}
-
-
-def form_of(embedder: Embedder) -> str:
-    """Return the version of an embedder's sparse form; empty for one that has none."""
-    return str(getattr(embedder, "sparse_name", ""))

@@ -1,6 +1,12 @@
 """Measures of answers and of routing, and their intervals."""
 
-from skr_learn.metrics.bootstrapping import Interval, bootstrap, bootstrap_ratio, bootstrap_sums
+from skr_learn.metrics.bootstrapping import (
+    Interval,
+    bootstrap,
+    bootstrap_ratio,
+    bootstrap_sums,
+    normal_interval,
+)
 from skr_learn.metrics.decisions import (
     PARITY,
     accuracy_by_rate,
@@ -37,6 +43,7 @@ __all__ = [
     "facts_within",
     "guidance",
     "mean_of_ties",
+    "normal_interval",
     "resolvable",
     "saved_at_parity",
     "supporting_fact_recall",

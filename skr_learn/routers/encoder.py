@@ -2,33 +2,31 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Sequence
-from dataclasses import asdict
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from tempfile import TemporaryDirectory
+from typing import Any, ClassVar, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
-from skr_core.errors import DataError, InputError
-from skr_core.ports import LanguageModel, Retriever
-from skr_core.prompts.asking import checked_question
-from skr_core.routers.saving import ROUTER_FILE, SavedPart, read_saved
-from skr_core.types import Action, Decision, Stamp
-from skr_learn.learning.outcomes import ActionTable
-from skr_learn.learning.rows import Floats
-from skr_learn.learning.signals import shared_stamp
-from skr_learn.self_knowledge.records import SelfKnowledge
+from skr_core.errors import InputError, extra
+from skr_core.texts import encodable
+from skr_learn.records import Record
+from skr_learn.routers.base import Arrays, Floats, Learnt, QuestionRouter
 
-if TYPE_CHECKING:
-    from skr_learn.routers.sequence_classifier import SequenceClassifier
-
-ENCODER_FOLDER = "encoder"
+LEARNING_RATE = 2e-5  # both as in the settings that SKR released
+EPOCHS = 10
+BATCH_SIZE = 16
 UPDATE_EPOCHS = 1
 """More would forget what it learnt before."""
+MOST_TOKENS = 256
+"""A question is shorter; what is not is cut."""
+_ENDINGS = {".json", ".jinja", ".model", ".safetensors", ".txt"}
+"""Endings of the files that a saved encoder is made of: none of them holds code."""
 
 
-class EncoderRouter:
+class EncoderRouter(QuestionRouter):
     """The paper's classifier: BERT fine-tuned on known and unknown questions; made with `fit`.
 
     It needs ``pip install "skr-rag[local]"``, and a GPU for more than a few thousand records. The
@@ -37,21 +35,14 @@ class EncoderRouter:
 
     kind: ClassVar[str] = "encoder"
 
-    def __init__(
-        self,
-        classifier: SequenceClassifier,
-        *,
-        threshold: float,
-        stamp: Stamp,
-        action: Action = "loop",
-    ) -> None:
-        self._classifier, self.threshold, self.stamp = classifier, threshold, stamp
-        self.action = action
+    def __init__(self, learnt: Learnt, classifier: SequenceClassifier, **common: Any) -> None:
+        super().__init__(learnt, **common)
+        self._classifier = classifier
 
     @classmethod
     def fit(
         cls,
-        records: Sequence[SelfKnowledge],
+        records: Sequence[Record],
         *,
         encoder: str | Path = "bert-base-uncased",
         threshold: float = 0.5,
@@ -59,95 +50,133 @@ class EncoderRouter:
         """Fine-tune an encoder, leaving out the records that no answer got right.
 
         Args:
-            records: Of self-knowledge.
+            records: The records.
             encoder: A name on the hub, or a folder.
-            threshold: Retrieval happens where the probability of unknown is above it.
+            threshold: The probability of unknown above which retrieval happens.
 
         Raises:
             InputError: No answer is right on any record.
             MissingDependency: The extra is not installed.
         """
-        from skr_learn.routers.sequence_classifier import SequenceClassifier
-
-        if not records:
-            raise InputError("a router is fitted on records of self-knowledge; none were given")
-        table = ActionTable.of(records)
-        action = table.actions[table.retrieving]
-        texts, labels = _examples(records, action)
-        if not texts:
-            raise InputError("no answer is right on any record, so nothing is known")
+        learnt = Learnt.of(records, informative=True)
         classifier = SequenceClassifier(encoder)
-        classifier.fit(texts, labels)
-        stamp = shared_stamp(records)
-        return cls(classifier, threshold=threshold, stamp=stamp, action=action)
+        classifier.fit(learnt.texts, learnt.unknown)
+        return cls(learnt, classifier, threshold=threshold)
 
-    def decide(self, question: str) -> Decision:
-        """Decide by the fine-tuned encoder.
+    def _learn(self, learnt: Learnt, kept: NDArray[np.bool_]) -> None:
+        # Training goes on from the weights there are, on the new questions alone.
+        new = slice(int(kept.sum()), None)
+        if learnt.texts[new]:
+            self._classifier.fit(learnt.texts[new], learnt.unknown[new], epochs=UPDATE_EPOCHS)
 
-        Raises:
-            InputError: The question is empty.
-        """
-        score = float(self.predict([checked_question(question)])[0])
-        retrieve = score > self.threshold
-        return Decision(
-            retrieve=retrieve,
-            max_rounds=1 if retrieve and self.action == "single" else None,
-            score=score,
-            threshold=self.threshold,
-            reason=f"needs references with a probability of {score:.0%}, "
-            f"and retrieval begins above {self.threshold:.0%}",
-        )
+    def _judge(self, given: Sequence[str]) -> tuple[Floats, None]:
+        return self._classifier.predict(given), None
 
-    async def adecide(self, question: str) -> Decision:
-        """The same in a thread: a local model computes, so there is no reply to await."""
-        return await asyncio.to_thread(self.decide, question)
-
-    def predict(self, questions: Sequence[str]) -> Floats:
-        """The probability of unknown for many questions at once, shape (n,)."""
-        return np.asarray(self._classifier.predict(list(questions)), dtype=np.float64)
-
-    def update(self, records: Sequence[SelfKnowledge]) -> None:
-        """Go on training from the weights there are, on the new records alone."""
-        held = [each for each in records if self.action in each.outcomes]
-        texts, labels = _examples(held, self.action)
-        if texts:
-            self._classifier.fit(texts, labels, epochs=UPDATE_EPOCHS)
-
-    def save(self, path: str | Path) -> None:
-        """Write the router to a folder, with the encoder's weights."""
-        parameters = {"threshold": self.threshold, "action": self.action}
-        SavedPart(self.kind, asdict(self.stamp), parameters).write(path)
-        self._classifier.save(Path(path) / ENCODER_FOLDER)
+    def _state(self) -> tuple[dict[str, Any], Arrays]:
+        return {}, self._classifier.arrays()
 
     @classmethod
-    def load(
-        cls,
-        path: str | Path,
-        *,
-        model: LanguageModel | None = None,
-        embedder: Any = None,
-        retriever: Retriever | None = None,
-        force: bool = False,
-    ) -> Self:
-        """Read a router that `save` wrote; see `FittedRouter.load`. It uses no embedder."""
-        from skr_learn.routers.sequence_classifier import SequenceClassifier
+    def _restored(cls, parameters: Mapping[str, Any], arrays: Arrays, **common: Any) -> Self:
+        return cls(classifier=SequenceClassifier.from_arrays(arrays), **common)
 
-        saved = read_saved(path)
-        if saved.kind != cls.kind:
-            raise InputError(f"{path} holds a {saved.kind} router, not a {cls.kind} router")
-        current = {} if model is None else {"model": model.name}
-        current |= {} if retriever is None else {"retriever": retriever.name}
-        saved.check(force=force, **current)
-        stamp = Stamp(**{key: saved.stamp.get(key, "") for key in asdict(Stamp())})
-        classifier = SequenceClassifier(Path(path) / ENCODER_FOLDER)
+
+class SequenceClassifier:
+    """A transformer with a classification head.
+
+    Args:
+        model_name_or_path: A name on the hub, which is downloaded, or a folder.
+        **options: Options of transformers for reading it.
+
+    Raises:
+        InputError: It cannot be loaded.
+        MissingDependency: transformers or torch is not installed.
+    """
+
+    def __init__(self, model_name_or_path: str | Path, **options: Any) -> None:
+        with extra("local"):
+            from transformers import AutoModelForSequenceClassification, AutoTokenizer
+        source, options = str(model_name_or_path), {"trust_remote_code": False, **options}
         try:
-            return cls(classifier, stamp=stamp, **saved.parameters)
-        except TypeError as error:
-            raise DataError(Path(path) / ROUTER_FILE, None, str(error)) from error
+            self._tokenizer: Any = AutoTokenizer.from_pretrained(source, **options)
+            self._model: Any = AutoModelForSequenceClassification.from_pretrained(
+                source, num_labels=2, **options
+            )
+        except Exception as error:  # of the hub, of torch, of the folder: whatever is wrong
+            reason = (str(error).strip() or type(error).__name__).split("\n", 1)[0]
+            raise InputError(f"cannot load the encoder {source!r}: {reason}") from error
 
+    def fit(
+        self, texts: Sequence[str], unknown: NDArray[np.bool_], *, epochs: int = EPOCHS
+    ) -> None:
+        """Minimise the cross entropy of the labels; the same call gives the same weights.
 
-def _examples(records: Sequence[SelfKnowledge], action: Action) -> tuple[list[str], Any]:
-    scores = [(each.direct.score, each.outcomes[action].score) for each in records]
-    kept = [index for index, pair in enumerate(scores) if any(pair)]
-    labels = np.array([scores[index][0] < scores[index][1] for index in kept], dtype=np.int64)
-    return [records[index].question for index in kept], labels
+        Args:
+            texts: Questions, n of them.
+            unknown: Which of them are unknown, shape (n,).
+            epochs: Times each question is seen.
+        """
+        import torch
+
+        shuffle = torch.Generator().manual_seed(0)
+        optimizer = torch.optim.AdamW(self._model.parameters(), lr=LEARNING_RATE)
+        labels = torch.as_tensor(unknown.astype(np.int64))
+        self._model.train()
+        with torch.random.fork_rng(devices=[]):  # dropout draws from the global generator
+            torch.manual_seed(0)
+            for _ in range(epochs):
+                order = torch.randperm(len(texts), generator=shuffle)
+                for start in range(0, len(texts), BATCH_SIZE):
+                    batch = order[start : start + BATCH_SIZE]
+                    inputs = self._inputs([texts[place] for place in batch.tolist()])
+                    loss = self._model(**inputs, labels=labels[batch]).loss
+                    optimizer.zero_grad()
+                    loss.backward()
+                    optimizer.step()
+        self._model.eval()
+
+    def predict(self, texts: Sequence[str]) -> Floats:
+        """Return the probability of unknown for each text, shape (n,)."""
+        import torch
+
+        self._model.eval()
+        found: list[float] = []
+        with torch.inference_mode():
+            for start in range(0, len(texts), BATCH_SIZE):
+                logits = self._model(**self._inputs(texts[start : start + BATCH_SIZE])).logits
+                found += logits.softmax(dim=1)[:, 1].tolist()
+        return np.array(found, dtype=np.float64)
+
+    def arrays(self) -> Arrays:
+        """Return the files of weights and vocabulary as bytes, by their names."""
+        with TemporaryDirectory() as folder:
+            self._model.save_pretrained(folder)
+            self._tokenizer.save_pretrained(folder)
+            return {
+                file.name: np.frombuffer(file.read_bytes(), np.uint8)
+                for file in Path(folder).iterdir()
+                if file.suffix in _ENDINGS
+            }
+
+    @classmethod
+    def from_arrays(cls, arrays: Arrays) -> Self:
+        """Make a classifier from what `arrays` returned.
+
+        Raises:
+            ValueError: A name is that of another kind of file.
+            InputError: They are no transformer.
+        """
+        with TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+            for name, content in arrays.items():
+                if Path(name).name != name or Path(name).suffix not in _ENDINGS:
+                    raise ValueError(f"{name!r} is no part of an encoder")
+                Path(folder, name).write_bytes(content.tobytes())
+            return cls(folder, use_safetensors=True, local_files_only=True)
+
+    def _inputs(self, texts: Sequence[str]) -> Any:
+        return self._tokenizer(
+            [encodable(text) for text in texts],
+            padding=True,
+            truncation=True,
+            max_length=MOST_TOKENS,
+            return_tensors="pt",
+        )

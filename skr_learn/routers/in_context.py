@@ -13,7 +13,7 @@ from skr_core.models.adapting import AnyModel
 from skr_core.prompts.routing import NEED_TEMPLATES, NEEDS_MORE, NEEDS_NOTHING, ask_need
 from skr_core.routers.model_routers import ModelRouter, decision_of
 from skr_core.types import Decision, Demonstration
-from skr_learn.self_knowledge.records import SelfKnowledge
+from skr_learn.records import Record
 
 DEMONSTRATIONS = 4
 """SKR §4 sets four demonstrations in its few-shot prompts."""
@@ -23,9 +23,9 @@ class InContextRouter(ModelRouter):
     """Asks whether help is needed, after questions for which the answer is on record.
 
     Args:
-        model: The one that would answer.
-        known: Questions it has answered right by itself.
-        unknown: Questions that it needed references for.
+        model: The model that would answer.
+        known: The questions that it has answered right by itself.
+        unknown: The questions that it needed references for.
 
     Raises:
         InputError: One of the two is empty: one kind alone teaches the model a single answer.
@@ -56,18 +56,18 @@ class InContextRouter(ModelRouter):
     def from_records(
         cls,
         model: AnyModel,
-        records: Iterable[SelfKnowledge],
+        records: Iterable[Record],
         *,
         n: int = DEMONSTRATIONS,
     ) -> Self:
-        """Show questions from records of self-knowledge, as many known as unknown.
+        """Show questions from records, as many known as unknown.
 
         They are taken at even distances from all of each kind. Records that no answer got
         right are left out, as SKR §3.1 does.
 
         Args:
-            model: The one the records are about.
-            records: See `skr_learn.self_knowledge`.
+            model: The model that the records are about.
+            records: The records.
             n: How many questions are shown.
 
         Raises:
@@ -75,8 +75,8 @@ class InContextRouter(ModelRouter):
 
         Example:
             >>> from skr_core.testing import ScriptedModel
-            >>> known = SelfKnowledge.of("Who wrote Emma?", direct=("Jane", 1), loop=("Bob", 0))
-            >>> unknown = SelfKnowledge.of("Who is our CFO?", direct=("Bob", 0), loop=("Ada", 1))
+            >>> known = Record.of("Who wrote Emma?", direct=("Jane", 1), loop=("Bob", 0))
+            >>> unknown = Record.of("Who is our CFO?", direct=("Bob", 0), loop=("Ada", 1))
             >>> router = InContextRouter.from_records(ScriptedModel(["No."]), [known, unknown])
             >>> router.decide("Who wrote Persuasion?").retrieve
             False

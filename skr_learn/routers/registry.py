@@ -13,7 +13,7 @@ from skr_core.registry import registered
 if TYPE_CHECKING:
     from skr_core.ports import LanguageModel, Router
     from skr_core.routers.model_routers import ModelRouter
-    from skr_learn.self_knowledge.records import SelfKnowledge
+    from skr_learn.records import Record
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,12 +21,13 @@ class Entry:
     """One router.
 
     Attributes:
-        name: As commands know it; with a colon, what follows names one of its parameters.
+        name: The name that commands know; with a colon, what follows names one of its parameters.
         kind: The name that its class is registered by, and that its saved file says.
         looks_at: What it decides by.
-        calls: Calls of the model that a decision takes.
-        parameter: Of the constructor, named behind the colon; empty without one.
-        default: Value of that parameter where the name has no colon.
+        calls: The calls of the model that a decision takes.
+        parameter: The parameter of the constructor that is named behind the colon; empty without
+            one.
+        default: The value of that parameter where the name has no colon.
     """
 
     name: str
@@ -57,8 +58,9 @@ class Entry:
 
 
 _ENTRIES = (
-    Entry("combined", "combined", "question and direct answer", "1"),
-    Entry("combined-question", "combined", "question", "0"),
+    Entry("ladder", "policy", "question and the answers so far", "1"),
+    Entry("question", "policy", "question", "0"),
+    Entry("arbiter", "policy", "every answer", "1 an answer"),
     Entry("benefit", "knn", "question", "0"),
     Entry("paper", "knn", "question", "0"),
     Entry("classifier", "classifier", "question", "0"),
@@ -87,14 +89,13 @@ _ENTRIES = (
         "log-probabilities of the direct answer, or samples",
         "1, or 5 samples",
     ),
-    Entry("ladder", "ladder", "question and the answers so far", "1"),
     Entry("always", "always", "nothing", "0"),
     Entry("never", "never", "nothing", "0"),
 )
 ROUTERS = {entry.name: entry for entry in _ENTRIES}
 """Every router by its name; of those that calibration chooses among, the first is preferred."""
 
-FITTED = ("combined", "combined-question", "benefit", "paper", "classifier")
+FITTED = ("ladder", "question", "arbiter", "benefit", "paper", "classifier")
 """Learnt from outcomes; calibration compares all of them by default."""
 ASKING = ("prompt", "in_context", "confidence", "certainty_level", "uncertainty")
 """Routers that ask the model; calibration compares those that the records hold statements of."""
@@ -126,15 +127,13 @@ def entry_of(name: str) -> Entry:
     return found
 
 
-def make_asking_router(
-    name: str, model: LanguageModel, records: Sequence[SelfKnowledge]
-) -> ModelRouter:
+def make_asking_router(name: str, model: LanguageModel, records: Sequence[Record]) -> ModelRouter:
     """Make a router that asks the model itself.
 
     Args:
-        name: Such as ``certainty_level`` or ``confidence:punish_explain``.
-        model: The one to ask.
-        records: Of self-knowledge, for a router that shows the model what it knew before.
+        name: The router's name, such as ``certainty_level`` or ``confidence:punish_explain``.
+        model: The model to ask.
+        records: The records, for a router that shows the model what it knew before.
 
     Raises:
         InputError: There is no such router, or the records do not suffice for it.
@@ -158,7 +157,7 @@ def make_asking_router(
     return router
 
 
-MakeRouter = Callable[["Sequence[SelfKnowledge]"], "Router"]
+MakeRouter = Callable[["Sequence[Record]"], "Router"]
 """Makes a router of records that it may show to the model."""
 
 
@@ -166,8 +165,8 @@ def asking_routers(names: Sequence[str], model: LanguageModel) -> dict[str, Rout
     """Routers that ask the model itself, by their full names, for collecting what they say.
 
     Args:
-        names: As `make_asking_router` takes them; one without its parameter has the default.
-        model: The one to ask.
+        names: The names that `make_asking_router` takes; one without its parameter has the default.
+        model: The model to ask.
 
     Raises:
         InputError: There is no such router.

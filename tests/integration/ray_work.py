@@ -14,7 +14,7 @@ from skr_core.errors import BudgetError, DataError, MissingDependency
 from skr_core.flow import Flow
 from skr_core.testing import MappingRetriever
 from skr_graphs import GraphAnswerer
-from skr_learn.self_knowledge import Judge
+from skr_learn.scoring import Judge
 
 SECRET = "correct-horse-battery"
 

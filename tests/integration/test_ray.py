@@ -17,7 +17,7 @@ import psutil
 import pytest
 
 from skr_core.errors import BudgetError, DataError, EngineError, InputError, MissingDependency
-from skr_learn import RayWorkers, SelfKnowledge, collect, read_self_knowledge
+from skr_learn import RayWorkers, Record, Records, collect
 from tests.integration.ray_work import (
     QUESTIONS,
     SECRET,
@@ -113,6 +113,8 @@ def test_what_does_not_fit_is_said(ray: RayWorkers):
 
 def reply(messages: list[dict[str, Any]]) -> str:
     asked = messages[-1]["content"]
+    if "Given answer:" in asked:
+        return "right" if "Given answer: It is on" in asked else "wrong"
     number = asked.rpartition("Where is port ")[2].partition("?")[0]
     return f"SUFFICIENT\nIt is on Coast {number} [1]." if "Coast" in asked else "I don't know."
 
@@ -129,7 +131,7 @@ def test_the_command_works_on_ray_as_it_does_here(
     local = skr("collect", asked, "--store", store, "--out", outs[1], "--json")
     assert {**found.json, "out": ""} == {**local.json, "out": ""}
     assert found.json["n"] == 2
-    records = [sorted(values(read_self_knowledge(out)), key=str) for out in outs]
+    records = [sorted(values(Records.read(out)), key=str) for out in outs]
     assert records[0] == records[1]
 
 
@@ -149,7 +151,7 @@ def test_options_that_do_not_fit_are_one_line(
     assert told in " ".join(result.err.split())
 
 
-def values(records: list[SelfKnowledge]) -> list[Any]:
+def values(records: list[Record]) -> list[Any]:
     return [(each.question, each.outcomes, each.stamp, each.statements) for each in records]
 
 
@@ -187,6 +189,7 @@ def test_a_judge_is_made_by_the_workers(ray: RayWorkers, tmp_path: Path):
         judge = partial(judging, server.url)
         found = collect(QUESTIONS[:4], make, workers=ray, metric=judge)
         assert values(found) == values(collect(QUESTIONS[:4], make, metric=judge))
+        assert [each.effect for each in found] == ["helps"] * 4
 
 
 def test_the_example_works_on_a_ray_that_is_there(

@@ -429,8 +429,10 @@ def test_a_retriever_in_the_router_s_place_is_a_plain_mistake(retriever: Any) ->
 
 async def test_a_saved_router_asks_the_model_that_is_given(ask_once: Run, tmp_path: Path) -> None:
     model = ScriptedModel(["No, I don't."])
-    PromptRouter(model).save(tmp_path)
-    middleware = SKRMiddleware(tmp_path, retriever=MappingRetriever(LIBRARY), model=model)
+    PromptRouter(model).save(tmp_path / "router")
+    middleware = SKRMiddleware(
+        tmp_path / "router", retriever=MappingRetriever(LIBRARY), model=model
+    )
     agent = create_agent(Agent(replies=[AIMessage("Done.")]), middleware=[middleware])
     result = await ask_once(agent, BORN)
     assert not result["skr_decision"]["retrieve"]

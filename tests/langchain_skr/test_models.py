@@ -166,7 +166,7 @@ async def test_usage_and_logprobs_are_the_providers(ask: Ask) -> None:
     )
     generation = await ask(replying(reply))
     assert generation.usage == Usage(11, 2, calls=1)
-    assert generation.logprobs == (-0.5,)
+    assert (generation.logprobs, generation.tokens) == ((-0.5,), ("Paris",))
     streamed = await ask(LangChainModel(Recording(reply=reply)), on_token=lambda piece: None)
     assert streamed.usage == Usage(11, 2, calls=1)
 

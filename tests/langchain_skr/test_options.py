@@ -22,7 +22,6 @@ FACTORIES = [create_skr_chain, create_skr_graph, create_skr_tool]
 WIDER = {
     "router": "RouterLike",
     "reflector": "ReflectorLike",
-    "arbiter": "ArbiterLike",
     "demonstrations": "Sequence[Demonstration]",
     "metadata_keys": "Sequence[str]",
 }

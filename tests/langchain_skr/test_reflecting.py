@@ -1,4 +1,4 @@
-"""Arbiters and reflectors behind LangChain's drop-ins: given, of a folder, or of a run's config."""
+"""Arbiters and reflectors behind LangChain's drop-ins: given, of a file, or of a run's config."""
 
 from __future__ import annotations
 
@@ -11,14 +11,20 @@ import pytest
 from langchain_skr import create_skr_chain, create_skr_graph, create_skr_tool
 from skr_core.errors import InputError
 from skr_core.references import UNSUPPORTED
-from skr_core.routers import AlwaysRetrieve
 from skr_core.testing import MappingRetriever, ScriptedModel
 from skr_graphs import SKRContext
-from skr_learn import LearnedReflector
 from tests.skr_graphs.climbing import Knowing, ladder, question_of
 from tests.skr_graphs.climbing import library as huts
-from tests.skr_graphs.deciding import LEADER, SUM, WRONG, adding, arbiter, library, model_of
-from tests.skr_learn.reflectors.test_learned import record
+from tests.skr_graphs.deciding import (
+    LEADER,
+    SUM,
+    WRONG,
+    adding,
+    arbiter,
+    learned,
+    library,
+    model_of,
+)
 
 pytestmark = pytest.mark.usefixtures("few_trees")
 
@@ -74,19 +80,22 @@ async def test_a_tool_says_that_references_do_not_support_it(invoke: Any) -> Non
     assert message.artifact["verdict"]["served"] == "direct"
 
 
-async def test_a_folder_holds_router_and_arbiter(invoke: Any, tmp_path: Path) -> None:
-    AlwaysRetrieve().save(tmp_path)
-    arbiter().save(tmp_path)
-    graph = create_skr_graph(adding(), library(), router=tmp_path)
+async def test_a_saved_router_may_be_an_arbiter(invoke: Any, tmp_path: Path) -> None:
+    arbiter().save(tmp_path / "router")
+    graph = create_skr_graph(adding(), library(), router=tmp_path / "router")
     assert (await invoke(graph, {"question": SUM}))["answer"] == "42"
-    led = create_skr_graph(model_of("7", "SUFFICIENT\nAda 50 [1]."), library(), router=tmp_path)
+    led = create_skr_graph(
+        model_of("7", "SUFFICIENT\nAda 50 [1]."), library(), router=tmp_path / "router"
+    )
     output = await invoke(led, {"question": LEADER})
     assert (output["answer"], output["grounded"]) == ("Ada 50 [1].", True)
 
 
-async def test_a_ladder_s_folder_is_a_router(tmp_path: Path, invoke: Any) -> None:
-    ladder().save(tmp_path)
-    chain = create_skr_chain(Knowing(), huts(UNSEEN), router=str(tmp_path), return_sources=True)
+async def test_a_ladder_s_file_is_a_router(tmp_path: Path, invoke: Any) -> None:
+    ladder().save(tmp_path / "router")
+    chain = create_skr_chain(
+        Knowing(), huts(UNSEEN), router=str(tmp_path / "router"), return_sources=True
+    )
     answer = await invoke(chain, question_of("hut", 30).asked)
     assert (answer["answer"], answer["stop_reason"]) == ("On hill 30 [1].", "not_worth_it")
     assert answer["verdict"]["answers"]["direct"] == "Seven of them."
@@ -103,8 +112,8 @@ QUESTION = "Who led team 7?"
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("reflector")
-    LearnedReflector.fit([record(number) for number in range(120)]).save(folder)
+    folder = tmp_path_factory.mktemp("reflector") / "learned"
+    learned().save(folder)
     return folder
 
 
@@ -132,7 +141,7 @@ async def test_a_folder_sends_drafts_back(mode: str, folder: Path):
 def test_a_run_may_name_no_folder_of_the_server(folder: Path):
     graph = create_skr_graph(model(), teams())
     context: Any = SKRContext(reflector=str(folder))  # type: ignore[arg-type]  # as a client may
-    with pytest.raises(InputError, match="a reflector's folder is given to the factory"):
+    with pytest.raises(InputError, match="the file of a saved reflector is given to the factory"):
         graph.invoke({"question": QUESTION}, context=context)
 
 

@@ -239,7 +239,7 @@ async def test_fused_sources_are_compressed_as_one_and_shown_by_a_prompt(invoke:
         compressor=reranker,
         document_prompt=PromptTemplate.from_template("{page_content} {relevance_score}"),
     )
-    assert retriever.name == "wiki+web > Reranker"
+    assert retriever.name == "wiki+web"
     model = FakeListChatModel(responses=["Paris [2]."])
     output = await invoke(create_skr_graph(model, retriever), {"question": "Capital?"})
     assert reranker.asked == [("Capital?", 2)]

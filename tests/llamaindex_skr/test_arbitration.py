@@ -16,14 +16,12 @@ from pydantic import PrivateAttr
 
 from llamaindex_skr import SKRChatEngine, SKRQueryEngine, SKRVerdictEvent, create_skr_tool
 from skr_core.references import UNSUPPORTED
-from skr_core.routers import AlwaysRetrieve
-from skr_core.routers.saving import remove_arbiter
-from skr_learn import LearnedReflector
 from tests.langchain_skr.test_reflecting import QUESTION, model, teams
 from tests.skr_graphs.climbing import Knowing, ladder, question_of
 from tests.skr_graphs.climbing import library as huts
-from tests.skr_graphs.deciding import SUM, WRONG, adding, arbiter, library
-from tests.skr_learn.reflectors.test_learned import record
+from tests.skr_graphs.deciding import SUM, WRONG, adding, arbiter, learned, library
+
+pytestmark = pytest.mark.usefixtures("few_trees")
 
 
 class Verdicts(BaseEventHandler):
@@ -84,22 +82,23 @@ async def test_a_tool_says_that_references_do_not_support_it() -> None:
     assert output.content == f"42\n\n{UNSUPPORTED}"
 
 
-def test_a_folder_holds_router_and_arbiter(tmp_path: Path) -> None:
-    AlwaysRetrieve().save(tmp_path)
-    arbiter().save(tmp_path)
-    engine = engine_of(router=tmp_path)
+def test_a_saved_router_may_be_an_arbiter(tmp_path: Path) -> None:
+    arbiter().save(tmp_path / "router")
+    engine = engine_of(router=tmp_path / "router")
     assert str(engine.query(SUM)) == "42"
-    chat = SKRChatEngine.from_defaults(library(), llm=adding(), router=tmp_path)
+    chat = SKRChatEngine.from_defaults(library(), llm=adding(), router=tmp_path / "router")
     assert chat.chat(SUM).response == "42"
     # It was read once.
-    remove_arbiter(tmp_path)
+    (tmp_path / "router").unlink()
     assert str(engine.query(SUM)) == "42"
 
 
 @pytest.mark.parametrize("mode", ["sync", "async"])
-async def test_a_ladder_s_folder_is_a_router(mode: str, tmp_path: Path) -> None:
-    ladder().save(tmp_path)
-    engine = SKRQueryEngine.from_defaults(huts(range(30, 32)), llm=Knowing(), router=tmp_path)
+async def test_a_ladder_s_file_is_a_router(mode: str, tmp_path: Path) -> None:
+    ladder().save(tmp_path / "router")
+    engine = SKRQueryEngine.from_defaults(
+        huts(range(30, 32)), llm=Knowing(), router=tmp_path / "router"
+    )
     asked = question_of("hut", 30).asked
     if mode == "sync":
         response: Any = await asyncio.to_thread(engine.query, asked)
@@ -112,9 +111,9 @@ async def test_a_ladder_s_folder_is_a_router(mode: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("mode", ["sync", "async"])
-async def test_a_learned_reflector_s_folder_is_read_once(mode: str, tmp_path: Path):
-    LearnedReflector.fit([record(number) for number in range(120)]).save(tmp_path)
-    engine = SKRQueryEngine.from_defaults(teams(), llm=model(), reflector=tmp_path)
+async def test_a_learned_reflector_s_file_is_read_once(mode: str, tmp_path: Path):
+    learned().save(tmp_path / "router")
+    engine = SKRQueryEngine.from_defaults(teams(), llm=model(), reflector=tmp_path / "router")
     rmtree(tmp_path)
     if mode == "sync":
         response = await asyncio.to_thread(engine.query, QUESTION)

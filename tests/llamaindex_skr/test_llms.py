@@ -130,7 +130,7 @@ async def test_usage_is_estimated_where_the_provider_is_silent(ask: Ask, raw: An
 async def test_logprobs(ask: Ask) -> None:
     raw = {"choices": [{"logprobs": {"content": [{"token": "Paris", "logprob": -0.5}]}}]}
     generation = await ask(LlamaIndexModel(Scripted(responses=[response("Paris", raw=raw)])))
-    assert generation.logprobs == (-0.5,)
+    assert (generation.logprobs, generation.tokens) == ((-0.5,), ("Paris",))
 
 
 @pytest.mark.parametrize("error", [ValueError("bad\n reply"), KeyError("choices"), OSError("gone")])

@@ -16,14 +16,13 @@ from llamaindex_skr import (
 )
 from skr_core import Demonstration, Settings
 from skr_core.errors import InputError
-from skr_core.settings import ArbiterLike, ReflectorLike, RouterLike
+from skr_core.settings import ReflectorLike, RouterLike
 from tests.llamaindex_skr.fakes import Search, Speaker
 
 # Where a factory takes more than the setting itself.
 WIDER: dict[str, Any] = {
     "router": RouterLike,
     "reflector": ReflectorLike,
-    "arbiter": ArbiterLike,
     "demonstrations": Sequence[Demonstration],
     "metadata_keys": Sequence[str],
 }

@@ -123,7 +123,7 @@ def find(request: pytest.FixtureRequest) -> Callable[..., Awaitable[list[Referen
 
 
 class Fixed(BaseRetriever):
-    name = "a name makes it look like the port"
+    name = "a name of its own"  # makes it look like the port
 
     def __init__(self, nodes: list[NodeWithScore], error: Exception | None = None) -> None:
         super().__init__()
@@ -164,7 +164,7 @@ async def test_a_node_made_of_a_reference_is_the_same_reference_again(find: Any)
 
 async def test_retriever_failures_become_one_line(find: Any) -> None:
     retriever = LlamaIndexRetriever(Fixed([], OSError("index\ngone")))
-    with pytest.raises(RetrieverError, match=r"^Fixed: OSError: index gone$") as caught:
+    with pytest.raises(RetrieverError, match=r"^a name of its own: OSError: index gone$") as caught:
         await find(retriever)
     assert isinstance(caught.value.__cause__, OSError)
 
@@ -430,3 +430,21 @@ def test_an_engine_with_options_still_pickles() -> None:
     )
     again = pickle.loads(pickle.dumps(engine))
     assert texts(again.query(QUESTION)) == texts(engine.query(QUESTION)) == [JAWS]
+
+
+def test_what_decides_what_is_found_is_kept_beside_the_name():
+    filters = MetadataFilters(filters=[MetadataFilter(key="tenant", value="a")])
+    vectors = VectorStoreIndex([], embed_model=MockEmbedding(embed_dim=2))
+    # A canary for `filters_of`: LlamaIndex keeps a retriever's filters to itself.
+    plain: Any = as_retriever(vectors, similarity_top_k=3)
+    filtered: Any = as_retriever(vectors, similarity_top_k=3, filters=filters)
+    ranked: Any = as_retriever(
+        vectors, similarity_top_k=3, node_postprocessors=[SimilarityPostprocessor()]
+    )
+    assert [each.version for each in (plain, filtered, ranked)] == [
+        "k=3",
+        "k=3 filter(tenant)",
+        "k=3 > SimilarityPostprocessor",
+    ]
+    assert {each.name for each in (plain, filtered, ranked)} == {"VectorIndexRetriever"}
+    assert LlamaIndexRetriever(Fixed([])).name == "a name of its own"

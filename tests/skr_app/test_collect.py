@@ -23,8 +23,8 @@ from skr_app.options import BatchOptions
 from skr_core import Reference
 from skr_core.errors import BudgetError, InputError, ModelError
 from skr_core.testing import BrokenModel, ScriptedModel
-from skr_learn import read_self_knowledge
-from skr_learn.self_knowledge import Judge
+from skr_learn import Records
+from skr_learn.scoring import Judge
 from skr_store import ChromaStore
 from tests.skr_app.conftest import Skr
 
@@ -67,7 +67,7 @@ def test_collects_and_goes_on(asked: Path, store: Path, tmp_path: Path):
     assert found["accuracy"]["loop"] > found["accuracy"]["direct"] == 0.0
     assert found["best_of_all"] >= found["accuracy"]["loop"]
     assert found["retrievals"]["single"] == 1.0
-    records = read_self_knowledge(out)
+    records = Records.read(out)
     assert len(records) == 2
     assert records[0].stamp.model
     assert records[0].stamp.corpus == "store"
@@ -81,7 +81,7 @@ def test_the_questions_own_contexts_are_searched(tmp_path: Path):
     out = tmp_path / "records.jsonl"
     found = orjson.loads(invoke(questions, "--out", out, "--json").stdout)
     assert (found["n"], found["accuracy"]["single"]) == (1, 1.0)
-    assert read_self_knowledge(out)[0].stamp.corpus.startswith("contexts (1 passages")
+    assert Records.read(out)[0].stamp.corpus.startswith("contexts (1 passages")
 
 
 def test_questions_without_answers_are_not_asked(skr: Skr, store: Path, tmp_path: Path):
@@ -99,7 +99,7 @@ def test_for_people_it_says_what_retrieval_did(asked: Path, store: Path, tmp_pat
     assert "0.000 (0.000 to 0.000)" in result.stdout
     assert "2 records in" in result.stdout.replace("\n", " ")
     assert "no right answer" in result.stdout
-    assert read_self_knowledge(tmp_path / "r.jsonl")[0].stamp.metric == "f1"
+    assert Records.read(tmp_path / "r.jsonl")[0].stamp.metric == "f1"
 
 
 def test_a_judge_takes_the_metrics_place(
@@ -110,9 +110,7 @@ def test_a_judge_takes_the_metrics_place(
     out = tmp_path / "r.jsonl"
     options = ("--model", "student", "--judge", "judge", "--json")
     assert invoke(asked, "--store", store, "--out", out, *options).exit_code == 0
-    assert {record.stamp.metric for record in read_self_knowledge(out)} == {
-        Judge(asked_for["judge"]).name
-    }
+    assert {record.stamp.metric for record in Records.read(out)} == {Judge(asked_for["judge"]).name}
 
 
 def test_a_model_that_never_answers_is_an_error(

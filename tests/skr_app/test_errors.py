@@ -5,24 +5,19 @@ from __future__ import annotations
 from pathlib import Path
 
 import orjson
-import pytest
 
-from skr_app.main import in_flags
-from skr_core import HashingEmbedder, Reference, Settings
-from skr_core.errors import InputError
-from skr_core.testing import ScriptedModel
+from skr_core import HashingEmbedder, Reference
 from skr_core.types import Stamp
-from skr_learn import SelfKnowledge, write_self_knowledge
-from skr_learn.arbiters import MarginArbiter
+from skr_learn import Record, Records
+from skr_learn.records import row_of
 from skr_learn.routers import KNNRouter
-from skr_learn.self_knowledge.records import row_of
 from skr_store import ChromaStore
 from tests.skr_app.conftest import Skr
 
 
-def recorded(model: str) -> list[SelfKnowledge]:
+def recorded(model: str) -> list[Record]:
     return [
-        SelfKnowledge.of(
+        Record.of(
             f"What is {n} of {model}?",
             ["x"],
             direct=("", n % 2),
@@ -54,12 +49,6 @@ def test_a_router_of_an_embedder_that_only_its_maker_has(skr: Skr, tmp_path: Pat
     assert said.endswith("it can be used from Python, with the embedder it was fitted with")
 
 
-def test_an_arbiter_that_asks_for_likelihoods():
-    with pytest.raises(InputError) as caught:
-        Settings.of(ScriptedModel([]), None, arbiter=MarginArbiter())
-    assert in_flags(str(caught.value)).endswith(": give --likelihoods")
-
-
 def test_a_store_that_is_open_elsewhere(skr: Skr, tmp_path: Path):
     with ChromaStore.open(tmp_path / "store") as store:
         store.add([Reference.of("It is.", "A")])
@@ -78,9 +67,9 @@ def test_a_store_without_vectors_is_searched_by_them(skr: Skr, corpus: Path, tmp
 
 def test_records_of_two_models(skr: Skr, tmp_path: Path):
     mixed = tmp_path / "mixed.jsonl"
-    write_self_knowledge(mixed, [*recorded("one"), *recorded("two")])
+    Records([*recorded("one"), *recorded("two")]).write(mixed)
     said = line_of(skr, "calibrate", mixed, "--out", tmp_path / "router")
-    assert said.endswith("keep those of one")
+    assert said.endswith("keep those of one, or name them: --where FIELD=VALUE")
 
 
 def test_records_of_another_model_in_the_file(skr: Skr, questions: Path, tmp_path: Path):
@@ -91,15 +80,6 @@ def test_records_of_another_model_in_the_file(skr: Skr, questions: Path, tmp_pat
     corpus.write_text('{"title": "A", "text": "It is."}\n')
     said = line_of(skr, "collect", questions, "--corpus", corpus, "--out", out)
     assert said.endswith("keep those of one, or give another --out")
-
-
-def test_a_key_that_is_missing(skr: Skr, questions: Path, tmp_path: Path, monkeypatch):
-    monkeypatch.setattr("skr_app.models.make_model", lambda *_: None)
-    corpus = tmp_path / "c.jsonl"
-    corpus.write_text('{"title": "A", "text": "It is."}\n')
-    asked = ("collect", questions, "--corpus", corpus, "--out", tmp_path / "r.jsonl")
-    said = line_of(skr, *asked, "--model", "openai:x", "--likelihoods")
-    assert said.endswith("set OPENAI_API_KEY, or give the --base-url of a server of yours")
 
 
 def test_a_model_of_openai_without_a_key(skr: Skr, tmp_path: Path):

@@ -13,9 +13,14 @@ from skr_app.report import Result as Tabled
 from skr_app.report import Row, show_result
 from skr_core import Question
 from skr_core.errors import ModelError
+from skr_core.routers import AlwaysRetrieve
 from skr_core.testing import BrokenModel, ScriptedModel
+from skr_core.types import Decision, Stamp
+from skr_learn import Record, Records
 from skr_learn.evaluate import Judged
 from skr_learn.metrics import Interval
+from skr_learn.routers import KNNRouter
+from skr_learn.routers.base import hash_of_question
 from tests.skr_app.conftest import Result, Skr
 
 
@@ -97,6 +102,70 @@ def test_never_always_and_a_router(skr: Skr, published: Path, tmp_path: Path):
     one_line(skr(*command, "--systems", "adaptive"), "--router")
     one_line(skr(*command, "--systems", "magic"), "magic", "loop", "adaptive")
     one_line(skr(*command, "--systems", ","), "--systems")
+
+
+def known(rows: int, **stamp: str) -> list[Record]:
+    """Records of questions like those above, half of them known."""
+    return [
+        Record.of(
+            f"Where was the director of the film Jaws {n} born?",
+            [f"Town{n}"],
+            direct=("I do not know.", 0) if n % 2 else (f"In Town{n}.", 1),
+            loop=(f"Town{n} [1].", 1) if n % 2 else ("Elsewhere.", 0),
+            stamp=Stamp(**stamp),
+        )
+        for n in range(rows)
+    ]
+
+
+def test_questions_that_the_router_has_learnt_from_are_left_out(
+    skr: Skr, published: Path, tmp_path: Path
+):
+    some, all_of_them = tmp_path / "some.skr", tmp_path / "all.skr"
+    KNNRouter.fit(known(60)[2:]).save(some)
+    KNNRouter.fit(known(60)).save(all_of_them)
+    command = ("evaluate", published, "--systems", "never,adaptive")
+    found = skr(*command, "--router", some, "--json").json
+    assert (found["left_out"], found["adaptive"]["n"], found["never"]["n"]) == (4, 2, 2)
+    assert skr(*command, "--router", some, "--limit", 1, "--json").json["adaptive"]["n"] == 1
+    assert "has learnt from them: 4 questions" in skr(*command, "--router", some).out
+    one_line(skr(*command, "--router", all_of_them), "all 6 questions", "--cross-fit RECORDS")
+
+
+def test_cross_fitting_asks_each_question_by_a_router_that_has_not_seen_it(
+    skr: Skr, published: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    records, out = tmp_path / "records.jsonl", tmp_path / "run"
+    Records(known(60, model="extractive")).write(records)
+    asked: list[tuple[str, frozenset[str]]] = []
+    opened = evaluate_command.open_router
+
+    class Watched(AlwaysRetrieve):
+        """Remembers what it was asked, and what the router in its place has learnt from."""
+
+        def __init__(self, learnt: frozenset[str]) -> None:
+            super().__init__()
+            self.learnt = learnt
+
+        async def adecide(self, question: str) -> Decision:
+            asked.append((hash_of_question(question), self.learnt))
+            return await super().adecide(question)
+
+    def watching(*given, **more):
+        return Watched(frozenset(opened(*given, **more).questions))
+
+    monkeypatch.setattr(evaluate_command, "open_router", watching)
+    command = ("evaluate", published, "--systems", "adaptive", "--cross-fit", records)
+    found = skr(*command, "--out", out, "--json").json
+    assert (found["adaptive"]["n"], found["left_out"]) == (6, 0)
+    assert len(asked) == 6
+    assert all(len(learnt) == 48 and question not in learnt for question, learnt in asked)
+    assert len({learnt for _, learnt in asked}) > 1
+    assert "records.jsonl" in orjson.loads((out / "run.json").read_bytes())["router"]
+    one_line(skr(*command, "--router", "never"), "either --router or --cross-fit")
+    monkeypatch.setattr(evaluate_command, "open_router", opened)
+    Records(known(60, model="other")).write(records)
+    one_line(skr(*command), "made with the model 'other'", "--force")
 
 
 def test_prices(skr: Skr, published: Path, tmp_path: Path):

@@ -17,11 +17,11 @@ from skr_core.errors import InputError
 from skr_core.flow import Flow, arun, call
 from skr_core.testing import ScriptedModel
 from skr_core.types import Stamp
-from skr_learn import LearnedReflector, read_self_knowledge, write_self_knowledge
+from skr_learn import LearnedReflector, Records
 from skr_learn.evaluate import System
 from tests.servers import OpenAIServer
 from tests.skr_app.conftest import Skr
-from tests.skr_learn.reflectors.test_learned import record
+from tests.skr_learn.routers.facts import records
 
 
 @pytest.fixture
@@ -40,7 +40,7 @@ def test_collect_asks_nothing_twice_and_records_what_it_costs(
         options = ("--corpus", corpus, "--out", out, "--cache", tmp_path / "cache", *named)
         result = skr("collect", questions, *options, "--ask", "prompt:can_answer", "--json")
         assert result.code == 0, result.err
-        records.append(read_self_knowledge(out))
+        records.append(Records.read(out))
         spent = result.json["usage"]
         if len(records) == 1:
             asked = server.calls
@@ -129,9 +129,9 @@ def test_an_option_names_a_reflector(spec: str, name: str):
     [
         ("magic", "--reflector magic: give refusal, judge, judge:MODEL"),
         ("entailment", "--reflector entailment: give"),
-        ("learned", "or learned:FOLDER"),
+        ("learned", "or learned:FILE"),
         ("entailment:magic", "no entailment model is 'magic': give lexical"),
-        ("learned:no/such/folder", "no saved reflector at no/such/folder"),
+        ("learned:no/such/folder", "no saved router at no/such/folder"),
     ],
 )
 def test_what_names_none_is_told(spec: str, message: str):
@@ -140,15 +140,13 @@ def test_what_names_none_is_told(spec: str, message: str):
 
 
 @pytest.fixture
-def learned(skr: Skr, tmp_path: Path) -> Callable[[Stamp], Path]:
+def learned(skr: Skr, tmp_path: Path) -> Callable[..., Path]:
     def learned(stamp: Stamp = Stamp()) -> Path:
-        path, out = tmp_path / "records.jsonl.gz", tmp_path / "router"
-        write_self_knowledge(path, [replace(record(n), stamp=stamp) for n in range(60)])
-        result = skr("calibrate", path, "--out", out, "--router", "paper", "--reflector", "--json")
+        path, out = tmp_path / "records.jsonl.gz", tmp_path / "my router"
+        Records([replace(each, stamp=stamp) for each in records(30)]).write(path)
+        options = ("--out", out, "--router", "question", "--reflector", "--json")
+        result = skr("calibrate", path, *options)
         assert result.code == 0, result.err
-        found = result.json["reflector"]
-        assert found["pays"]
-        assert found["sentence"].startswith("A learned reflector pays on these 60 records")
         return out
 
     return learned
@@ -176,7 +174,7 @@ def test_one_of_another_model_is_refused_unless_forced(
     asked = ("ask", "Who directed Jaws?", "--store", store, "--reflector", f"learned:{folder}")
     refused = skr(*asked, "--json")
     assert refused.code == 2
-    assert "this reflector was made with the model 'another', not 'extractive'" in refused.err
+    assert "made with the model 'another', not 'extractive'" in refused.err
     assert skr(*asked, "--force", "--json").code == 0
 
 
@@ -188,23 +186,21 @@ def test_records_and_runs_of_another_reflector_are_told_apart(
         out = tmp_path / f"{len(stamps)}.jsonl"
         asked = ("--corpus", corpus, "--reflector", option, "--json")
         assert skr("collect", questions, *asked, "--out", out).code == 0
-        stamps |= {each.stamp for each in read_self_knowledge(out)}
+        stamps |= {each.stamp for each in Records.read(out)}
         found = skr("evaluate", questions, *asked, "--systems", "loop")
         assert found.code == 0, found.err
     assert len(stamps) == 3
 
 
-def test_for_people_calibrate_says_where_it_is(skr: Skr, tmp_path: Path):
+def test_for_people_calibrate_says_how_to_use_it(skr: Skr, tmp_path: Path):
     path, out = tmp_path / "records.jsonl.gz", tmp_path / "my router"
-    write_self_knowledge(path, [record(n) for n in range(60)])
-    options = ("--out", out, "--router", "paper", "--no-arbiter")
+    Records(records(30)).write(path)
+    options = ("--out", out, "--router", "question")
     assert "reflector" not in skr("calibrate", path, *options).out
-    with pytest.raises(InputError):
+    with pytest.raises(InputError, match="holds no reflector"):
         LearnedReflector.load(out)
-    said = skr("calibrate", path, *options, "--reflector").out
-    assert "A learned reflector pays" in said
-    hints = [shlex.split(line)[-2:] for line in said.splitlines() if "skr ask QUESTION" in line]
-    assert hints == [["--reflector", f"learned:{out}"], ["--router", str(out)]]
+    *_, use = skr("calibrate", path, *options, "--reflector").out.splitlines()
+    assert shlex.split(use)[-4:] == ["--router", str(out), "--reflector", f"learned:{out}"]
 
 
 def test_a_system_keeps_to_the_seconds_of_a_question():

@@ -91,7 +91,7 @@ def test_questions_of_another_form_are_told_the_right_one(
     [
         (("--model", "extractive:"), "give extractive:FILE, or extractive alone"),
         (("--model", "m", "--base-url", "localhost:11434/v1"), "begin it with http:// or https://"),
-        (("--router", "nowhere"), "give the folder that skr calibrate RECORDS --out FOLDER wrote"),
+        (("--router", "nowhere"), "give the file that skr calibrate RECORDS --out FILE wrote"),
     ],
 )
 def test_what_cannot_be_used_is_told_what_can(

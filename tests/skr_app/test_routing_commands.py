@@ -7,35 +7,60 @@ from pathlib import Path
 
 import pytest
 
-from skr_core.routers import AlwaysRetrieve, NeverRetrieve
-from skr_core.routers.saving import holds_arbiter
-from skr_learn import Arbiter, write_self_knowledge
+from skr_core import load_router
+from skr_core.routers import NeverRetrieve
+from skr_core.types import Stamp
+from skr_learn import Policy, Record, Records, calibrate
 from tests.skr_app.conftest import Skr
-from tests.skr_learn.calibration.test_arbitration import mixed
-from tests.skr_learn.routers.facts import UNKNOWN, firm, records, river, unknown
+from tests.skr_learn.routers.facts import firm, records, river
+
+pytestmark = pytest.mark.usefixtures("few_trees")
+
+
+def unstamped(some: list[Record], **extra: object) -> list[Record]:
+    """Records whose router serves any model, with the kind of each question."""
+    return [
+        replace(each, stamp=Stamp(), extra={"kind": each.question[:3], **extra}) for each in some
+    ]
 
 
 @pytest.fixture
 def recorded(tmp_path: Path) -> Path:
     path = tmp_path / "records.jsonl.gz"
-    # Unstamped, so that the router serves any model.
-    some = [
-        replace(each, stamp=type(each.stamp)(), extra={"kind": each.question[:3], "unsure": "True"})
-        for each in records(20)
-    ]
-    write_self_knowledge(path, some)
+    Records(unstamped(records(30))).write(path)
     return path
 
 
-def test_calibrate_then_route(skr: Skr, recorded: Path, tmp_path: Path):
-    out, plot = tmp_path / "router", tmp_path / "curve.svg"
-    options = ("--out", out, "--plot", plot, "--router", "benefit,combined-question")
-    result = skr("calibrate", recorded, *options, "--json")
+@pytest.fixture
+def others(tmp_path: Path) -> Path:
+    """Of the same kind, about rivers and firms of other names."""
+    path = tmp_path / "others.jsonl"
+    some = unstamped(records(30))
+    Records([replace(each, question=f"{each.question[:-1]} today?") for each in some]).write(path)
+    return path
+
+
+def test_calibrate_prints_the_summary_and_how_to_use_the_file(
+    skr: Skr, recorded: Path, tmp_path: Path
+):
+    out, plot = tmp_path / "router.skr", tmp_path / "curve.svg"
+    result = skr("calibrate", recorded, "--out", out, "--plot", plot, "--router", "question,paper")
     assert result.code == 0, result.err
-    assert result.json["recommended"] == "router"
-    assert result.json["sentence"].startswith("Routing pays")
-    assert len(result.json["accuracy"]) == len(result.json["random_line"])
+    said = str(calibrate(Records.read(recorded), routers=["question", "paper"]))
+    told, use = result.out.rstrip("\n").rsplit("\n", 1)
+    assert told == said
+    assert f"skr ask QUESTION --router {out}" in use
     assert plot.stat().st_size > 0
+
+
+def test_calibrate_then_route(skr: Skr, recorded: Path, tmp_path: Path):
+    out = tmp_path / "router.skr"
+    found = skr("calibrate", recorded, "--out", out, "--router", "paper", "--json").json
+    assert set(found) == {"out", "verdict", "sentences", "summary", "compared", "curve"}
+    assert found["verdict"] == found["sentences"][0]
+    assert found["verdict"].startswith("60 of 60 right instead of 30")
+    assert "paper" in found["compared"]
+    assert len(found["curve"]["costs"]) == len(found["curve"]["accuracy"])
     for question, retrieve in ((firm("Omega"), True), (river("Omega"), False)):
         decision = skr("route", question, "--router", out, "--json").json
         assert decision["retrieve"] is retrieve
@@ -45,89 +70,143 @@ def test_calibrate_then_route(skr: Skr, recorded: Path, tmp_path: Path):
         assert "similarity" in shown.out
 
 
-def test_for_people_calibrate_prints_a_table_and_a_sentence(
-    skr: Skr, recorded: Path, tmp_path: Path
+def test_calibrate_learns_a_reflector_into_the_same_file(
+    skr: Skr, recorded: Path, corpus: Path, tmp_path: Path
 ):
-    result = skr("calibrate", recorded, "--out", tmp_path / "r", "--router", "paper")
-    assert result.code == 0, result.err
-    assert "at random" in result.out
-    assert "Routing pays" in result.out
+    out, store = tmp_path / "router.skr", tmp_path / "store"
+    result = skr("calibrate", recorded, "--out", out, "--router", "question", "--reflector")
+    assert f"--router {out} --reflector learned:{out}" in result.out
+    assert load_router(out).reflector is not None
+    assert skr("ingest", corpus, "--store", store).code == 0
+    asked = ("ask", "Who directed Jaws?", "--store", store, "--reflector", f"learned:{out}")
+    [first, *_] = skr(*asked, "--json").json["rounds"]
+    assert "chance" in first["reflection"]["reason"]
 
 
-def test_calibrate_says_whether_an_arbiter_pays_and_saves_it(skr: Skr, tmp_path: Path):
-    path, out = tmp_path / "records.jsonl.gz", tmp_path / "router"
-    write_self_knowledge(path, mixed())
-    options = ("--out", out, "--router", "combined-question")
-    found = skr("calibrate", path, *options, "--json").json["arbiter"]
-    assert found["pays"]
-    assert found["sentence"].startswith("An arbiter pays on these 120 records")
-    assert Arbiter.load(out).actions == ("direct", "single")
-    without = skr("calibrate", path, *options, "--no-arbiter")
-    assert "rbiter" not in without.out
-    assert not holds_arbiter(out)
+def test_calibrate_keeps_to_an_aim_of_its_own(skr: Skr, recorded: Path, tmp_path: Path):
+    out = tmp_path / "router.skr"
+    options = ("--out", out, "--router", "question", "--json")
+    half = skr("calibrate", recorded, *options, "--retrieval-rate", 0.25).json
+    assert half["summary"]["promised"]["retrieved"]["mean"] <= 0.26
+    heavy = skr("calibrate", recorded, *options, "--cost-weight", 5).json
+    assert heavy["summary"]["promised"]["cost"]["mean"] == 0.0
+    both = skr("calibrate", recorded, *options, "--budget", 1, "--cost-weight", 5)
+    assert (both.code, "give one of" in both.err) == (2, True)
+
+
+def test_calibrate_tells_groups_apart(skr: Skr, recorded: Path, tmp_path: Path):
+    options = ("--out", tmp_path / "r.skr", "--router", "question", "--by", "extra.kind", "--json")
+    found = skr("calibrate", recorded, *options).json
+    assert set(found["summary"]["groups"]) == {"Int", "Who"}
+
+
+def test_records_of_several_models_are_calibrated_on_one(skr: Skr, tmp_path: Path):
+    path, out = tmp_path / "two.jsonl", tmp_path / "router.skr"
+    one = [replace(each, stamp=Stamp(model="one")) for each in records(30)]
+    two = [replace(each, stamp=Stamp(model="two"), extra={"tenant": 7}) for each in records(10)]
+    Records([*one, *two]).write(path)
+    mixed = skr("calibrate", path, "--out", out)
+    assert (mixed.code, "name them: --where FIELD=VALUE" in mixed.err) == (2, True)
+    options = ("--out", out, "--router", "question", "--json")
+    assert skr("calibrate", path, *options, "--where", "model=one").json["summary"]["n"] == 60
+    assert load_router(out).stamp.model == "one"
+    assert skr("calibrate", path, *options, "--where", "extra.tenant=7").json["summary"]["n"] == 20
+    for wrong, said in (("model=three", "there is"), ("model", "FIELD=VALUE")):
+        result = skr("calibrate", path, *options, "--where", wrong)
+        assert (result.code, said in result.err) == (2, True)
+
+
+def test_where_the_measurement_is_broken_nothing_is_saved(skr: Skr, tmp_path: Path):
+    path, out = tmp_path / "wrong.jsonl", tmp_path / "router.skr"
+    wrong = [
+        Record.of(f"Who is {n}?", ["Ada"], direct=("Bob", 0), single=("Eve", 0)) for n in range(40)
+    ]
+    Records(wrong).write(path)
+    result = skr("calibrate", path, "--out", out)
+    assert result.code == 1
+    assert "Nothing can be advised on these 40 records" in result.out
+    assert result.out.count("direct said 'Bob', right is 'Ada'") == 5
+    lines = [line for line in result.err.splitlines() if "error:" in line]
+    assert len(lines) == 1
+    assert "nothing is saved" in lines[0]
+    assert not out.exists()
+    assert skr("calibrate", path, "--out", out, "--json").json["out"] is None
 
 
 @pytest.mark.parametrize(
-    ("option", "name", "said"), [("--out", "file", "is a file"), ("--plot", "curve.xyz", ".png")]
+    ("option", "name", "said"),
+    [("--out", "folder", "is a folder"), ("--plot", "curve.xyz", ".png")],
 )
 def test_calibrate_says_first_what_it_cannot_write(
     skr: Skr, recorded: Path, tmp_path: Path, option: str, name: str, said: str
 ):
-    (tmp_path / "file").write_text("mine")
+    (tmp_path / "folder").mkdir()
     result = skr("calibrate", recorded, "--out", tmp_path / "router", option, tmp_path / name)
     assert (result.code, said in result.err) == (2, True)
     assert "Calibrating" not in result.err
 
 
-def test_replay_of_an_arbiter_says_what_it_gains_and_costs(skr: Skr, recorded: Path):
-    found = skr("replay", "--train", recorded, "--router", "arbiter", "--json").json
-    arbiter = found["overall"]["routers"]["arbiter"]
-    assert arbiter["gain_over_always"] == pytest.approx(0.5, abs=0.05)
-    assert (arbiter["retrievals"], arbiter["model_calls"]) == (1.0, 2.0)
-
-
 def test_replay(skr: Skr, recorded: Path):
-    options = ("--router", "always,paper", "--signal", "extra.unsure", "--by", "extra.kind")
+    options = ("--router", "always,paper,question", "--by", "extra.kind")
     found = skr("replay", "--train", recorded, *options, "--json").json
-    assert set(found) == {"overall", "groups"}
     assert set(found["groups"]) == {"Int", "Who"}
-    assert set(found["overall"]["routers"]) == {"always", "paper", "signal:extra.unsure"}
-    shown = skr("replay", "--train", recorded, "--test", recorded, *options)
-    assert shown.code == 0, shown.err
-    assert "parity" in shown.out
+    assert set(found["overall"]["routers"]) == {"always", "paper", "question"}
     paper = found["overall"]["routers"]["paper"]
-    low, high = paper["area_gain_ci"]
-    assert low <= paper["area_gain"] <= high
-    low, high = paper["accuracy_ci"]
-    assert f"{paper['accuracy']:.3f} ({low:.3f} to {high:.3f})" in shown.out
-
-
-def test_route_says_what_deciding_cost(skr: Skr, recorded: Path, tmp_path: Path):
-    options = ("--router", "combined", "--out", tmp_path / "router", "--retrieval-rate", 0.5)
-    assert skr("calibrate", recorded, *options, "--no-arbiter").code == 0
-    shown = skr("route", "What is 3 plus 1?", "--router", tmp_path / "router", "--force")
+    assert paper["over_best"]["low"] > 0
+    shown = skr("replay", "--train", recorded, *options)
     assert shown.code == 0, shown.err
-    assert "1 call · " in shown.out
-    assert "tokens (estimated)" in shown.out
+    figure = paper["accuracy"]
+    said = f"{figure['mean']:.3f} ({figure['low']:.3f} to {figure['high']:.3f})"
+    assert said in " ".join(shown.out.split())
+    assert "Who: 30 records" in shown.out
+
+
+def test_replay_judges_the_file_that_is_served(
+    skr: Skr, recorded: Path, others: Path, tmp_path: Path
+):
+    out, both = tmp_path / "router.skr", tmp_path / "both.jsonl"
+    assert skr("calibrate", recorded, "--out", out).code == 0
+    Records([*Records.read(recorded), *Records.read(others)]).write(both)
+    found = skr("replay", "--saved", out, "--test", both, "--json").json
+    assert (found["left_out"], found["overall"]["n"]) == (60, 60)
+    assert set(found["overall"]["routers"]) == {"never", "always", "router.skr"}
+    shown = skr("replay", "--saved", out, "--test", both)
+    assert "Left out, because they were learnt from: 60 records." in shown.out
+    seen = skr("replay", "--saved", out, "--test", recorded)
+    assert (seen.code, "all 60 questions were learnt from" in seen.err) == (2, True)
+    named = skr("replay", "--saved", "never", "--test", both, "--json").json
+    assert named["overall"]["routers"]["never"]["retrieval_rate"]["mean"] == 0.0
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ((), "give --train RECORDS, or --saved ROUTER with --test RECORDS"),
+        (("--saved", "never"), "give --test RECORDS"),
+    ],
+)
+def test_replay_says_what_it_needs(skr: Skr, options: tuple[str, ...], said: str):
+    result = skr("replay", *options)
+    assert (result.code, said in result.err) == (2, True)
+
+
+def test_replay_leaves_out_what_it_was_fitted_on(skr: Skr, recorded: Path, others: Path):
+    options = ("--train", recorded, "--router", "question")
+    assert skr("replay", *options, "--test", others, "--json").json["left_out"] == 0
+    result = skr("replay", *options, "--test", recorded)
+    assert (result.code, "learnt from" in result.err) == (2, True)
 
 
 @pytest.mark.parametrize("names", ["nosuch", "", ","])
 def test_replay_says_which_routers_it_knows(skr: Skr, recorded: Path, names: str):
     result = skr("replay", "--train", recorded, "--router", names)
     assert result.code == 2
-    assert all(name in result.err for name in ("always", "recommended", "ladder", "signal:FIELD"))
+    assert all(name in result.err for name in ("ladder", "paper", "confidence:STRATEGY"))
 
 
-def test_replay_looks_for_the_groups_before_it_fits(skr: Skr, recorded: Path, monkeypatch):
-    monkeypatch.setattr(
-        "skr_learn.calibration.replaying.split", lambda *_: pytest.fail("it fitted")
-    )
-    result = skr("replay", "--train", recorded, "--router", "paper", "--by", "extra.nosuch")
-    assert (result.code, "extra.nosuch" in result.err) == (2, True)
-
-
-def test_replay_of_three_actions_needs_their_answers(skr: Skr, recorded: Path):
-    result = skr("replay", "--train", recorded, "--actions", 3, "--router", "combined")
+def test_actions_that_are_not_on_record_are_refused(skr: Skr, recorded: Path):
+    options = ("--actions", "direct,loop", "--router", "question")
+    result = skr("replay", "--train", recorded, *options)
     assert result.code == 2
     assert "loop" in result.err
 
@@ -141,23 +220,21 @@ def test_ask_with_a_router(skr: Skr, corpus: Path, tmp_path: Path):
     assert not found["references"]
 
 
-def test_ask_with_an_arbiter_beside_the_router(skr: Skr, corpus: Path, tmp_path: Path):
-    store, router = tmp_path / "store", tmp_path / "router"
+def test_ask_with_a_policy_that_weighs_answers(skr: Skr, corpus: Path, tmp_path: Path):
+    store, router = tmp_path / "store", tmp_path / "router.skr"
+    path = tmp_path / "stamped.jsonl"
     assert skr("ingest", corpus, "--store", store).code == 0
-    AlwaysRetrieve().save(router)
+    Records(records(30)).write(path)
+    options = ("--router", "arbiter", "--anyway", "--out", router)
+    assert skr("calibrate", path, *options).code == 0
+    assert isinstance(load_router(router), Policy)
     asked = ("ask", "Who directed Jaws?", "--store", store, "--router", router)
-    assert "verdict" not in skr(*asked, "--json").json
-    assert "Served:" not in skr(*asked).out
-    # Whose records say that the references always help.
-    Arbiter.fit([unknown(name) for name in UNKNOWN]).save(router)
     other = skr(*asked)
     assert (other.code, "made with the model 'm'" in other.err) == (2, True)
     found = skr(*asked, "--force", "--json").json
-    assert found["verdict"]["served"] == "single"
-    assert found["verdict"]["answers"]["single"] == found["answer"]
-    assert found["usage"]["arbitrate"]["calls"] == 1
-    shown = skr(*asked, "--force").out
-    assert "Served: the answer after one round of retrieval is the likeliest" in shown
+    served = found["verdict"]["served"]
+    assert found["verdict"]["answers"][served] == found["answer"]
+    assert "Served:" in skr(*asked, "--force").out
 
 
 def test_a_missing_router_is_one_line(skr: Skr, tmp_path: Path):

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from skr_core.conversation import Utterance, exchanges, latest_turns, read_condensed
+from skr_core.conversation import Utterance, condense, exchanges, latest_turns, read_condensed
+from skr_core.flow import run
 from skr_core.references import fast_tokens
+from skr_core.testing import ScriptedModel
 
 PLENTY = 1_000
 
@@ -114,7 +116,8 @@ WANTED = "Which river flows through Paris?"
     ],
 )
 def test_the_question_is_found_in_what_models_write(reply: str):
-    assert read_condensed(reply, ASKED, TURNS) == WANTED
+    condensed = run(condense(ScriptedModel([reply]), ASKED, TURNS))
+    assert (condensed.question, condensed.error) == (WANTED, "")
 
 
 def test_words_to_search_for_are_a_question_too():
@@ -148,7 +151,9 @@ def test_a_question_of_another_script():
     ],
 )
 def test_what_is_no_such_question_is_none(reply: str):
-    assert read_condensed(reply, ASKED, TURNS) == ""
+    condensed = run(condense(ScriptedModel([reply]), ASKED, TURNS))
+    assert condensed.question == ASKED
+    assert "holds no question" in condensed.error
 
 
 def test_a_long_question_may_stay_long():

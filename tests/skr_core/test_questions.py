@@ -35,6 +35,15 @@ def write(path: Path, *rows: Any) -> None:
             Question("1", "Who?", (), ("Jaws",)),
         ),
         ({"question": "Who?", "supporting_titles": "Jaws"}, Question("1", "Who?", (), ("Jaws",))),
+        (
+            {"question": "Who?", "history": [{"role": "user", "content": "Hi"}, ["ai", "Yes?"]]},
+            Question("1", "Who?", (), history=(("user", "Hi"), ("ai", "Yes?"))),
+        ),
+        (
+            {"question": "Who?", "config": {"configurable": {"tenant": "a"}}},
+            Question("1", "Who?", (), config={"configurable": {"tenant": "a"}}),
+        ),
+        ({"question": "Who?", "config": "distractor"}, Question("1", "Who?", ())),
     ],
 )
 def test_rows(path: Path, row: dict[str, Any], question: Question):

@@ -16,7 +16,7 @@ from skr_core.reflectors import JudgeReflector
 from skr_core.routers import AlwaysRetrieve, NeverRetrieve, PromptRouter
 from skr_core.settings import as_router, hinting
 from skr_core.testing import MappingRetriever, ScriptedModel
-from skr_learn.arbiters import MarginArbiter
+from skr_learn.policy import WeighingPolicy
 
 MODEL = ScriptedModel(["Paris."])
 RETRIEVER = MappingRetriever({})
@@ -51,7 +51,7 @@ def test_plain_values_of_a_server_become_typed():
         ({"when_insufficient": "guess"}, "give one of best_draft"),
         ({"router": 42}, "a router has decide"),
         ({"router": AlwaysRetrieve}, r"give AlwaysRetrieve\(...\), not the class itself"),
-        ({"arbiter": MarginArbiter}, r"give MarginArbiter\(...\), not the class itself"),
+        ({"arbiter": WeighingPolicy}, r"give WeighingPolicy\(...\), not the class itself"),
         ({"reflector": JudgeReflector}, r"give JudgeReflector\(...\), not the class itself"),
         ({"store": "a/folder"}, "a store has name, retrieve, .* and aadd, which str lacks"),
         ({"metadata_keys": "page"}, "metadata_keys is one text"),
@@ -59,7 +59,7 @@ def test_plain_values_of_a_server_become_typed():
         ({"metadata_keys": ["page", 3]}, "metadata_keys holds 3, which is no name"),
         ({"store": RETRIEVER}, "a store has .*, which MappingRetriever lacks"),
         ({"reflector": 42}, "a reflector has reflect, which int lacks"),
-        ({"reflector": "no/such/folder"}, "no saved reflector"),
+        ({"reflector": "no/such/folder"}, "no saved router"),
         ({"router": "no/such/folder"}, "no saved router"),
     ],
 )
@@ -94,12 +94,12 @@ def test_a_model_must_be_given():
 
 
 def test_a_routers_folder_is_loaded_for_the_model(tmp_path: Path):
-    PromptRouter(ScriptedModel(["No."], name="small")).save(tmp_path)
+    PromptRouter(ScriptedModel(["No."], name="small")).save(tmp_path / "router")
     small = ScriptedModel(["No, I need nothing."], name="small")
-    settings = Settings.of(small, router=tmp_path)
+    settings = Settings.of(small, router=tmp_path / "router")
     assert settings.router.decide("Who wrote Emma?").retrieve is False
     with pytest.raises(StampMismatch, match="made with the model 'small', not 'scripted'"):
-        Settings.of(MODEL, router=str(tmp_path))
+        Settings.of(MODEL, router=str(tmp_path / "router"))
 
 
 def test_as_router_passes_a_router_through():

@@ -1,18 +1,20 @@
-"""A system of which it is known how far each kind of question should climb, and its ladder."""
+"""A system of which it is known how far each kind of question should climb, and its policy."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 
 from skr_core import Action, Generation, Prompt, Question, Settings, Usage
 from skr_core.testing import MappingRetriever, ScriptedModel
 from skr_graphs import GraphAnswerer
-from skr_learn import Ladder, SelfKnowledge, collect
+from skr_learn import Policy, Record, calibrate, collect
 
 KINDS = ("sum", "leader", "hut", "captain")
 BEST: dict[str, Action] = {"sum": "direct", "leader": "single", "hut": "single", "captain": "loop"}
 """Whose answer is right; a leader's first round says that it suffices, a hut's that it does not."""
-PRICE = 0.05
+WEIGHT = 0.3
+"""Of a retrieval, in points of accuracy."""
 
 
 def question_of(kind: str, n: int) -> Question:
@@ -59,12 +61,14 @@ def library(numbers: range) -> MappingRetriever:
     return MappingRetriever({**{each: [f"About this: {each}"] for each in asked}, **more})
 
 
-def recorded(numbers: range) -> list[SelfKnowledge]:
+def recorded(numbers: range) -> Sequence[Record]:
     """What this system is on record with, by every action."""
     asked = [question_of(kind, n) for kind in KINDS for n in numbers]
     return collect(asked, GraphAnswerer(Settings.of(Knowing(), library(numbers))))
 
 
 @cache
-def ladder() -> Ladder:
-    return Ladder.fit(recorded(range(30)), unit="retrievals", price=PRICE)
+def ladder() -> Policy:
+    """What looks at each answer before it asks for the next, and serves the likeliest."""
+    records = recorded(range(30))
+    return calibrate(records, routers=["ladder"], cost="retrievals", cost_weight=WEIGHT).router

@@ -10,20 +10,18 @@ from typing import Any
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 
-from skr_core import Budget, Generation, Question, Settings, Verdict
-from skr_core.candidates import Margins
-from skr_core.errors import InputError, ModelError, NoLikelihoodsError, StampMismatch
+from skr_core import Budget, Generation, Settings, Verdict
+from skr_core.errors import InputError, StampMismatch
 from skr_core.prompts import REFUSAL
 from skr_core.routers import (
     AlwaysRetrieve,
     NeverRetrieve,
 )
-from skr_core.testing import ScriptedModel, WordScorer
+from skr_core.testing import ScriptedModel
 from skr_graphs import GraphAnswerer, SKRContext, answer_of, create_self_completion_graph
 from skr_graphs.state import OUTPUT_KEYS
-from skr_learn import Arbiter, SelfKnowledge, acollect, collect
-from skr_learn.arbiters import MarginArbiter
-from skr_learn.routers import CombinedRouter
+from skr_learn import Record
+from skr_learn.policy import WeighingPolicy
 from tests.skr_graphs.deciding import (
     DOUBLE,
     HUT,
@@ -32,12 +30,15 @@ from tests.skr_graphs.deciding import (
     WRONG,
     adding,
     arbiter,
+    drafting,
     graph_of,
     library,
     model_of,
+    weighing,
 )
 from tests.skr_graphs.doubles import FailingModel, Invoke, both
-from tests.skr_learn.routers.facts import records
+
+pytestmark = pytest.mark.usefixtures("few_trees")
 
 EAGER = SKRContext(stream=True)
 
@@ -102,7 +103,7 @@ def test_answers_that_agree_are_served_with_their_references(invoke: Invoke):
 @both
 def test_a_draft_of_the_router_costs_no_further_call(invoke: Invoke):
     model = adding()
-    router = CombinedRouter.fit(records(20), model=model, price=-2.0)
+    router = drafting(retrieves=True)
     output = invoke(graph_of(model, router=router, budget=Budget(max_calls=2)), SUM)
     assert tasks(model) == ["answer_directly", "answer_with_references"]
     assert (output["answer"], output["verdict"]["served"]) == ("42", "direct")
@@ -116,8 +117,7 @@ def test_it_sees_how_likely_the_draft_s_tokens_are():
             return Generation(made.text, made.usage, logprobs=(-0.25, -0.75))
 
     replies: Any = {"answer_directly": ["42"], "answer_with_references": [f"SUFFICIENT\n{WRONG}"]}
-    model = Certain(replies)
-    router = CombinedRouter.fit(records(20), model=model, price=-2.0)
+    router = drafting(retrieves=True)
     for options in ({}, {"router": router}):
         output = graph_of(Certain(replies), **options).invoke({"question": SUM})
         assert (output["answer"], output["logprob"]) == ("42", -0.5)
@@ -173,11 +173,11 @@ def test_a_known_question_is_not_weighed(invoke: Invoke):
 @both
 def test_an_arbiter_of_two_actions_weighs_the_loop_s_answer(invoke: Invoke):
     two = [
-        SelfKnowledge.of(f"What is {n} plus 1?", direct=(f"{n + 1}", 1), single=(WRONG, 0))
+        Record.of(f"What is {n} plus 1?", direct=(f"{n + 1}", 1), single=(WRONG, 0))
         for n in range(30)
     ]
     model = model_of("42", "INSUFFICIENT\nNo [1].\nSearch: more", f"SUFFICIENT\n{WRONG}")
-    output = invoke(graph_of(model, arbiter=Arbiter.fit(two)), SUM)
+    output = invoke(graph_of(model, arbiter=weighing(two)), SUM)
     assert output["verdict"]["answers"] == {"direct": "42", "single": WRONG}
     assert output["answer"] == "42"
 
@@ -292,35 +292,40 @@ def test_actions_that_are_asked_for_are_answered_by_themselves():
 
 
 @both
-def test_a_router_s_folder_brings_its_arbiter_along(tmp_path: Path, invoke: Invoke):
-    AlwaysRetrieve().save(tmp_path)
-    assert Settings.of(adding(), library(), router=tmp_path).arbiter is None
-    arbiter().save(tmp_path)
-    graph = graph_of(adding(), router=tmp_path, arbiter=None)
+def test_a_saved_router_that_is_an_arbiter_brings_it_along(tmp_path: Path, invoke: Invoke):
+    AlwaysRetrieve().save(tmp_path / "always")
+    assert Settings.of(adding(), library(), router=tmp_path / "always").arbiter is None
+    arbiter().save(tmp_path / "router")
+    graph = graph_of(adding(), router=tmp_path / "router", arbiter=None)
     assert invoke(graph, SUM)["answer"] == "42"
-    # It stays where a run replaces the router, or something else.
-    for context in (SKRContext(router=AlwaysRetrieve()), SKRContext(budget=Budget(max_rounds=1))):
-        assert invoke(graph, SUM, context=context)["answer"] == "42"
+    # It stays where a run replaces something else, and goes with the router.
+    assert invoke(graph, SUM, context=SKRContext(budget=Budget(max_rounds=1)))["answer"] == "42"
+    for router in (AlwaysRetrieve(), "always"):
+        output = invoke(graph, SUM, context=SKRContext(router=router))
+        assert (output["answer"], "verdict" in output) == (WRONG, False)
     other = ScriptedModel(name="other")
-    with pytest.raises(StampMismatch, match="this arbiter was made with the model 'scripted'"):
-        Settings.of(other, library(), router=tmp_path)
+    with pytest.raises(StampMismatch, match="router was made with the model 'scripted'"):
+        Settings.of(other, library(), router=tmp_path / "router")
     with pytest.raises(StampMismatch):
         invoke(graph, SUM, context=SKRContext(model=other))
 
 
 @both
-def test_a_folder_or_an_arbiter_may_be_given(tmp_path: Path, invoke: Invoke):
-    arbiter().save(tmp_path)
-    assert invoke(graph_of(adding(), arbiter=tmp_path), SUM)["answer"] == "42"
+def test_an_arbiter_of_one_s_own_stays_where_a_run_replaces_the_router(invoke: Invoke):
+    graph = graph_of(adding(), router=AlwaysRetrieve())
+    assert invoke(graph, SUM, context=SKRContext(router=AlwaysRetrieve()))["answer"] == "42"
     plain = graph_of(adding(), arbiter=None)
     assert invoke(plain, SUM)["answer"] == WRONG
     assert invoke(plain, SUM, context=SKRContext(arbiter=arbiter()))["answer"] == "42"
-    with pytest.raises(InputError, match="an arbiter's folder is given to the factory"):
-        invoke(plain, SUM, context=SKRContext(arbiter=str(tmp_path)))  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
-    ("given", "message"), [(42, "an arbiter has actions"), ("no/such", "no saved arbiter")]
+    ("given", "message"),
+    [
+        (42, "an arbiter has actions, judge and ajudge, which int lacks"),
+        ("a/file", "which str lacks: give one$"),
+        (WeighingPolicy, r"give WeighingPolicy\(...\), not the class itself"),
+    ],
 )
 def test_what_is_no_arbiter_is_refused(given: Any, message: str):
     with pytest.raises(InputError, match=message):
@@ -332,101 +337,3 @@ def test_the_answer_of_an_output_holds_the_verdict():
     verdict = answer_of(output).verdict
     assert verdict is not None
     assert (verdict.served, verdict.answers["loop"]) == ("direct", WRONG)
-
-
-# The likelihoods of answers: asked for where an arbiter decides by them, and counted.
-
-
-def margined(scorer: Any, model: Any = None, **options: Any) -> Any:
-    chosen = {"arbiter": MarginArbiter(), "likelihoods": scorer, **options}
-    return graph_of(model or adding(), **chosen)
-
-
-class Failing(WordScorer):
-    def __init__(self, error: Exception) -> None:
-        super().__init__()
-        self.error = error
-
-    def score(self, prompt: str, text: str) -> Generation:
-        raise self.error
-
-
-@both
-@pytest.mark.parametrize(("known", "answer"), [(["42"], "42"), (["Adam"], WRONG)])
-def test_the_model_s_own_answer_is_served_where_it_is_much_likelier(
-    known: list[str], answer: str, invoke: Invoke
-):
-    scorer = WordScorer(known=known)
-    output = invoke(margined(scorer), SUM)
-    assert output["answer"] == answer
-    assert output["verdict"]["served"] == ("direct" if answer == "42" else "loop")
-    # The model's own answer, and six questions about both.
-    assert output["usage"]["arbitrate"]["calls"] == 7
-    assert len(scorer.asked) == 6
-    assert all("[1]" not in text for _, text in scorer.asked)
-    assert "log-likelihood a token" in output["verdict"]["reason"]
-
-
-@both
-def test_an_arbiter_that_does_not_look_at_them_asks_for_none(invoke: Invoke):
-    scorer = WordScorer()
-    output = invoke(graph_of(adding(), likelihoods=scorer), SUM)
-    assert (output["answer"], scorer.asked) == ("42", [])
-    assert output["usage"]["arbitrate"]["calls"] == 1
-
-
-@both
-@pytest.mark.parametrize(("calls", "asked"), [(8, 6), (7, 0)])
-def test_they_keep_within_the_budget(calls: int, asked: int, invoke: Invoke):
-    scorer = WordScorer(known=["42"])
-    output = invoke(margined(scorer, budget=Budget(max_calls=calls)), SUM)
-    assert len(scorer.asked) == asked
-    assert output["answer"] == ("42" if asked else WRONG)
-    assert sum(each["calls"] for each in output["usage"].values()) == (8 if asked else 2)
-    if not asked:
-        assert output["verdict"]["reason"] == "the likelihoods of the answers are not known"
-
-
-@both
-def test_answers_that_agree_cost_nothing_more(invoke: Invoke):
-    scorer = WordScorer()
-    output = invoke(margined(scorer, model_of("42", "SUFFICIENT\n42 [1].")), SUM)
-    assert (output["answer"], output["grounded"], scorer.asked) == ("42 [1].", True, [])
-    assert output["usage"]["arbitrate"]["calls"] == 1
-
-
-@both
-def test_where_the_scorer_fails_the_loop_s_answer_stands(invoke: Invoke):
-    output = invoke(margined(Failing(ModelError("the scorer is away"))), SUM)
-    assert (output["answer"], "verdict" in output) == (WRONG, False)
-    assert output["rounds"][-1]["errors"] == ["the model failed: the scorer is away"]
-    assert output["usage"]["arbitrate"]["calls"] == 1
-
-
-@both
-def test_a_server_that_tells_none_is_not_passed_over(invoke: Invoke):
-    with pytest.raises(NoLikelihoodsError, match="tells none"):
-        invoke(margined(Failing(NoLikelihoodsError("tells none"))), SUM)
-
-
-@pytest.mark.parametrize("form", ["sync", "async"])
-async def test_records_keep_the_margins_where_they_are_asked_for(form: str):
-    asked = [Question("1", SUM, ("42",))]
-
-    async def collected(**options: Any) -> Any:
-        settings = Settings.of(adding(), library(), **options)
-        if form == "sync":
-            return collect(asked, GraphAnswerer(settings))[0]
-        return (await acollect(asked, GraphAnswerer(settings)))[0]
-
-    scorer = WordScorer(known=["42"])
-    record = await collected(likelihoods=scorer)
-    assert record.direct.margins is None
-    # "Adam" is in neither the question nor the references.
-    assert record.retrieved.margins == Margins(pytest.approx(-2.9), pytest.approx(0.0))
-    assert record.outcomes["single"].margins == record.retrieved.margins
-    assert len(scorer.asked) == 6
-    assert record.retrieved.usage.calls == 1
-    plain = await collected()
-    assert plain.retrieved.margins is None
-    assert plain.stamp == record.stamp

@@ -12,9 +12,8 @@ from skr_core.errors import InputError, ModelError
 from skr_core.prompts import DEFAULT_TEMPLATES, REFUSAL
 from skr_core.testing import MappingRetriever, ScriptedModel
 from skr_graphs import SKRContext, create_self_completion_graph
-from skr_learn.routers import CombinedRouter
+from tests.skr_graphs.deciding import drafting
 from tests.skr_graphs.doubles import QUESTION, Invoke, both, searchable
-from tests.skr_learn.routers.facts import records
 
 WHERE = "Where is it?"
 LONG = [f"Passage {n} says that it is in town {n}. " * 200 for n in range(10)]
@@ -196,8 +195,8 @@ def test_keys_are_names_and_part_of_the_system():
 # A router that has asked for the direct answer has asked for all.
 
 
-def graph(model: ScriptedModel, price: float, **more: Any) -> Any:
-    router = CombinedRouter.fit(records(20), model=model, price=price)
+def graph(model: ScriptedModel, *, retrieves: bool, **more: Any) -> Any:
+    router = drafting(retrieves=retrieves)
     return create_self_completion_graph(
         model=model, retriever=searchable(), router=router, **more
     ).compile()
@@ -207,7 +206,7 @@ def graph(model: ScriptedModel, price: float, **more: Any) -> Any:
 @pytest.mark.parametrize("budget", [Budget(), Budget(max_calls=1)])
 def test_a_known_question_costs_one_call(budget: Budget, invoke: Invoke):
     model = ScriptedModel(["Paris [7]."])
-    output = invoke(graph(model, 2.0, budget=budget))
+    output = invoke(graph(model, retrieves=False, budget=budget))
     assert [prompt.task for prompt in model.prompts] == ["answer_directly"]
     assert (output["answer"], output["stop_reason"]) == ("Paris.", "known")
     assert output["removed_markers"] == 1
@@ -217,7 +216,7 @@ def test_a_known_question_costs_one_call(budget: Budget, invoke: Invoke):
 
 def test_its_draft_is_streamed_as_one_token():
     events = list(
-        graph(ScriptedModel(["It is Paris."]), 2.0).stream(
+        graph(ScriptedModel(["It is Paris."]), retrieves=False).stream(
             {"question": QUESTION}, stream_mode="custom", context=SKRContext(stream=True)
         )
     )
@@ -228,7 +227,7 @@ def test_its_draft_is_streamed_as_one_token():
 @both
 def test_an_unknown_question_is_answered_from_references(invoke: Invoke):
     model = ScriptedModel({"answer_directly": ["Rome."], "answer_with_references": ["Paris [1]."]})
-    assert invoke(graph(model, -2.0))["answer"] == "Paris [1]."
+    assert invoke(graph(model, retrieves=True))["answer"] == "Paris [1]."
     assert len(model.prompts) == 2
 
 
@@ -246,8 +245,8 @@ def test_an_unknown_question_is_answered_from_references(invoke: Invoke):
 )
 def test_the_draft_is_made_in_the_words_of_the_system(own: dict[str, Any], invoke: Invoke):
     served, plain = ScriptedModel(["Paris."]), ScriptedModel(["Paris."])
-    output = invoke(graph(served, 2.0, **own))
-    invoke(graph(plain, 2.0))
+    output = invoke(graph(served, retrieves=False, **own))
+    invoke(graph(plain, retrieves=False))
     [asked] = served.prompts
     assert asked.task == "answer_directly"
     assert asked.text != plain.prompts[0].text

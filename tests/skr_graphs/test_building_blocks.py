@@ -33,8 +33,7 @@ from skr_graphs import (
     create_reflect_node,
     create_route_node,
 )
-from skr_learn.routers import CombinedRouter
-from tests.skr_learn.routers.facts import records
+from tests.skr_graphs.deciding import drafting
 
 Run = Callable[[Any, Any], Any]
 
@@ -193,12 +192,12 @@ def test_states_of_other_kinds(schema: type, run: Run) -> None:
 @both
 def test_a_router_that_looks_at_the_direct_answer_leaves_it_in_the_decision(run: Run) -> None:
     model = ScriptedModel(["In Port Elm [7]."])
-    router = CombinedRouter.fit(records(20), price=2.0)
+    router = drafting(retrieves=False)
     node = create_route_node(router, model=model, templates=BRIEF)
     assert run(node, {"question": QUESTION})["decision"]["draft"] == "In Port Elm [7]."
     assert [prompt.text for prompt in model.prompts] == [f"In one word: {QUESTION}"]
-    with pytest.raises(InputError, match="give model="):
-        run(create_route_node(router), {"question": QUESTION})
+    with pytest.raises(InputError, match="create_route_node has no model to ask"):
+        create_route_node(router)
 
 
 def test_what_is_no_reflector_is_refused_when_the_node_is_made() -> None:
@@ -260,7 +259,7 @@ def test_models_of_langchain_are_taken_as_they_are(run: Run) -> None:
     model = FakeListChatModel(responses=["birthplace of Ada Quill"])
     update = run(create_follow_up_node(model), {"question": QUESTION})
     assert update["queries"] == ["birthplace of Ada Quill"]
-    router = CombinedRouter.fit(records(20), price=2.0)
+    router = drafting(retrieves=False)
     decision = run(create_route_node(router, model=model), {"question": QUESTION})["decision"]
     assert decision["draft"] == "birthplace of Ada Quill"
     with pytest.raises(InputError, match="not int"):

@@ -216,7 +216,7 @@ def test_a_router_that_returns_no_decision_is_refused(invoke: Invoke):
         ({"budget": {"deadline_s": float("nan")}}, "deadline_s"),
         ({"budget": 3}, "Budget is made from a mapping"),
         ({"budget": 0}, "Budget is made from a mapping"),
-        ({"router": "always"}, "has no decide"),
+        ({"router": "nevver"}, "no router is called 'nevver'"),
         ({"templates": {"greeting": "hello"}}, "no greeting"),
         ({"demonstrations": [{"question": "?", "answr": "!"}]}, "no answr"),
         ({"demonstrations": ["?"]}, "Demonstration is made from a mapping"),

@@ -11,13 +11,14 @@ import pytest
 from skr_app.report import Result, compare, row_of, to_markdown
 from skr_core import Action, Answer, Citation, Decision, Price, Question, Reference, Round, Usage
 from skr_core.answering import answer_anyway
-from skr_core.errors import ModelError
+from skr_core.errors import InputError, ModelError
 from skr_core.files import KeyedLog
 from skr_core.flow import Flow, arun, run
 from skr_core.plain import from_plain, to_plain
 from skr_core.questions import Context
 from skr_core.references import resolve_citations
 from skr_core.testing import ScriptedModel
+from skr_learn import Record
 from skr_learn.evaluate import (
     MEASURES,
     Answers,
@@ -27,11 +28,14 @@ from skr_learn.evaluate import (
     Values,
     ask_all,
     difference,
+    folds_of,
     judge_all,
     log_key,
     mean,
     measures_of,
+    unseen,
 )
+from skr_learn.routers.base import question_hashes
 
 JAWS = Reference.of("Spielberg directed it.", "Jaws")
 SHARK = Reference.of("A fish.", "Shark")
@@ -263,3 +267,30 @@ def test_a_result_survives_json():
     )
     assert from_plain(Result, to_plain(result)) == result
     assert "x\\|y" in to_markdown(result)
+
+
+def test_what_was_learnt_is_left_out_however_it_is_written():
+    asked = [Question(str(n), f"Who is {n}?", ("Ada",)) for n in range(3)]
+    records = [
+        Record.of(text, direct=("", 0), single=("", 1)) for text in ("who  is 0?", "WHO IS 2?")
+    ]
+    assert [each.id for each in unseen(asked, question_hashes(records))] == ["1"]
+    assert unseen([], question_hashes(records)) == []
+    with pytest.raises(InputError, match="learnt from all 1 questions"):
+        unseen(asked[:1], question_hashes(records))
+
+
+def test_each_question_is_judged_by_one_fold_that_has_not_seen_it():
+    texts = [f"Who is {n}?" for n in range(12)]
+    records = [
+        Record.of(text, direct=("", 0), single=("", 1))
+        for name in texts
+        for text in (name, name.upper())
+    ]
+    folds = folds_of(records)
+    assert len(folds) == 5
+    for text in texts:
+        question = Question("1", text, ("Ada",))
+        [fold] = [fold for fold in folds if fold.judges(question)]
+        assert text.casefold() not in {each.question.casefold() for each in fold.others}
+    assert not any(fold.judges(Question("2", "Who else?", ("Ada",))) for fold in folds)

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, NotRequired
 
 from langchain.agents import create_agent  # pyright: ignore[reportUnknownVariableType]
+from langchain_classic.evaluation import ExactMatchStringEvaluator
 from langchain_core.documents import Document
 from langchain_core.embeddings import DeterministicFakeEmbedding
 from langchain_core.language_models import FakeListChatModel, FakeListLLM
@@ -18,6 +19,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import END, START, StateGraph
 from langgraph.types import Command
 from llama_index.core import MockEmbedding, VectorStoreIndex
+from llama_index.core.evaluation import CorrectnessEvaluator
 from llama_index.core.llms import MockLLM
 from llama_index.core.postprocessor import SimilarityPostprocessor
 from llama_index.core.query_engine import RouterQueryEngine
@@ -63,7 +65,7 @@ from skr_graphs import (
     create_route_node,
     create_self_completion_graph,
 )
-from skr_learn import calibrate, collect
+from skr_learn import calibrate, collect, rescore
 
 model = FakeListChatModel(responses=["Paris [1]."])
 store = InMemoryVectorStore.from_texts(["It is Paris."], DeterministicFakeEmbedding(size=16))
@@ -141,11 +143,25 @@ UncertaintyRouter(llm, threshold=0.3)
 PromptRouter(scripted, template="can_answer")
 create_skr_chain(model, store, router=PromptRouter(model), reflector=JudgeReflector(llm))
 
+
+def right(answer: Answer, question: Question) -> bool:
+    return answer.text in question.gold
+
+
+async def waited(answer: Answer, question: Question) -> float:
+    return float(right(answer, question))
+
+
 records = collect(
     [Question("1", "Capital?", ("Paris",))],
     GraphAnswerer(Settings.of(model, store)),
     out="records.jsonl",
 )
+collect([Question("1", "Capital?", ("Paris",))], create_skr_chain(model, store), metric=waited)
+collect([], create_skr_graph(model, store), metric="f1", on_progress=print)
+rescore(records, right).write("rescored.jsonl")
+rescore(records.where(model="gpt-4.1"), CorrectnessEvaluator(llm))
+rescore(list(records), ExactMatchStringEvaluator())
 calibrate(records).save(Path("router"))
 langchain_skr.load_model("openai:gpt-4.1-mini", temperature=None, logprobs=True)
 

@@ -58,7 +58,6 @@ create_skr_chain(model, store, compressor=store)  # error
 create_skr_chain(model)  # error
 create_skr_chain(model, store, budgett=3)  # error
 create_skr_chain(model, store, budget=3)  # error
-create_skr_chain(model, store, router="never")  # error
 create_skr_chain(model, store, router=AlwaysRetrieve)  # error
 create_skr_chain(model, store, reflector=scripted)  # error
 create_skr_chain(model, store, store=store)  # error
@@ -78,10 +77,8 @@ answer_of("Paris.")  # error
 create_skr_tool(model, 42)  # error
 create_skr_tool(model, store, nam="ask")  # error
 SKRRetriever(retriever=42)  # error
-SKRRetriever(retriever=store, router="never")  # error
 SKRRetriever(retriever=store, model=42)  # error
 SKRRetriever(retriever=store, top_k=2)  # error
-SKRMiddleware("never")  # error
 SKRMiddleware(retriever=42)  # error
 SKRMiddleware(store)  # error
 SKRMiddleware(budget=3)  # error
@@ -94,22 +91,20 @@ langchain_skr.as_language_model(42)  # error
 langchain_skr.as_retriever(42)  # error
 langchain_skr.load_model(model)  # error
 
-collect([], model)  # error
 collect([], GraphAnswerer(Settings.of(model, store)), outt="records.jsonl")  # error
+collect([], create_skr_chain(model, store), metric=3)  # error
 
 # LangGraph.
 
 create_self_completion_graph(model=model, retriever=mapping)  # error
 create_self_completion_graph(model=scripted, retriever=store)  # error
 create_self_completion_graph(model=scripted, retriever=mapping, budgett=3)  # error
-create_self_completion_graph(model=scripted, retriever=mapping, router="never")  # error
 Settings.of(scripted, mapping, budgett=3)  # error
 Settings(model, mapping)  # error
 GraphAnswerer(Settings(scripted)).answer("Capital?", "twice")  # error
 SKRContext(budgett=3)  # error
 SKRContext(model=model)  # error
 Budget(max_round=3)  # error
-create_route_node("never")  # error
 create_route_node(AlwaysRetrieve(), model="openai:gpt-4.1-mini")  # error
 create_reflect_node(scripted)  # error
 create_follow_up_node(42)  # error
@@ -121,7 +116,6 @@ SKRQueryEngine.from_defaults(42)  # error
 SKRQueryEngine.from_defaults(index, llm=42)  # error
 SKRQueryEngine.from_defaults(index, llm=model)  # error
 SKRQueryEngine.from_defaults(store, llm=llm)  # error
-SKRQueryEngine.from_defaults(index, router="never")  # error
 SKRQueryEngine.from_defaults(index, budgett=3)  # error
 SKRQueryEngine.from_defaults(index, k=4)  # error
 SKRQueryEngine.from_defaults(index, when_insufficient="abstain")  # error
@@ -134,9 +128,7 @@ llamaindex_skr.SKRChatEngine.from_defaults(index, memory="a buffer")  # error
 llamaindex_skr.SKRRetriever(index, similarity_top_k=4)  # error
 llamaindex_skr.SKRRetriever(42)  # error
 llamaindex_skr.SKRRetriever(index, llm=42)  # error
-llamaindex_skr.SKRRetriever(index, router="never")  # error
 llamaindex_skr.SKRRetriever(index, budget=3)  # error
-SKRSelector("never")  # error
 SKRSelector(42)  # error
 llamaindex_skr.create_skr_tool(index)  # error
 llamaindex_skr.LlamaIndexModel("openai:gpt-4.1-mini")  # error

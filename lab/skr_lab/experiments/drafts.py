@@ -17,18 +17,21 @@ from skr_core.prompts.templates import DEFAULT_TEMPLATES, PromptTemplates
 from skr_core.questions import Question
 from skr_core.references.citations import without_markers
 from skr_core.reflectors import judge_reply
+from skr_core.replies.opening import strip_thoughts
 from skr_core.replies.refusals import is_refusal
 from skr_core.replies.reply import read_reply
 from skr_core.rivals import plain_text, standing_in
 from skr_core.types import Answer, Reference
 from skr_lab.experiments.knowledge import answer_given, complete, partial
-from skr_learn.calibration.reflection import RIGHT, sufficed
 from skr_learn.evaluate import Judged, System
-from skr_learn.self_knowledge.records import Outcome, SelfKnowledge
-from skr_learn.self_knowledge.rows import record_of
+from skr_learn.formats import record_of
+from skr_learn.records import Outcome, Record
 
 MOST_REFERENCES = 10
 """References of a draft from a store: the paper's cap."""
+
+RIGHT = 0.5
+"""The score from which on an answer counts as right."""
 
 WITHOUT_REFERENCES = "closed_book"
 """The setting of labelled replies that had no references: nothing there could suffice."""
@@ -54,7 +57,7 @@ class Draft:
     text: str
     references: tuple[Reference, ...]
     insufficient: bool
-    record: SelfKnowledge
+    record: Record
     refused: bool
     accepted: bool
     answer: Answer | None = None
@@ -94,9 +97,7 @@ def draft_of(
         reply.text,
         answer.references,
         insufficient,
-        SelfKnowledge(
-            question.asked, question.gold, {"direct": Outcome("", 0.0), "single": outcome}
-        ),
+        Record(question.asked, question.gold, {"direct": Outcome("", 0.0), "single": outcome}),
         refused=reply.sufficient is False,
         accepted=judge_reply(reply, must_cite=must_cite).sufficient,
         answer=answer,
@@ -182,7 +183,7 @@ def read_drafts(
 ) -> list[Draft]:
     """Read recorded answers with references; one that is wrong falls short.
 
-    A line is a record of self-knowledge in any form that `read_self_knowledge` reads, or a reply
+    A line is a record of self-knowledge in any form that `Records.read` reads, or a reply
     that people labelled: ``question``, ``reply``, and ``label``, which is ``correct`` where it is
     right. Of a record the answer of always retrieving counts. Replies of the setting
     ``closed_book`` are passed over.
@@ -219,9 +220,9 @@ def _labelled(path: Path, number: int, row: Mapping[str, Any]) -> Draft:
             right = label == "correct"
         case _:
             raise DataError(path, number, 'a labelled reply holds "question", "reply" and "label"')
-    record = SelfKnowledge.of(asked, direct=("", 0.0), single=(reply, float(right)))
+    record = Record.of(asked, direct=("", 0.0), single=(reply, float(right)))
     question = Question(str(row.get("id", number)), asked, ())
-    refused = is_refusal(reply)
+    refused = is_refusal(strip_thoughts(reply))
     return Draft(question, reply, (), not right, record, refused, accepted=not refused)
 
 
@@ -247,6 +248,18 @@ def _recorded(path: Path, number: int, row: Mapping[str, Any]) -> Draft:
         refused=is_refusal(text),
         accepted=sufficed(answer),
     )
+
+
+def sufficed(outcome: Outcome) -> bool:
+    """Whether an answer was held to suffice when it was recorded.
+
+    Example:
+        >>> sufficed(Outcome("I do not know.", 0.0)), sufficed(Outcome("Ada", 1.0))
+        (False, True)
+    """
+    if outcome.stop_reason:
+        return outcome.stop_reason == "sufficient"
+    return not is_refusal(outcome.answer)
 
 
 def falls_short(judged: Judged) -> bool:

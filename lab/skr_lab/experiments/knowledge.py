@@ -14,7 +14,6 @@ from skr_core.ports import LanguageModel
 from skr_core.prompts.templates import DEFAULT_TEMPLATES, REFUSAL, PromptTemplates
 from skr_core.questions import Question, corpus_of
 from skr_core.references.citations import resolve_citations
-from skr_core.replies.opening import strip_thoughts
 from skr_core.replies.refusals import is_refusal
 from skr_core.replies.reply import read_reply
 from skr_core.texts import encodable
@@ -338,7 +337,7 @@ def can_be_corrupted(question: Question) -> bool:
 
 
 def _said(generation: Generation) -> str:
-    if said := strip_thoughts(generation.text):
+    if said := generation.text.strip():
         return said
     raise ModelError("the model gave no answer")
 

@@ -22,6 +22,7 @@ from skr_core.errors import DataError, InputError
 from skr_core.match import contains_gold
 from skr_core.questions import Question
 from skr_core.replies.certainty import parse_certainty
+from skr_core.replies.opening import strip_thoughts
 from skr_core.rivals import plain_text
 from skr_core.types import Usage
 from skr_lab.experiment import Bench, Found, Recorded
@@ -29,9 +30,9 @@ from skr_lab.experiments.certainty import ALL, MEASURES, RETRIEVAL, TITLE, figur
 from skr_lab.metrics import CERTAINTY_MEASURES, certainty_values
 from skr_lab.opening import Result, row_of
 from skr_learn.evaluate import Judged
-from skr_learn.self_knowledge.importers import latest_rows
-from skr_learn.self_knowledge.rows import (
+from skr_learn.formats import (
     UNCERTAIN_FIELD,
+    latest_rows,
     number_of,
     record_of,
 )
@@ -218,7 +219,7 @@ def _certainty(
         return GRADE_FIELD, grade >= certain_from
     said = row.get(REPLY_FIELD)
     if isinstance(said, str) and said.strip():
-        return REPLY_FIELD, parse_certainty(said).certain
+        return REPLY_FIELD, parse_certainty(strip_thoughts(said)).certain
     return "", None
 
 

@@ -9,12 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
-from typing import Any, ClassVar
-
-import numpy as np
+from typing import ClassVar
 
 from skr_core.errors import InputError
-from skr_core.ports import Embedder, OnProgress
+from skr_core.ports import Embedder
 from skr_core.questions import Question
 from skr_lab.experiment import Bench, Found, Recorded
 from skr_lab.experiments.recorded_certainty import CONFIDENCE, RIGHT
@@ -31,17 +29,14 @@ from skr_lab.experiments.reliance import (
 )
 from skr_lab.metrics import relies
 from skr_lab.opening import open_embedder, progress
-from skr_learn.calibration.replaying import TWO
-from skr_learn.calibration.weighing import Known, arbitrated
+from skr_learn import Records
+from skr_learn.aims import Aim, Baseline
+from skr_learn.calibrating import judge
+from skr_learn.candidates import candidates_of
 from skr_learn.evaluate import Judged
-from skr_learn.learning.folds import folds
-from skr_learn.learning.outcomes import ActionTable
-from skr_learn.learning.signals import Training
-from skr_learn.self_knowledge import read_self_knowledge
-from skr_learn.self_knowledge.records import Outcome, SelfKnowledge
+from skr_learn.records import Outcome, Record, in_fixed_order
+from skr_learn.replaying import training_of
 
-DRAWS = 5
-"""Times the folds are drawn anew, over which what an arbiter serves is averaged."""
 FEWEST = 50
 """Records; on fewer no arbiter is fitted."""
 
@@ -54,38 +49,35 @@ class RecordedReliance(Recorded):
 
     gamma: float = 0.0
     """The γ of the utilisation ratio: the overlap must grow by more."""
-    embedder: str = "hashing"
-    """The embedder of an arbiter that is cross-fitted on the records."""
+    embedder: str | None = None
+    """The embedder that an arbiter, cross-fitted on the records, looks at beside words."""
 
     async def run(self, bench: Bench) -> Found:
         """Measure the records, and what an arbiter makes of them."""
-        records = read_self_knowledge(self.recorded, skip_bad=self.skip_bad, mixed_stamps=True)
+        records = Records.read(self.recorded, skip_bad=self.skip_bad, mixed_stamps=True)
         records = records[: self.limit]
-        settings = {"recorded": self.recorded.name, "embedder": self.embedder}
+        settings = {
+            "recorded": self.recorded.name,
+            "embedder": self.embedder or "words alone",
+        }
         bench.open_folder(command=self.name, **settings)
-        embedder, fits = open_embedder(self.embedder), len(records) >= FEWEST
-        with progress("Fitting an arbiter") if fits else nullcontext() as advance:
-            found, notes = recorded_reliance(
-                records, gamma=self.gamma, embedder=embedder, on_progress=advance
-            )
+        embedder = None if self.embedder is None else open_embedder(self.embedder)
+        with progress("Fitting an arbiter") if len(records) >= FEWEST else nullcontext():
+            found, notes = recorded_reliance(records, gamma=self.gamma, embedder=embedder)
         return found_by_level(found, settings, notes, gamma=self.gamma)
 
 
 def recorded_reliance(
-    records: Sequence[SelfKnowledge],
-    *,
-    gamma: float = 0.0,
-    embedder: Embedder | None = None,
-    on_progress: OnProgress | None = None,
+    records: Sequence[Record], *, gamma: float = 0.0, embedder: Embedder | None = None
 ) -> tuple[list[Levelled], list[str]]:
     """Measure records of a direct answer and one with retrieval.
+
+    Where there are enough of them, an arbiter is cross-fitted on the records and measured beside.
 
     Args:
         records: With passages, where the utilisation is wanted.
         gamma: The γ of the utilisation ratio.
-        embedder: The embedder of an arbiter that is cross-fitted on the records and measured
-            beside; None fits none.
-        on_progress: Called after each draw.
+        embedder: The embedder that the arbiter looks at beside words.
 
     Returns:
         Every record, and notes on what they lack.
@@ -95,31 +87,28 @@ def recorded_reliance(
     """
     if any("single" not in each.outcomes for each in records):
         raise InputError("every record needs an answer after one round of retrieval (single)")
-    fitted = embedder is not None and len(records) >= FEWEST
-    served = _served(records, embedder, on_progress) if embedder is not None and fitted else None
+    records = in_fixed_order(records)
+    fitted = len(records) >= FEWEST
+    served = _served(records, embedder) if fitted else [None] * len(records)
     found = [
-        _levelled(place, each, gamma, None if served is None else served[place])
-        for place, each in enumerate(records)
+        _levelled(place, each, gamma, retrieved)
+        for place, (each, retrieved) in enumerate(zip(records, served, strict=True))
     ]
-    return found, list(_notes(records, found, fitted=fitted or embedder is None))
+    return found, list(_notes(records, found, fitted=fitted))
 
 
-def _served(
-    records: Sequence[SelfKnowledge], embedder: Embedder, on_progress: OnProgress | None
-) -> Any:
-    """Share of the draws in which the answer with retrieval is served, shape (n,)."""
-    table = ActionTable.of(records, actions=TWO, unit="retrievals")
-    known = Known.of(Training.of(list(records), embedder, table=table), embedder)
-    retrieved = np.zeros((DRAWS, len(records)))
-    for seed in range(DRAWS):
-        for fit, judge in folds(known.training.groups, seed=seed):
-            retrieved[seed, judge] = arbitrated(known[fit], known[judge]).served
-        if on_progress is not None:
-            on_progress(seed + 1, DRAWS)
-    return retrieved.mean(axis=0)
+def _served(records: Sequence[Record], embedder: Embedder | None) -> Sequence[bool]:
+    """Whether the arbiter, which has seen none of these questions, serves the retrieved answer."""
+    training = training_of(
+        records, embedder=embedder, actions=("direct", "single"), cost="retrievals"
+    )
+    (arbiter,) = candidates_of(["arbiter"], training.table.actions)
+    found = judge(arbiter, training, Aim(), Baseline.of(training.table), anyway=True)
+    assert found is not None  # anyway
+    return [bool(answer) for answer in found.served.answers]
 
 
-def _levelled(place: int, record: SelfKnowledge, gamma: float, retrieved: float | None) -> Levelled:
+def _levelled(place: int, record: Record, gamma: float, retrieved: bool | None) -> Levelled:
     direct, single = record.direct, record.outcomes["single"]
     values: dict[str, float | None] = {
         "accuracy_none": direct.score,
@@ -133,9 +122,7 @@ def _levelled(place: int, record: SelfKnowledge, gamma: float, retrieved: float 
     return Levelled(levels_of(*_said(record)), Judged(question, None, values))
 
 
-def _rates(
-    record: SelfKnowledge, direct: Outcome, single: Outcome, gamma: float
-) -> dict[str, float]:
+def _rates(record: Record, direct: Outcome, single: Outcome, gamma: float) -> dict[str, float]:
     rates = {CORRUPTION: float(direct.score >= RIGHT > single.score)}
     if document := _document(record):
         moved = relies(direct.answer, single.answer, document, gamma=gamma)
@@ -145,7 +132,7 @@ def _rates(
     return rates
 
 
-def _document(record: SelfKnowledge) -> str:
+def _document(record: Record) -> str:
     passages = record.extra.get("passages")
     if not isinstance(passages, list):
         return ""
@@ -153,7 +140,7 @@ def _document(record: SelfKnowledge) -> str:
     return " ".join(text for text in texts if isinstance(text, str))
 
 
-def _said(record: SelfKnowledge) -> tuple[bool | None, bool | None]:
+def _said(record: Record) -> tuple[bool | None, bool | None]:
     """The certainties by Vanilla and by Punish+Explain; None of what is not on record."""
     vanilla, prudent = (record.statements.get(CONFIDENCE + way) for way in (VANILLA, PRUDENT))
     return (
@@ -162,9 +149,7 @@ def _said(record: SelfKnowledge) -> tuple[bool | None, bool | None]:
     )
 
 
-def _notes(
-    records: Sequence[SelfKnowledge], found: Sequence[Levelled], *, fitted: bool
-) -> Iterator[str]:
+def _notes(records: Sequence[Record], found: Sequence[Levelled], *, fitted: bool) -> Iterator[str]:
     known = {level for each in found for level in each.levels}
     if known and not known & {LEVELS[0], LEVELS[3]}:
         yield "One certainty a question is on record: levels 0 and 3 need that of Punish+Explain."

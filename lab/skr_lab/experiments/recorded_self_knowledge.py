@@ -16,14 +16,14 @@ from skr_lab.experiment import Bench, Found, Recorded
 from skr_lab.experiments.self_knowledge import DIRECT, GUIDANCE, RETRIEVED, WHEN_KNOWN
 from skr_lab.experiments.skr_tables import TABLES
 from skr_lab.opening import Result, compare, open_embedder, progress, row_of
-from skr_learn.calibration.candidates import candidates_of, statements_of
-from skr_learn.calibration.choice import retrieves
+from skr_learn import Records
+from skr_learn.aims import Aim, Baseline
+from skr_learn.calibrating import judge
+from skr_learn.candidates import candidates_of, statements_of
 from skr_learn.evaluate import Judged
-from skr_learn.learning.outcomes import ActionTable
-from skr_learn.learning.rule import Rule
-from skr_learn.learning.signals import Training
-from skr_learn.self_knowledge import read_self_knowledge
-from skr_learn.self_knowledge.records import Outcome, SelfKnowledge
+from skr_learn.records import Outcome, Record
+from skr_learn.replaying import training_of
+from skr_learn.training import Training
 
 SCORE, ORACLE = "recorded_score", "oracle"
 MEASURES = (
@@ -67,7 +67,7 @@ class RecordedSelfKnowledge(Recorded):
 
     async def run(self, bench: Bench) -> Found:
         """Fit the routers on folds, and judge what they choose."""
-        records = read_self_knowledge(self.recorded, skip_bad=self.skip_bad)[: self.limit]
+        records = Records.read(self.recorded, skip_bad=self.skip_bad)[: self.limit]
         settings = {
             "recorded": f"{self.recorded.name} ({len(records)})",
             "embedder": self.embedder,
@@ -79,7 +79,7 @@ class RecordedSelfKnowledge(Recorded):
 
 
 def recorded_table(
-    records: Sequence[SelfKnowledge], embedder: Embedder, settings: Mapping[str, str]
+    records: Sequence[Record], embedder: Embedder, settings: Mapping[str, str]
 ) -> tuple[Result, dict[str, list[Judged]]]:
     """The rows that records allow: both answers, what routers choose of them, and the oracle.
 
@@ -99,7 +99,7 @@ def recorded_table(
     Example:
         >>> from skr_core.models.embedders import HashingEmbedder
         >>> records = [
-        ...     SelfKnowledge.of(f"{word} {n}?", ["Ada"], direct=(own, own == "Ada"),
+        ...     Record.of(f"{word} {n}?", ["Ada"], direct=(own, own == "Ada"),
         ...                      single=(found, found == "Ada"))
         ...     for word, own, found in (("Who wrote", "Ada", "Bob"), ("When was", "Bob", "Ada"))
         ...     for n in range(10)
@@ -108,17 +108,23 @@ def recorded_table(
         >>> [(row.name, row.cells["exact_match"].mean) for row in result.rows][:2]
         [('manual_cot', 0.5), ('cot_ir', 0.5)]
     """
-    table = ActionTable.of(records, actions=("direct", "single"), unit="retrievals")
-    decided, notes = _decisions(Training.of(records, embedder, drafts=False, table=table), embedder)
-    n = len(records)
-    never, always = np.zeros(n, dtype=bool), np.ones(n, dtype=bool)
+    training = training_of(
+        records, embedder=embedder, actions=("direct", "single"), cost="retrievals"
+    )
+    decided, notes = _decisions(training)
+    scores, n = training.table.scores, len(records)
+    chosen = {
+        DIRECT: np.zeros(n, dtype=bool),
+        RETRIEVED: np.ones(n, dtype=bool),
+        **decided,
+        ORACLE: scores[:, 1] > scores[:, 0],
+    }
     judged = {
-        name: [_judged(each, bool(chosen)) for each, chosen in zip(records, retrieve, strict=True)]
-        for name, retrieve in (
-            *((DIRECT, never), (RETRIEVED, always)),
-            *decided.items(),
-            (ORACLE, table.scores[:, 1] > table.scores[:, 0]),
-        )
+        name: [
+            _judged(each, bool(retrieves))
+            for each, retrieves in zip(training.records, retrieve, strict=True)
+        ]
+        for name, retrieve in chosen.items()
     }
     rows = [row_of(name, each, MEASURES) for name, each in judged.items()]
     if {str(each.extra.get("source")) for each in records} == {TEMPORAL}:
@@ -139,26 +145,24 @@ def recorded_table(
     return result, judged
 
 
-def _decisions(
-    training: Training, embedder: Embedder
-) -> tuple[dict[str, NDArray[np.bool_]], list[str]]:
+def _decisions(training: Training) -> tuple[dict[str, NDArray[np.bool_]], list[str]]:
     """The decisions of each router on records it was not fitted on, and why others are missing."""
-    stated = statements_of(training.records.tolist())
+    stated, baseline = statements_of(training.records), Baseline.of(training.table)
     decided: dict[str, NDArray[np.bool_]] = {}
     notes = [FOLDED, "Other rows of the table are not on record."]
     for name, known_as in ROUTERS.items():
         try:
-            (candidate,) = candidates_of([known_as], stated)
-            router = candidate.fit(training, embedder)
-            expected = candidate.held_out(training, embedder, router)
+            (candidate,) = candidates_of([known_as], training.table.actions, stated)
+            found = judge(candidate, training, Aim(), baseline, anyway=True)
         except InputError as error:
             notes.append(f"{name} is left out: {error}.")
         else:
-            decided[name] = retrieves(expected, Rule(candidate.own_price))
+            assert found is not None  # anyway
+            decided[name] = found.served.retrieved
     return decided, notes
 
 
-def _judged(record: SelfKnowledge, retrieve: bool) -> Judged:
+def _judged(record: Record, retrieve: bool) -> Judged:
     direct, single = record.outcomes["direct"], record.outcomes["single"]
     outcome: Outcome = single if retrieve else direct
     values: dict[str, float | None] = {SCORE: outcome.score, "retrieved": float(retrieve)}

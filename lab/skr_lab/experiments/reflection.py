@@ -42,11 +42,11 @@ from skr_lab.opening import (
     progress,
     read_templates,
 )
+from skr_learn.estimator import folds
 from skr_learn.evaluate import Judged, difference, mean
-from skr_learn.learned_reflector import LearnedReflector, best_threshold
-from skr_learn.learning.folds import folds
-from skr_learn.learning.signals import groups_of
 from skr_learn.metrics import Interval
+from skr_learn.records import question_groups
+from skr_learn.reflector import LearnedReflector, best_threshold
 
 FEWEST = 40
 """Drafts to learn from; from fewer every estimate is the average."""
@@ -69,7 +69,7 @@ class Reflection(Searching):
     reproduces: ClassVar[str] = "RaLLM §6.4, Table 4"
 
     reflectors: Names = ("refusal", "judge", "entailment:lexical", "learned")
-    """The reflectors: refusal, judge[:MODEL], entailment:JUDGE, learned[:FOLDER]."""
+    """The reflectors: refusal, judge[:MODEL], entailment:JUDGE, learned[:FILE]."""
     templates: str | None = None
     """The words to ask in: default, rallm, skr, w2r, or a JSON file."""
     search: Literal["hybrid", "dense", "bm25"] = "hybrid"
@@ -116,7 +116,7 @@ class Reflection(Searching):
             self.reflectors,
             drafts,
             lambda name: open_reflector(name, model, base_url=self.base_url),
-            open_embedder(self.embedder),
+            None,
             bench,
             self.concurrency,
         )
@@ -134,13 +134,13 @@ class RecordedReflection(Recorded):
     reproduces: ClassVar[str] = "RaLLM §6.4, Table 4"
 
     reflectors: Names = ("refusal", "learned")
-    """The reflectors: refusal, judge[:MODEL], entailment:JUDGE, learned[:FOLDER]."""
+    """The reflectors: refusal, judge[:MODEL], entailment:JUDGE, learned[:FILE]."""
     model: str = "extractive"
     """The model of the reflector judge."""
     base_url: str | None = None
     """The address of an OpenAI-compatible server."""
-    embedder: str = "hashing"
-    """The embedder of the reflector that learns."""
+    embedder: str | None = None
+    """The embedder that the reflector that learns looks at beside words."""
     concurrency: int = Field(default=8, ge=1)
     """Drafts under way at a time."""
 
@@ -155,7 +155,7 @@ class RecordedReflection(Recorded):
             self.reflectors,
             drafts,
             lambda name: open_reflector(name, model, base_url=self.base_url),
-            open_embedder(self.embedder),
+            None if self.embedder is None else open_embedder(self.embedder),
             bench,
             self.concurrency,
         )
@@ -171,7 +171,7 @@ class AskingReflectors:
         names: The names of the reflectors.
         drafts: The drafts.
         open_one: Makes a reflector by its name.
-        embedder: The embedder of the one that learns from the other drafts.
+        embedder: The embedder of the one that learns from the other drafts; None for words alone.
         bench: Keeps what was reflected.
         concurrency: Drafts under way at a time.
     """
@@ -179,7 +179,7 @@ class AskingReflectors:
     names: Sequence[str]
     drafts: Sequence[Draft]
     open_one: Callable[[str], Reflector]
-    embedder: Embedder
+    embedder: Embedder | None
     bench: Bench
     concurrency: int
 
@@ -292,8 +292,8 @@ def reflect_on(
         >>> from skr_core.flow import run
         >>> from skr_core.questions import Question
         >>> from skr_core.reflectors import RefusalReflector
-        >>> from skr_learn.self_knowledge.records import SelfKnowledge
-        >>> record = SelfKnowledge.of("Who?", direct=("", 0), single=("", 0))
+        >>> from skr_learn.records import Record
+        >>> record = Record.of("Who?", direct=("", 0), single=("", 0))
         >>> said = {"refused": False, "accepted": False}
         >>> draft = Draft(Question("1", "Who?", ()), "I do not know.", (), True, record, **said)
         >>> run(reflect_on(RefusalReflector(), "refusal", [draft], KeyedLog(None)))[0].insufficient
@@ -341,13 +341,13 @@ def learned(drafts: Sequence[Draft], embedder: Embedder | None = None) -> list[V
 
     Args:
         drafts: The drafts, `FEWEST` at least.
-        embedder: For questions and drafts; a `HashingEmbedder` by default.
+        embedder: For questions and drafts; without one words and numbers are looked at.
     """
     records = [draft.record for draft in drafts]
     _, chances = LearnedReflector.with_held_out(records, embedder=embedder)
     right = np.array([record.retrieved.score for record in records])
     verdicts = [Verdict(None)] * len(drafts)
-    for fit, judge in folds(groups_of(records)):
+    for fit, judge in folds(question_groups(records)):
         threshold = best_threshold(chances[fit], right[fit])
         for place in judge.tolist():
             verdicts[place] = Verdict(drafts[place].refused or bool(chances[place] < threshold))

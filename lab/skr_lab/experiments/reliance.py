@@ -22,6 +22,7 @@ from skr_core.prompts.routing import ROUTING_VERSION, Strategy
 from skr_core.prompts.templates import PROMPT_VERSION, PromptTemplates
 from skr_core.questions import Question
 from skr_core.rivals import candidate_of_answer
+from skr_core.routers import load_router
 from skr_core.types import Answer, Reference
 from skr_lab.experiment import Asking, Bench, Found, means_of
 from skr_lab.experiments.certainty import ALL, is_certain, strategy_system
@@ -39,7 +40,6 @@ from skr_lab.experiments.knowledge import (
 )
 from skr_lab.metrics import relies
 from skr_lab.opening import Result, Row, router_stamp, row_of
-from skr_learn.arbiters import Arbiter
 from skr_learn.evaluate import Judged, System
 from skr_learn.metrics import Interval, bootstrap
 
@@ -125,7 +125,7 @@ class RelianceByCertainty(Asking):
     gamma: float = 0.0
     """The γ of the utilisation ratio: the overlap must grow by more."""
     arbiter: Path | None = None
-    """The folder of an arbiter: the rates after it too."""
+    """The file of a saved arbiter: the rates after it too."""
 
     async def run(self, bench: Bench) -> Found:
         """Ask for certainties, and with both documents."""
@@ -133,7 +133,11 @@ class RelianceByCertainty(Asking):
         usable = [each for each in read if can_be_corrupted(each)]
         if not usable:
             raise InputError(f"{self.questions}: no question has {NEEDS}")
-        arbiter = None if self.arbiter is None else Arbiter.load(self.arbiter, model=model)
+        arbiter = None if self.arbiter is None else load_router(self.arbiter, model=model)
+        if arbiter is not None and not isinstance(arbiter, AnswerArbiter):
+            raise InputError(
+                f"{self.arbiter} weighs no answers: skr calibrate --router arbiter makes what does"
+            )
         bench.open_folder(
             command=self.name,
             model=model.name,

@@ -1,6 +1,6 @@
-"""Routers and a ladder replayed on recorded answers: what they would have served, at which cost.
+"""Routers replayed on recorded answers: what they would have served, at which cost.
 
-Every source is cross-fitted over draws of five folds; no model is asked.
+Every source is cross-fitted over five folds; no model is asked.
 """
 
 from __future__ import annotations
@@ -8,33 +8,31 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
-import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field
 
-from skr_core.ports import Embedder
+from skr_core.types import Action
 from skr_lab.experiment import Bench, Experiment, Found, Recorded
 from skr_lab.opening import Result, Row, open_embedder, progress
-from skr_learn.arbiters.ladder import Ladder
-from skr_learn.calibration.candidates import Combined
-from skr_learn.calibration.judging import GroupResult
-from skr_learn.calibration.replaying import THREE, replay
-from skr_learn.calibration.weighing import Known
-from skr_learn.learning.folds import folds
-from skr_learn.learning.outcomes import ActionTable
-from skr_learn.learning.pricing import best_actions
-from skr_learn.learning.rule import Aim
-from skr_learn.learning.signals import Training
-from skr_learn.metrics import Interval, bootstrap
-from skr_learn.self_knowledge import read_self_knowledge
-from skr_learn.self_knowledge.records import SelfKnowledge
+from skr_learn import Records, replay
+from skr_learn.aims import Aim, Baseline
+from skr_learn.calibrating import judge
+from skr_learn.candidates import candidates_of
+from skr_learn.metrics import bootstrap
+from skr_learn.records import Record
+from skr_learn.replaying import GroupResult, training_of
+from skr_learn.training import Training
 
-ROUTERS = ("paper", "benefit", "classifier", "combined", "combined-question", "recommended")
-OF_THREE = ("never", "always", "multistep", "combined-question", "combined")
-BUDGET = 1.85
-"""Retrievals a question, where routers choose among three actions."""
+TWO: tuple[Action, ...] = ("direct", "single")
+THREE: tuple[Action, ...] = ("direct", "single", "loop")
+ROUTERS = ("question", "ladder", "arbiter", "benefit", "paper", "classifier", "recommended")
+POLICIES = ("ladder", "question")
+"""Those that keep to any budget."""
+RATES = (0.4, 0.6, 0.8)
+"""Shares of the questions retrieved for, where routers choose between two actions."""
+BUDGETS = (0.5, 0.75, 1.0, 1.4, 1.85, 2.5, 3.35)
+"""Retrievals a question, where they choose among three."""
 POOLED = "adarague_llama31_8b_dev"
 """Six question sets answered by one model: pooled for fitting, judged apart."""
 OTHERS = (
@@ -46,8 +44,7 @@ OTHERS = (
 )
 FEWEST = 100
 """Sources with fewer questions have intervals as wide as anything they could show."""
-BUDGETS = (0.4, 0.75, 1.0, 1.25, 1.5, 1.85, 2.25, 2.75, 3.35)
-COST_WEIGHTS = np.geomspace(0.01, 2.0, 20)
+DATASET = "extra.dataset"
 
 
 class ReplayedRouting(Experiment):
@@ -58,59 +55,56 @@ class ReplayedRouting(Experiment):
 
     data: Path = Field(default_factory=lambda: Path(os.environ.get("SKR_DATA", "data")))
     """The folder of recorded data."""
-    embedder: str = "hashing"
-    """The embedder of questions."""
-    seeds: int = Field(default=5, ge=1)
-    """Times that the folds are drawn."""
+    embedder: str | None = None
+    """The embedder that is looked at beside words."""
 
     async def run(self, bench: Bench) -> Found:
-        """Replay every source, and three actions on the pooled one."""
-        embedder = open_embedder(self.embedder)
-        settings = {"embedder": embedder.name, "seeds": f"{self.seeds} draws of five folds"}
+        """Replay every source between two actions, and the pooled one among three."""
+        known: dict[str, Any] = {"cost": "retrievals"}
+        if self.embedder is not None:
+            known["embedder"] = open_embedder(self.embedder)
+        settings = {"embedder": self.embedder or "words alone"}
         bench.open_folder(command=self.name, **settings)
         pooled, sources = self._records(POOLED), list(self._sources())
         rows: list[Row] = []
         with progress("Replaying") as advance:
-            found = replay(
-                pooled, routers=ROUTERS, by="extra.dataset", embedder=embedder, seeds=self.seeds
-            )
+            found = replay(pooled, routers=ROUTERS, actions=TWO, by=DATASET, **known)
             rows += _rows("adarague, all six", found.overall)
             for name, group in found.groups.items():
                 rows += _rows(f"adarague/{name}, fitted on all", group)
+            for rate in RATES:
+                found = replay(
+                    pooled, routers=["question"], actions=TWO, retrieval_rate=rate, **known
+                )
+                rows += _rows(f"adarague, {rate:.0%} retrieved for", found.overall)
+            found = replay(pooled, routers=ROUTERS, actions=THREE, by=DATASET, **known)
+            rows += _rows("adarague, three actions", found.overall)
+            for name, group in found.groups.items():
+                rows += _rows(f"adarague/{name}, three actions", group)
             for place, (name, records) in enumerate(sources, start=1):
-                found = replay(records, routers=ROUTERS, embedder=embedder, seeds=self.seeds)
+                found = replay(records, routers=ROUTERS, actions=TWO, **known)
                 rows += _rows(name, found.overall)
-                advance(place, len(sources) + 1)
-            three = replay(
-                pooled,
-                actions=THREE,
-                budget=BUDGET,
-                routers=OF_THREE,
-                embedder=embedder,
-                seeds=self.seeds,
-            )
-            rows += _rows(f"adarague, three actions within {BUDGET:g}", three.overall)
+                advance(place, len(sources))
         result = Result(
             self.name,
             "how accurate is each router, at how many retrievals?",
             settings,
             tuple(rows),
-            plotted=("accuracy", "gain"),
+            plotted=("accuracy", "over_always"),
         )
         return Found(result, {}, {"sources": len(sources) + 1})
 
-    def _records(self, name: str) -> list[SelfKnowledge]:
+    def _records(self, name: str) -> Records:
         path = self.data / f"{name}.jsonl.gz"
-        return read_self_knowledge(path, skip_bad=self.skip_bad, mixed_stamps=True)[: self.limit]
+        return Records.read(path, skip_bad=self.skip_bad, mixed_stamps=True)[: self.limit]
 
-    def _sources(self) -> Iterator[tuple[str, list[SelfKnowledge]]]:
+    def _sources(self) -> Iterator[tuple[str, list[Record]]]:
         """Records of one source and one model each: what one user would have."""
         for file in OTHERS:
-            made: dict[tuple[str, str], list[SelfKnowledge]] = {}
+            made: dict[tuple[str, str], list[Record]] = {}
             for record in self._records(file):
                 source = str(record.extra.get("source", file))
-                model = record.stamp.model.partition(" (")[0]
-                made.setdefault((source, model), []).append(record)
+                made.setdefault((source, record.stamp.model), []).append(record)
             for (source, model), some in sorted(made.items()):
                 if len(some) >= FEWEST:
                     yield f"{source}, {model}", some
@@ -122,25 +116,22 @@ class ReplayedLadder(Recorded):
     name: ClassVar[str] = "replayed-ladder"
     reproduces: ClassVar[str] = "SKR, W2R and RaLLM together, on recorded answers"
 
-    embedder: str = "hashing"
-    """The embedder of questions."""
+    embedder: str | None = None
+    """The embedder that is looked at beside words."""
 
     async def run(self, bench: Bench) -> Found:
-        """Climb at every budget; the weight of cost is set on the folds that are fitted on."""
-        embedder = open_embedder(self.embedder)
-        records = read_self_knowledge(self.recorded, skip_bad=self.skip_bad, mixed_stamps=True)
+        """Replay at every budget; everything is fitted once."""
+        records = Records.read(self.recorded, skip_bad=self.skip_bad, mixed_stamps=True)
         records = records[: self.limit]
-        table = ActionTable.of(records, actions=THREE, unit="retrievals")
-        known = Known.of(Training.of(records, embedder, table=table), embedder)
-        settings = {"recorded": f"{self.recorded.name} ({len(records)})", "embedder": self.embedder}
+        embedder = None if self.embedder is None else open_embedder(self.embedder)
+        settings = {
+            "recorded": f"{self.recorded.name} ({len(records)})",
+            "embedder": self.embedder or "words alone",
+        }
         bench.open_folder(command=self.name, **settings)
-        with progress("Climbing"):
-            rows = [
-                *_ladder_rows(known, embedder),
-                *_router_rows(known.training, embedder),
-                *_oracle_rows(table),
-                *_constant_rows(table),
-            ]
+        with progress("Replaying"):
+            training = training_of(records, embedder=embedder, actions=THREE, cost="retrievals")
+            rows = list(_rows_at_budgets(training))
         result = Result(
             self.name,
             "what accuracy does a ladder reach at each budget of retrievals?",
@@ -153,81 +144,31 @@ class ReplayedLadder(Recorded):
 
 
 def _rows(source: str, group: GroupResult) -> Iterator[Row]:
-    """A row for each router on a group, and one for the oracle."""
+    """A row for each router on a group, and one for each action that is always taken."""
     for name, found in group.routers.items():
-        figures = {
-            "retrieval_rate": found.retrieval_rate,
-            "retrievals": found.retrievals,
-            "model_calls": found.model_calls,
-            "saved_at_parity": found.saved_at_parity,
-        }
         cells = {
-            "accuracy": found.accuracies,
-            "regret": found.regret,
-            "gain": found.gain,
-            "area_gain": found.area_gain,
-            **{name: Interval(value, value, value, group.n) for name, value in figures.items()},
+            "accuracy": found.accuracy,
+            "over_always": found.over_always,
+            "over_best": found.over_best,
+            "corruption": found.corruption,
+            "retrieval_rate": found.retrieval_rate,
+            "retrievals": found.cost,
+            "model_calls": found.calls,
         }
         yield Row(f"{source}: {name}", cells)
-    for name, value in (
-        ("never", group.never),
-        ("always", group.always),
-        ("oracle", group.oracle),
-    ):
-        if name not in group.routers:
-            yield Row(f"{source}: {name}", {"accuracy": Interval(value, value, value, group.n)})
+    for action, accuracy in group.constants.items():
+        yield Row(f"{source}: always {action}", {"accuracy": accuracy})
 
 
-Chosen = NDArray[np.int64]
-"""Indices of actions, one a question."""
-
-
-def _row(name: str, line: str, table: ActionTable, served: Chosen, paid: Chosen) -> Row:
-    rows = np.arange(len(table))
-    accuracy = bootstrap(table.scores[rows, served].tolist())
-    retrievals = bootstrap(table.costs[rows, paid].tolist())
-    return Row(name, {"accuracy": accuracy, "retrievals": retrievals}, retrievals.mean, line)
-
-
-def _ladder_rows(known: Known, embedder: Embedder) -> Iterator[Row]:
-    table, groups = known.training.table, known.training.groups
-    served, paid = np.zeros((2, len(BUDGETS), len(table)), dtype=np.int64)
-    for fit, judge in folds(groups):
-        some = known[fit]
-        ladder, held_out = Ladder.of_views(
-            some.views, some.training.table, some.training.groups, embedder
-        )
-        climb = ladder.climb(known[judge].views)
-        for place, budget in enumerate(BUDGETS):
-            ends = climb.ends(held_out.price_within(budget))
-            served[place, judge], paid[place, judge] = climb.answers(ends), ends
-    for place, budget in enumerate(BUDGETS):
-        yield _row(f"ladder within {budget:g}", "ladder", table, served[place], paid[place])
-
-
-def _router_rows(training: Training, embedder: Embedder) -> Iterator[Row]:
-    candidate = Combined("combined", drafts=True)
-    taken = np.zeros((len(BUDGETS), len(training)), dtype=np.int64)
-    for fit, judge in folds(training.groups):
-        router = candidate.fit(training[fit], embedder)
-        held_out = candidate.held_out(training[fit], embedder, router)
-        found = candidate.expected(router, training[judge])
-        for place, budget in enumerate(BUDGETS):
-            weight = Aim(budget=budget).rule(held_out).price
-            taken[place, judge] = best_actions(found.scores, found.costs, weight)
-    for place, budget in enumerate(BUDGETS):
-        name = f"router (combined) within {budget:g}"
-        yield _row(name, "router (combined)", training.table, taken[place], taken[place])
-
-
-def _oracle_rows(table: ActionTable) -> Iterator[Row]:
-    """The cheapest right answer at any weight of cost; the oracle knows the scores."""
-    for weight in COST_WEIGHTS:
-        taken = best_actions(table.scores, table.costs, float(weight))
-        yield _row(f"oracle at a cost weight of {weight:.2g}", "oracle", table, taken, taken)
-
-
-def _constant_rows(table: ActionTable) -> Iterator[Row]:
-    for place, action in enumerate(THREE):
-        taken = np.full(len(table), place)
-        yield _row(f"always {action}", "constants", table, taken, taken)
+def _rows_at_budgets(training: Training) -> Iterator[Row]:
+    baseline = Baseline.of(training.table)
+    for candidate in candidates_of([*POLICIES, "never", "always", "loop"], THREE):
+        for budget in BUDGETS if candidate.name in POLICIES else (None,):
+            found = judge(candidate, training, Aim(budget=budget), baseline, anyway=True)
+            assert found is not None  # anyway
+            accuracy = bootstrap(found.served.scores.tolist())
+            retrievals = bootstrap(found.served.costs.tolist())
+            name = candidate.name if budget is None else f"{candidate.name} within {budget:g}"
+            line = "constants" if budget is None else candidate.name
+            cells = {"accuracy": accuracy, "retrievals": retrievals}
+            yield Row(name, cells, retrievals.mean, line)

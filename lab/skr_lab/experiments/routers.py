@@ -19,10 +19,10 @@ from skr_lab.baselines import BASELINES_VERSION, BaselineInputs, make_baseline
 from skr_lab.experiment import Bench, Demonstrated, Found, Recorded, digest
 from skr_lab.experiments.self_knowledge import DIRECT, WHEN_KNOWN, guided
 from skr_lab.opening import Result, compare, open_embedder, row_of
+from skr_learn import Records
 from skr_learn.evaluate import Answers, Judged, System
+from skr_learn.records import Record
 from skr_learn.routers import ClassifierRouter, KNNRouter
-from skr_learn.self_knowledge import read_self_knowledge
-from skr_learn.self_knowledge.records import SelfKnowledge
 
 CLAIMED, EVERY_QUESTION = "claimed_known", "every question"
 CLAIMED_MEASURES = (CLAIMED, WHEN_KNOWN, "calls", "prompt_tokens", "completion_tokens")
@@ -35,7 +35,7 @@ FRACTIONS = (0.1, 0.25, 0.5, 1.0)
 FEWEST = 20
 """The fewest records; with fewer, a tenth of the training half would be none."""
 
-Fit = Callable[[Sequence[SelfKnowledge]], Router]
+Fit = Callable[[Sequence[Record]], Router]
 """Makes a router of records."""
 
 
@@ -83,9 +83,9 @@ class TrainingSize(Recorded):
 
     async def run(self, bench: Bench) -> Found:
         """Fit on growing parts, and replay."""
-        read = read_self_knowledge(
-            self.recorded, skip_bad=self.skip_bad, mixed_stamps=self.mixed_stamps
-        )[: self.limit]
+        read = Records.read(self.recorded, skip_bad=self.skip_bad, mixed_stamps=self.mixed_stamps)[
+            : self.limit
+        ]
         settings = {"records": f"{self.recorded.name} ({len(read)})", "router": self.kind}
         bench.open_folder(command=self.name, **settings)
         result, judged = await arun(
@@ -93,7 +93,7 @@ class TrainingSize(Recorded):
         )
         return Found(result, judged, {"n": len(read)})
 
-    def _fit(self, part: Sequence[SelfKnowledge]) -> Router:
+    def _fit(self, part: Sequence[Record]) -> Router:
         embedder = None if self.embedder is None else open_embedder(self.embedder)
         if self.kind == "classifier":
             return ClassifierRouter.fit(part, embedder=embedder)
@@ -167,7 +167,7 @@ def _cost(judged: Judged) -> dict[str, float | None]:
 
 
 def training_size(
-    records: Sequence[SelfKnowledge],
+    records: Sequence[Record],
     fit: Fit,
     settings: Mapping[str, str],
     *,
@@ -230,7 +230,7 @@ def training_size(
     return result, judged
 
 
-def _replayed(record: SelfKnowledge, retrieve: bool) -> Judged:
+def _replayed(record: Record, retrieve: bool) -> Judged:
     score = record.retrieved.score if retrieve else record.direct.score
     values: dict[str, float | None] = {"answer_accuracy": score, "retrieved": float(retrieve)}
     if record.effect != "same":

@@ -23,10 +23,10 @@ from skr_core.routers.model_routers import PromptRouter
 from skr_core.types import Answer, Demonstration, Stamp
 from skr_lab.baselines import PASSAGES
 from skr_learn.evaluate import Answers, Judged, System
+from skr_learn.records import Outcome, Record, question_key
 from skr_learn.routers.classifier import ClassifierRouter
 from skr_learn.routers.in_context import InContextRouter
 from skr_learn.routers.knn import KNNRouter
-from skr_learn.self_knowledge.records import Outcome, SelfKnowledge, question_key
 
 Metric = Literal["answer_accuracy", "exact_match", "token_f1"]
 """The measure E of equation 4, as evaluation names it."""
@@ -69,7 +69,7 @@ def training_apart(training: Sequence[Question], asked: Sequence[Question]) -> l
 
 def records_of(
     direct: Sequence[Judged], retrieved: Sequence[Judged], metric: Metric, stamp: Stamp
-) -> list[SelfKnowledge]:
+) -> list[Record]:
     """Self-knowledge of both answers to the training questions; a failure of either is left out.
 
     Args:
@@ -87,14 +87,14 @@ def records_of(
             "single": _outcome(given.answer, given.values[metric]),
         }
         question = without.question
-        records.append(SelfKnowledge(question.asked, question.gold, outcomes, stamp))  # type: ignore[arg-type]
+        records.append(Record(question.asked, question.gold, outcomes, stamp))  # type: ignore[arg-type]
     return records
 
 
 def make_routers(
     names: Sequence[str],
     model: LanguageModel,
-    records: Sequence[SelfKnowledge],
+    records: Sequence[Record],
     embedder: Embedder,
     encoder: str | Path | None = None,
 ) -> tuple[dict[str, Router], list[str]]:
@@ -133,7 +133,7 @@ def guided(
     direct: Answers,
     retrieved: Answers,
     *,
-    learnt_from: Sequence[SelfKnowledge] = (),
+    learnt_from: Sequence[Record] = (),
 ) -> System:
     """A system that serves one of two answers, as a router decides, with the cost of deciding.
 
@@ -187,7 +187,7 @@ def with_guidance(
 
 
 def _classifier(
-    records: Sequence[SelfKnowledge], embedder: Embedder, encoder: str | Path | None
+    records: Sequence[Record], embedder: Embedder, encoder: str | Path | None
 ) -> Router:
     if encoder is None:
         return ClassifierRouter.fit(records, embedder=embedder)

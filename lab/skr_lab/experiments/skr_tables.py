@@ -57,7 +57,7 @@ from skr_lab.opening import (
     row_of,
 )
 from skr_learn.evaluate import Answers, Judged, System
-from skr_learn.self_knowledge.records import SelfKnowledge
+from skr_learn.records import Record
 
 Ask = Callable[
     [Sequence[System], Sequence[Question]],
@@ -400,7 +400,7 @@ class SystemsRun:
         return remarks
 
 
-def _learnt(asked: int, records: Sequence[SelfKnowledge]) -> str:
+def _learnt(asked: int, records: Sequence[Record]) -> str:
     judged = [each for each in records if not each.all_wrong]
     known = sum(each.known for each in judged)
     return (

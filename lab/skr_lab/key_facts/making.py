@@ -25,7 +25,6 @@ from skr_core.prompts.asking import (
 from skr_core.prompts.templates import version_of
 from skr_core.questions import Question
 from skr_core.references.passages import FENCE, one_line
-from skr_core.replies.opening import without_thoughts
 from skr_core.replies.queries import parse_facts
 from skr_core.replies.refusals import is_refusal
 from skr_core.types import Prompt, Reference
@@ -223,10 +222,10 @@ def make_key_facts(
     generation = yield from generate(
         model, ask_steps(question.question, references, answer, demonstrations)
     )
-    steps = without_thoughts(generation.text).strip()
+    steps = generation.text.strip()
     _check([steps], question)
     generation = yield from generate(model, ask_facts(question.question, steps, answer))
-    said = without_thoughts(generation.text)
+    said = generation.text
     facts = parse_facts(said)
     _check([said, *facts], question)
     if not facts:

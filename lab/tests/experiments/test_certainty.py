@@ -22,9 +22,9 @@ from skr_lab.experiments.certainty import (
 )
 from skr_lab.experiments.recorded_certainty import read_certainty
 from skr_lab.metrics import CERTAINTY_MEASURES, CertaintyScores
-from skr_learn import SelfKnowledge, write_self_knowledge
+from skr_learn import Record, Records
 from skr_learn.evaluate import ask_all, judge_all
-from skr_learn.self_knowledge.records import Statement
+from skr_learn.records import Statement
 
 QUESTIONS = [Question(f"q{n}", f"Who wrote book {n}?", (f"Author {n}",)) for n in range(8)]
 # Certain and right twice, certain and wrong three times, uncertain and right once, and wrong once.
@@ -170,17 +170,17 @@ def test_what_a_file_lacks_is_said(tmp_path: Path):
 
 
 def test_own_records_give_a_row_for_each_way_of_asking(tmp_path: Path):
-    def record(n: int) -> SelfKnowledge:
-        made = SelfKnowledge.of(f"q{n}?", ["x"], direct=("x", 1.0), single=("y", n % 2))
+    def record(n: int) -> Record:
+        made = Record.of(f"q{n}?", ["x"], direct=("x", 1.0), single=("y", n % 2))
         said = {
             "confidence:vanilla": Statement(False, usage=Usage(7, 1, calls=1)),
             "confidence:punish_explain": Statement(True, draft="z", draft_score=0.0),
             "prompt:can_answer": Statement(True),
         }
-        return SelfKnowledge(made.question, made.gold, made.outcomes, statements=said)
+        return Record(made.question, made.gold, made.outcomes, statements=said)
 
     path = tmp_path / "records.jsonl"
-    write_self_knowledge(path, [record(n) for n in range(4)])
+    Records([record(n) for n in range(4)]).write(path)
     rows = {row.name: row.cells for row in read_certainty(path).result({}).rows}
     assert list(rows) == ["recorded, vanilla", "recorded, punish_explain"]
     vanilla, prudent = rows.values()

@@ -28,7 +28,7 @@ from skr_lab.experiments.knowledge import (
 )
 from skr_lab.experiments.retrieval import RankSlice, half_of
 from skr_lab.experiments.routers import training_size
-from skr_learn import SelfKnowledge
+from skr_learn import Record
 from skr_learn.evaluate import Judged, ask_all, judge_all
 
 
@@ -149,7 +149,7 @@ def test_half_of_a_corpus_is_the_same_half():
 
 
 RECORDS = [
-    SelfKnowledge.of(f"q{n}", ["x"], direct=("", n % 2), single=("", n % 3 == 0)) for n in range(40)
+    Record.of(f"q{n}", ["x"], direct=("", n % 2), single=("", n % 3 == 0)) for n in range(40)
 ]
 
 

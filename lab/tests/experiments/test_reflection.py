@@ -36,9 +36,9 @@ from skr_lab.experiments.reflection import (
     reflection_result,
     stated,
 )
-from skr_learn import SelfKnowledge
+from skr_learn import Record
 from skr_learn.evaluate import Judged, ask_all, judge_all
-from skr_learn.self_knowledge.records import Outcome
+from skr_learn.records import Outcome
 
 PARIS = Reference.of("Paris is the capital of France.")
 
@@ -145,7 +145,7 @@ def test_the_table():
 
 
 def learnable(n: int, *, made_up: bool) -> Draft:
-    record = SelfKnowledge(
+    record = Record(
         f"Who led team {n}?",
         (),
         {
@@ -177,7 +177,7 @@ def test_nothing_is_learnt_from_the_draft_that_is_judged():
         lacks = lots.random() < 0.5
         outcomes = dict(draft.record.outcomes)
         outcomes["single"] = Outcome(draft.text, float(not lacks), grounded=True)
-        record = SelfKnowledge(draft.record.question, (), outcomes)
+        record = Record(draft.record.question, (), outcomes)
         labelled.append(
             Draft(draft.question, draft.text, (), lacks, record, refused=False, accepted=True)
         )

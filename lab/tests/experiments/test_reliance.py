@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from skr_core import HashingEmbedder, Question
+from skr_core import Question
 from skr_core.candidates import Standing
 from skr_core.errors import InputError
 from skr_core.files import KeyedLog
@@ -21,9 +21,9 @@ from skr_lab.experiments.reliance import (
     levelled,
     levels_of,
 )
-from skr_learn import Arbiter, SelfKnowledge
+from skr_learn import Record, calibrate
 from skr_learn.evaluate import ask_all, judge_all
-from skr_learn.self_knowledge.records import Statement
+from skr_learn.records import Statement
 
 pytestmark = pytest.mark.usefixtures("few_trees")
 
@@ -37,10 +37,10 @@ def test_the_levels_overlap():
     assert levels_of(None, True) == []
 
 
-def record(n: int, *, vanilla: bool, prudent: bool, passages: bool = True) -> SelfKnowledge:
+def record(n: int, *, vanilla: bool, prudent: bool, passages: bool = True) -> Record:
     """Right without the passage, wrong with it, and moved to it."""
     found = [{"title": "T", "text": "Tom is here."}] if passages else []
-    made = SelfKnowledge.of(
+    made = Record.of(
         f"Who is {n}?", ["Ada"], direct=("Ada", 1), single=("Tom", 0), extra={"passages": found}
     )
     statements = {
@@ -64,7 +64,7 @@ def test_records_of_both_ways_of_asking_have_all_levels():
     cells = result.rows[0].cells
     assert (cells["corruption_rate"].mean, cells["corruption_rate"].n) == (1.0, 8)
     assert (cells["utilisation_ratio"].mean, cells["utilisation_ratio"].n) == (1.0, 7)
-    assert notes == ["1 of 8 records hold no passage: not in the utilisation ratio."]
+    assert notes[0] == "1 of 8 records hold no passage: not in the utilisation ratio."
     stricter, _ = recorded_reliance(records, gamma=1.0)
     assert {each.judged.values.get("utilisation_ratio") for each in stricter} == {0.0, None}
 
@@ -82,24 +82,20 @@ def test_how_answers_stand_in_references_goes_for_their_overlap():
 
 def test_an_arbiter_is_fitted_on_other_records_than_it_is_measured_on():
     records = [record(n, vanilla=True, prudent=True) for n in range(60)]
-    told: list[tuple[int, int | None]] = []
-    found, _ = recorded_reliance(
-        records, embedder=HashingEmbedder(), on_progress=lambda done, of: told.append((done, of))
-    )
+    found, _ = recorded_reliance(records)
     cells = level_result(found, {})[0].rows[0].cells
     assert cells["corruption_rate_arbiter"].mean == 0.0
     assert cells["utilisation_ratio_arbiter"].mean == 0.0
-    assert told[-1] == (5, 5)
-    few, notes = recorded_reliance(records[:20], embedder=HashingEmbedder())
+    few, notes = recorded_reliance(records[:20])
     assert "corruption_rate_arbiter" not in few[0].judged.values
     assert "too few" in notes[-1]
 
 
 def test_what_records_lack():
-    loop = SelfKnowledge.of("Who?", direct=("Ada", 1), loop=("Tom", 0))
+    loop = Record.of("Who?", direct=("Ada", 1), loop=("Tom", 0))
     with pytest.raises(InputError, match="single"):
         recorded_reliance([loop])
-    plain = SelfKnowledge.of("Who?", direct=("Ada", 1), single=("Tom", 0))
+    plain = Record.of("Who?", direct=("Ada", 1), single=("Tom", 0))
     found, notes = recorded_reliance([plain])
     result, groups = level_result(found, {}, notes)
     assert list(groups) == ["all"]
@@ -110,8 +106,8 @@ def test_what_records_lack():
 async def test_sync_and_async_level_the_same():
     contexts = (Context("Ada", "Ada wrote it.", supporting=True),)
     who = Question("1", "Who wrote it?", ("Ada",), contexts=contexts)
-    records = [SelfKnowledge.of(f"{n}?", direct=("a", 1), single=("b", 0)) for n in range(9)]
-    arbiter = Arbiter.fit(records)
+    records = [Record.of(f"{n}?", direct=("a", 1), single=("b", 0)) for n in range(20)]
+    arbiter = calibrate(records, routers=["arbiter"], anyway=True).router
     model = ScriptedModel(["Bob (uncertain)", "Bob (certain)", "Ada", "Tom"])
     judged = {
         system.name: run(judge_all(run(ask_all(system, [who], KeyedLog(None)))))

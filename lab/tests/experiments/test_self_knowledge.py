@@ -23,9 +23,9 @@ from skr_lab.experiments.self_knowledge import (
     with_passages,
 )
 from skr_lab.experiments.skr_tables import TABLES, table_result
-from skr_learn import SelfKnowledge
+from skr_learn import Record
 from skr_learn.evaluate import Answers, Asked, Judged, ask_all, judge_all
-from skr_learn.self_knowledge.records import Statement
+from skr_learn.records import Statement
 
 drivers = pytest.mark.parametrize(
     "drive", [run, lambda flow: asyncio.run(arun(flow))], ids=["sync", "async"]
@@ -102,9 +102,7 @@ def test_routers_that_cannot_be_made_are_named():
     made, problems = make_routers(names, model, [], embedder)
     assert list(made) == ["skr_prompt"]
     assert [each.split()[0] for each in problems] == ["skr_icl", "skr_cls", "skr_knn"]
-    records = [
-        SelfKnowledge.of(f"Who {n}?", direct=("", n % 2), single=("", 1 - n % 2)) for n in range(8)
-    ]
+    records = [Record.of(f"Who {n}?", direct=("", n % 2), single=("", 1 - n % 2)) for n in range(8)]
     made, problems = make_routers(names, model, records, embedder)
     assert (list(made), problems) == (list(names), [])
 
@@ -146,16 +144,16 @@ def test_templates_are_right_on_what_they_claim():
 
 
 def test_of_a_recording_statements_become_rows():
-    def record(n: int) -> SelfKnowledge:
+    def record(n: int) -> Record:
         known = n % 2 == 0
-        made = SelfKnowledge.of(
+        made = Record.of(
             f"{'Who wrote' if known else 'When was'} {n}?",
             ["Ada"],
             direct=("Ada" if known else "Bob", known),
             single=("Bob" if known else "Ada", not known),
         )
         said = {"prompt:additional_information": Statement(not known)}
-        return SelfKnowledge(made.question, made.gold, made.outcomes, statements=said)
+        return Record(made.question, made.gold, made.outcomes, statements=said)
 
     result, _ = recorded_table([record(n) for n in range(40)], HashingEmbedder(), {})
     rows = {row.name: row.cells for row in result.rows}

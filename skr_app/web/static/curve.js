@@ -4,18 +4,12 @@ import { h, svg } from "./dom.js";
 
 const HEIGHT = 330;
 const EDGE = { left: 46, right: 16, top: 14, bottom: 44 };
-const LABELS = {
-  retrievals: "retrievals a question",
-  calls: "model calls a question",
-  tokens: "thousand tokens a question",
-  usd: "US dollars a question",
-};
 
-/** The drawing, and what moves its point to one of the curve's prices. */
+/** The curve with its band, the constant policies, and what was chosen. */
 export function draw(curve) {
   const width = matchMedia("(max-width: 40rem)").matches ? 370 : 640;
-  const widest = Math.max(...curve.costs, ...curve.constants.map((each) => each.cost)) || 1;
-  const all = [...curve.low, ...curve.high, ...curve.oracle, ...curve.random_line, ...curve.constants.map((each) => each.accuracy)];
+  const widest = Math.max(...curve.costs, curve.chosen.cost, ...curve.constants.map((each) => each.cost)) || 1;
+  const all = [...curve.low, ...curve.high, curve.chosen.accuracy, ...curve.constants.map((each) => each.accuracy)];
   const bottom = Math.max(0, Math.floor(5 * Math.min(...all)) / 5);
   const top = Math.min(1, Math.ceil(5 * Math.max(...all)) / 5);
   const x = (cost) => EDGE.left + (cost / widest) * (width - EDGE.left - EDGE.right);
@@ -23,22 +17,15 @@ export function draw(curve) {
   const line = (costs, values) => costs.map((cost, place) => `${place ? "L" : "M"}${x(cost).toFixed(1)} ${y(values[place]).toFixed(1)}`).join("");
   const back = [...curve.costs].reverse();
   const band = `${line(curve.costs, curve.low)}${line(back, [...curve.high].reverse()).replace("M", "L")}Z`;
-  const dot = svg("circle", { class: "at", r: 7 });
-  const drawing = svg("svg", { viewBox: `0 0 ${width} ${HEIGHT}`, role: "img", "aria-label": `Accuracy against ${LABELS[curve.unit]}. ${curve.sentence}` },
-    grid(bottom, top, widest, x, y, width, LABELS[curve.unit]),
+  const drawing = svg("svg", { viewBox: `0 0 ${width} ${HEIGHT}`, role: "img", "aria-label": `Accuracy against ${curve.label}. ${curve.verdict}` },
+    grid(bottom, top, widest, x, y, width, curve.label),
     svg("path", { class: "band", d: band }),
-    svg("path", { class: "random", d: line(curve.costs, curve.random_line) }),
-    svg("path", { class: "oracle", d: line(curve.costs, curve.oracle) }),
     svg("path", { class: "line", d: line(curve.costs, curve.accuracy) }),
     curve.constants.map((each) => constant(each, x, y, widest)),
-    dot);
-  const point = (place) => {
-    dot.setAttribute("cx", x(curve.costs[place]));
-    dot.setAttribute("cy", y(curve.accuracy[place]));
-  };
-  const names = [["line", curve.router], ["random", "drawn at random"], ["oracle", "oracle"], ["at", "at this price"]];
+    svg("circle", { class: "at", r: 7, cx: x(curve.chosen.cost), cy: y(curve.chosen.accuracy) }));
+  const names = [["line", curve.router], ["at", "chosen"]];
   const legend = h("ul", { class: "legend" }, names.map(([kind, name]) => h("li", { class: `key-${kind}` }, name)));
-  return { element: h("figure", {}, drawing, legend), point };
+  return h("figure", {}, drawing, legend);
 }
 
 function constant(each, x, y, widest) {

@@ -1,4 +1,4 @@
-// The router that is served: its curve, the price by which it decides, and calibrating it on votes.
+// The router that is served, its curve, and calibrating it on votes.
 
 import { ask, listen } from "./api.js";
 import { count, failure, h } from "./dom.js";
@@ -7,7 +7,7 @@ import { draw } from "./curve.js";
 const NAMES = {
   always: "Always retrieve",
   never: "Never retrieve",
-  ladder: "a ladder, which asks for one answer after the other",
+  policy: "one estimate, at each answer, of whether it is right",
 };
 
 /** Show the router, and let a person calibrate it. */
@@ -26,53 +26,10 @@ async function fill(shown, about) {
   collect.hidden = !router.questions;
   collect.textContent = `Ask ${count(router.questions, "question")} in each way`;
   const parts = [h("p", {}, "The router in use: ", h("strong", {}, NAMES[router.name] ?? router.name))];
-  if (router.curve) parts.push(...curve(router));
-  else parts.push(h("p", { class: "faint" }, "There is no curve beside it: calibrate on judged answers, or start with --router and a folder made by skr calibrate."));
+  parts.push(...router.sentences.map((each) => h("p", { class: "finding" }, each)));
+  if (router.curve) parts.push(draw(router.curve));
+  else parts.push(h("p", { class: "faint" }, "It was not calibrated here: its curve follows once you calibrate on judged answers or records."));
   shown.replaceChildren(...parts);
-}
-
-function curve(router) {
-  const { prices } = router.curve;
-  const parts = router.sentences.map((each) => h("p", { class: "finding" }, each));
-  const drawing = draw(router.curve);
-  parts.push(drawing.element);
-  if (prices.length < 2) return parts;
-  const sentence = h("p", { class: "finding", id: "at-price", "aria-live": "polite" });
-  const slider = h("input", { type: "range", id: "price", min: 0, max: prices.length - 1, step: 1, "aria-describedby": "at-price" });
-  const use = h("button", { type: "button" }, "Decide at this price");
-  const note = h("span", { class: "faint", role: "status" });
-  const show = () => {
-    const at = Number(slider.value);
-    sentence.textContent = prices[at].sentence;
-    slider.setAttribute("aria-valuetext", prices[at].sentence.split(",")[0]);
-    drawing.point(at);
-    note.textContent = "";
-  };
-  slider.value = nearest(prices, router);
-  slider.addEventListener("input", show);
-  use.addEventListener("click", async () => {
-    try {
-      await ask("PUT", "/api/router/price", { price: prices[Number(slider.value)].price });
-      note.textContent = "The next questions are decided at this price.";
-    } catch (error) {
-      note.textContent = error.message;
-    }
-  });
-  parts.push(h("div", { class: "price" },
-    h("label", { for: "price" }, "Price of retrieving"), slider,
-    h("p", { class: "ends faint", "aria-hidden": "true" }, h("span", {}, "dear: answer from memory"), h("span", {}, "cheap: search"))),
-  sentence, router.unpriced ? h("p", { class: "faint" }, router.unpriced) : h("p", { class: "row" }, use, note));
-  show();
-  return parts.filter(Boolean);
-}
-
-function nearest(prices, router) {
-  const wanted = router.curve.chosen[0];
-  let best = 0;
-  prices.forEach((each, place) => {
-    if (Math.abs(each.cost - wanted) < Math.abs(prices[best].cost - wanted)) best = place;
-  });
-  return best;
 }
 
 function calibration(about, done) {
@@ -113,7 +70,7 @@ function collected({ records, failed, right }) {
 }
 
 function calibrated({ records, left_out: leftOut }) {
-  const parts = [h("p", {}, `Calibrated on ${count(records, "record")}; the next questions are routed by it. It is in the folder “router” of --folder: give it as --router when you start again.`)];
+  const parts = [h("p", {}, `Calibrated on ${count(records, "record")}; the next questions are routed by it. It is in the file “router.skr” of --folder: give it as --router when you start again.`)];
   if (leftOut) parts.push(h("p", { class: "faint" }, `${count(leftOut, "record")} of another number of rounds could not be compared with them.`));
   return parts;
 }

@@ -24,7 +24,7 @@ from skr_app.report import (
 from skr_app.report import section_of_result as of_result
 from skr_core.errors import DataError, InputError
 from skr_core.plain import to_plain
-from skr_learn import calibrate, replay
+from skr_learn import Calibration, Record, calibrate, replay
 from skr_learn.metrics import Interval
 from tests.skr_learn.routers.facts import KNOWN, UNKNOWN, known, records, unknown
 
@@ -211,44 +211,49 @@ def titles(section: Section) -> list[str]:
     return [block.title for block in section.blocks]
 
 
+def printed(found: Calibration) -> dict[str, Any]:
+    """What ``skr calibrate --json`` prints."""
+    return {name: to_plain(getattr(found, name)) for name in ("summary", "compared", "curve")}
+
+
 def test_a_calibration(read):
-    curve = calibrate(records(), routers=["paper", "benefit"]).curve
-    gain = {"mean": 0.05, "low": 0.01, "high": 0.09, "n": 40}
-    arbiter = {"sentence": "An arbiter pays.", "gain": gain}
-    section = read({"sentence": curve.sentence, **to_plain(curve), "arbiter": arbiter})
-    assert section.findings[0] == curve.sentence
-    assert section.findings[-1] == "An arbiter pays."
-    assert titles(section)[0] == f"Accuracy against cost, n {curve.chosen.n}"
+    found = calibrate(records(30), routers=["paper", "question"])
+    section = read(printed(found))
+    assert list(section.findings) == found.summary.sentences
+    assert titles(section)[0] == "Accuracy against cost, n 60"
     page = report_page([section])
-    assert "+5.0 points (+1.0 to +9.0), n 40" in page
-    best = curve.against_constant
-    assert f"{100 * best.mean:+.1f} points" in page
-    for router in ("paper", "benefit"):
-        assert f">{router}<" in page
+    assert f"{100 * found.summary.gain.mean:+.1f} points" in page
+    for name in ("paper", f"{found.summary.router}, as chosen", "always single"):
+        assert name in page
+
+
+def test_a_calibration_that_is_broken_shows_its_samples(read):
+    wrong = [Record.of(f"{n}?", ["Ada"], direct=("B", 0), single=("C", 0)) for n in range(20)]
+    section = read(printed(calibrate(wrong)))
+    assert section.findings[0].startswith("Nothing can be advised on these 20 records")
+    assert len(section.notes) == 5
 
 
 def test_a_replay_with_groups(read):
-    asked = [known(each, dataset="rivers") for each in KNOWN[:25]]
-    asked += [unknown(each, dataset="firms") for each in UNKNOWN[:25]]
-    routers = ["always", "never", "paper", "arbiter"]
-    found = replay(asked, routers=routers, by="extra.dataset")
-    section = read(found.row())
+    asked = [known(each, dataset="rivers") for each in KNOWN]
+    asked += [unknown(each, dataset="firms") for each in UNKNOWN]
+    found = replay(asked, routers=["always", "never", "paper"], by="extra.dataset")
+    section = read(to_plain(found))
+    [said] = section.findings
+    assert said.startswith("The router paper answers")
     paper = found.overall.routers["paper"]
-    assert section.findings[0].startswith("The router paper answers 100.0 % of")
-    assert section.findings[1].startswith("An arbiter answers")
-    assert f"{-100 * paper.regret.mean:+.1f} points" in section.findings[0]
-    assert "Accuracy gained against the better constant policy, paired" in titles(section)
+    assert f"{100 * paper.over_best.mean:+.1f} points" in said
+    assert "Accuracy gained against the best constant policy, paired" in titles(section)
+    assert "Paper against the best constant policy, by group" in titles(section)
     assert "All figures: rivers" in titles(section)
-    page = report_page([section])
-    assert f"n {found.overall.n}" in page
-    assert "oracle" in page
+    assert f"n {found.overall.n}" in report_page([section])
 
 
-def test_a_replay_of_three_actions_says_what_was_assumed(read):
-    group = replay(records(), routers=["always", "paper"]).row()
-    section = read({**group, "budget": 2.0, "assumed_multistep_steps": 3.35})
-    assert section.settings["budget"] == "2 retrievals a question"
-    assert "3.35 are assumed" in section.notes[0]
+def test_a_replay_says_what_was_left_out_and_what_was_assumed(read):
+    found = replay(records(30), routers=["always", "paper"])
+    section = read({**to_plain(found), "left_out": 7, "assumed_steps": 3.35})
+    assert "learnt from: 7 records" in section.notes[0]
+    assert "3.35 times" in section.notes[1]
 
 
 PLAIN = {"mean": 0.5, "low": 0.4, "high": 0.6, "n": 90}
@@ -267,7 +272,7 @@ def test_a_result_of_ones_own(read, wrap):
 
 @pytest.mark.parametrize(
     "data",
-    [[], {}, {"rows": 7}, {"rows": [{"name": "a"}]}, {"costs": [], "constants": {}},
+    [[], {}, {"rows": 7}, {"rows": [{"name": "a"}]}, {"summary": {}, "compared": {}, "curve": {}},
      {"overall": {"routers": {"a": {}}, "n": 1}, "groups": {}}, {"overall": {"routers": {}}}],
 )  # fmt: skip
 def test_what_is_no_result(read, data):

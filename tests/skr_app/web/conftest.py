@@ -27,14 +27,13 @@ from skr_app.web import (
 from skr_core import (
     Action,
     CandidateAnswer,
-    HashingEmbedder,
     Price,
     Question,
     Reference,
     Settings,
     Verdict,
 )
-from skr_learn import SelfKnowledge
+from skr_learn import Record
 from skr_store import ChromaStore
 
 TWO_HOPS = "Where was the director of the film Jaws born?"
@@ -51,15 +50,15 @@ PASSAGES = [
 ]
 
 
-def records(settings: Settings) -> list[SelfKnowledge]:
+def records(settings: Settings) -> list[Record]:
     """What the model knows: sums, and not who leads a firm."""
     stamp = settings.stamp(metric="feedback")
     known = [
-        SelfKnowledge.of(f"What is {n} plus 1?", direct=("", 1), loop=("", 0), stamp=stamp)
+        Record.of(f"What is {n} plus 1?", direct=("", 1), loop=("", 0), stamp=stamp)
         for n in range(20)
     ]
     unknown = [
-        SelfKnowledge.of(f"Who is the CEO of firm {n}?", direct=("", 0), loop=("", 1), stamp=stamp)
+        Record.of(f"Who is the CEO of firm {n}?", direct=("", 0), loop=("", 1), stamp=stamp)
         for n in range(20)
     ]
     return known + unknown
@@ -100,7 +99,7 @@ def pages(folder: Path) -> Iterator[MakePage]:
             prices = {settings.model.name: Price(1.0, 2.0)}
             system = ServedSystem(settings, store, runs, prices)
             known = records(settings) if collected else []
-            calibrating = Calibrating(system, folder, HashingEmbedder(), known, QUESTIONS)
+            calibrating = Calibrating(system, folder, known, QUESTIONS)
             facts = facts_of("extractive", "the store")
             return Page(system, calibrating, Uploads(folder / "uploads", store), facts)
 

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import httpx
-import numpy as np
 import orjson
 import pytest
 from blockbuster import blockbuster_ctx
@@ -28,12 +27,12 @@ from skr_app.web import (
     checked_name,
     create_app,
 )
-from skr_core import Generation, HashingEmbedder, OnToken, Prompt
+from skr_core import Generation, OnToken, Prompt
 from skr_core.errors import InputError, RetrieverError, StampMismatch
 from skr_core.testing import ScriptedModel
 from skr_core.types import Stamp
 from skr_graphs import events as graph_events
-from skr_learn import Ladder, SelfKnowledge
+from skr_learn import Record
 from tests.servers import OpenAIServer
 from tests.skr_app.web.conftest import HOSTILE, TWO_HOPS, MakePage, served_by, serving
 
@@ -190,7 +189,7 @@ async def test_what_is_expected_of_an_answer_nobody_gave_is_read_off_the_records
 
 def test_records_of_another_model_are_refused_at_once(make_page: MakePage):
     page = make_page()
-    record = SelfKnowledge.of("Who?", direct=("", 1), loop=("", 0), stamp=Stamp(model="other"))
+    record = Record.of("Who?", direct=("", 1), loop=("", 0), stamp=Stamp(model="other"))
     with pytest.raises(StampMismatch, match="'other'"):
         replace(page.calibrating, records=[record])
 
@@ -251,37 +250,14 @@ async def test_calibrating_serves_what_it_found(make_page: MakePage, tmp_path: P
         assert (name, result["records"]) == ("result", 41)
         router = (await asking.get("/api/router")).json()
         assert router["sentences"] == result["sentences"]
-        assert router["curve"]["sentence"] == result["sentences"][0]
-        assert "Routing pays" in result["sentences"][0]
-        assert (tmp_path / "page" / "router" / "router.json").is_file()
-        prices = router["curve"]["prices"]
-        assert len(prices) == len(router["curve"]["costs"]) > 2
-        assert "Where only cost counts" in prices[0]["sentence"]
-        assert router["unpriced"] == ""
+        curve = router["curve"]
+        assert curve["verdict"] == result["sentences"][0]
+        assert "of 41 right instead of" in curve["verdict"]
+        assert len(curve["costs"]) == len(curve["accuracy"]) > 2
+        assert {each["action"] for each in curve["constants"]} == {"direct", "loop"}
+        assert (tmp_path / "page" / "router.skr").is_file()
         assert await decision(asking, "What is 7 plus 1?") == "direct"
-        dear = await asking.put("/api/router/price", json={"price": prices[-1]["price"]})
-        assert dear.status_code == 200
-        assert await decision(asking, "What is 7 plus 1?") == "loop"
-
-
-async def test_without_a_learned_router_there_is_no_price(make_page: MakePage):
-    async with client(make_page()) as asking:
-        answer = await asking.put("/api/router/price", json={"price": 0.1})
-        assert answer.status_code == HTTPStatus.BAD_REQUEST
-        assert "no price" in answer.json()["error"]
-
-
-async def test_a_ladder_s_price_is_that_of_its_calibration(make_page: MakePage):
-    page = make_page()
-    ladder = Ladder((), (), np.zeros(0), HashingEmbedder())  # with nothing learnt, which takes long
-    page.system.serve(page.system.settings.but(router=ladder))
-    async with client(page) as asking:
-        told = (await asking.get("/api/router")).json()
-        assert (told["name"], told["price"]) == ("ladder", None)
-        assert "skr calibrate --price" in told["unpriced"]
-        answer = await asking.put("/api/router/price", json={"price": 0.1})
-        assert answer.status_code == HTTPStatus.BAD_REQUEST
-        assert answer.json()["error"] == told["unpriced"]
+        assert await decision(asking, "Who is the CEO of firm 7?") == "loop"
 
 
 async def test_uploads_are_ingested_with_progress(make_page: MakePage, tmp_path: Path):

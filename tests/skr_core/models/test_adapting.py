@@ -25,7 +25,7 @@ from skr_core.routers import CertaintyLevelRouter, ConfidenceRouter, PromptRoute
 from skr_core.testing import ScriptedModel
 from skr_graphs import GraphAnswerer
 from skr_learn.routers import InContextRouter
-from skr_learn.self_knowledge import Judge
+from skr_learn.scoring import Judge
 
 QUESTION = "Who wrote Emma?"
 Make = Callable[[str], Any]
@@ -87,8 +87,10 @@ def test_judges_of_entailment_and_of_answers(make: Make) -> None:
 
 @frameworks
 def test_a_saved_router_asks_it(make: Make, tmp_path: Path) -> None:
-    PromptRouter(make("Yes.")).save(tmp_path)
-    assert not load_router(tmp_path, model=make("No, I don't.")).decide(QUESTION).retrieve
+    PromptRouter(make("Yes.")).save(tmp_path / "router")
+    assert (
+        not load_router(tmp_path / "router", model=make("No, I don't.")).decide(QUESTION).retrieve
+    )
 
 
 def test_one_of_ours_is_passed_through_and_anything_else_refused() -> None:

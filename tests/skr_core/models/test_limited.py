@@ -97,30 +97,6 @@ def test_seconds(drive: Drive) -> None:
     assert drive(times(Spending(deadline_s=60).limit(Priced()), 3)) == 3
 
 
-class Counted:
-    """Takes a million tokens each way."""
-
-    name = "priced"
-
-    def score(self, prompt: str, text: str) -> Generation:
-        return Generation(text, Usage(1_000_000, 1_000_000, calls=1), (-1.0,))
-
-    async def ascore(self, prompt: str, text: str) -> Generation:
-        return self.score(prompt, text)
-
-
-def test_likelihoods_cost_money_too(drive: Drive) -> None:
-    spending = Spending(max_spend=7.0, prices=PRICES)
-    model, scorer = spending.limit(Priced()), spending.limit_scorer(Counted())
-    assert scorer.name == "priced"
-    for _ in range(2):
-        assert drive(call(scorer.score, scorer.ascore, "Capital?", "Paris")).logprobs == (-1.0,)
-    drive(ask(model))
-    assert (spending.dollars, spending.usage.calls) == (9.0, 3)
-    with pytest.raises(BudgetError, match=r"9\.0000 of 7\.0000"):
-        drive(call(scorer.score, scorer.ascore, "Capital?", "Paris"))
-
-
 def test_a_call_has_its_own_seconds(drive: Drive) -> None:
     class Hanging(Priced):
         def generate(self, prompt: Prompt, *, on_token: Any = None) -> Generation:

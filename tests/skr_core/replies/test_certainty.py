@@ -71,9 +71,7 @@ SAID = {
     "I have no idea.": (None, False),
     "The correct answer would be Paris. I am certain.": ("Paris", True),
     "**Final answer**: Paris (certain)": ("Paris", True),
-    # Thoughts, wrapped lines, and labels that are answered.
-    "<think>I am certain? Perhaps Lyon.</think>Paris (uncertain)": ("Paris", False),
-    "<think>Lyon is uncertain": (None, None),
+    # Wrapped lines, and labels that are answered.
     "I am not\ncertain.": (None, False),
     "I think it is Paris. I am\nnot entirely\n  certain.": ("Paris", False),
     "Paris. Un-\ncertain": ("Paris", False),

@@ -38,7 +38,6 @@ from skr_core.replies import (
         ("Search: one\nSearch: two", ("one", "two")),
         ('["one", "two"]', ("one", "two")),
         ('```json\n["one", "two"]\n```', ("one", "two")),
-        ("<think>Search: three?</think>\nSearch: one", ("one",)),
         ("Sure! Here are the queries:\n\none\ntwo\n\nI hope this helps.", ("one", "two")),
         ("Certainly!\none\nThese would settle it.", ("one",)),
         (f"{QUERY_LEAD} 2001: A Space Odyssey", ("2001: A Space Odyssey",)),
@@ -114,8 +113,3 @@ def test_nothing_raises(text: str, limit: int) -> None:
     assert all(query.strip() == query and "\n" not in query for query in queries)
     assert all(0 < len(query) <= MAX_QUERY_CHARACTERS for query in queries)
     assert all(item and item == " ".join(item.split()) for item in list_items(text))
-
-
-def test_a_thought_is_no_query() -> None:
-    assert parse_queries("<think>one") == ()
-    assert parse_queries("one</think>two") == ("two",)

@@ -13,6 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from skr_core.answering import generate
+from skr_core.flow import run
 from skr_core.prompts import MAX_QUERIES, QUERY_LEAD, REFUSAL
 from skr_core.replies import (
     Reply,
@@ -22,11 +24,19 @@ from skr_core.replies import (
     read_reply,
     strip_thoughts,
 )
+from skr_core.testing import ScriptedModel
+from skr_core.types import Prompt
 
 TABLE: list[dict[str, Any]] = tomllib.loads(
     Path(__file__).with_name("replies.toml").read_text(encoding="utf-8")
 )["reply"]
+PROMPT = Prompt("answer_with_references", "Who?", "Who?")
 SAID = {"yes": True, "no": False, "unknown": None}
+
+
+def read(text: str, count: int) -> Reply:
+    """Read what a model wrote, as it enters."""
+    return read_reply(run(generate(ScriptedModel([text]), PROMPT)).text, count)
 
 
 def test_the_table_is_large_and_names_each_reply_once() -> None:
@@ -36,7 +46,7 @@ def test_the_table_is_large_and_names_each_reply_once() -> None:
 
 @pytest.mark.parametrize("row", TABLE, ids=lambda row: row["name"])
 def test_replies(row: dict[str, Any]) -> None:
-    reply = read_reply(row["text"], row.get("given", 3))
+    reply = read(row["text"], row.get("given", 3))
     assert (reply.sufficient, reply.text, reply.queries) == (
         SAID[row["sufficient"]],
         row.get("answer", row["text"]),
@@ -47,7 +57,7 @@ def test_replies(row: dict[str, Any]) -> None:
 @pytest.mark.parametrize("row", TABLE, ids=lambda row: row["name"])
 def test_no_cut_changes_what_is_read_or_passed_on(row: dict[str, Any]) -> None:
     text, count = row["text"], row.get("given", 3)
-    whole = read_reply(text, count)
+    whole = read(text, count)
     for size in (1, 2, 3, 7):
         pieces = [text[place : place + size] for place in range(0, len(text), size)]
         stream = VerdictStream(count)
@@ -126,7 +136,9 @@ BRIDGE = "The bridge is long [1]. "
 )
 def test_a_reply_of_a_megabyte_takes_no_second(text: str) -> None:
     began = time.thread_time()
-    read_reply(text, 5)
+    stream = VerdictStream(5)
+    stream.write(text)
+    stream.finish()
     assert time.thread_time() - began < 5
 
 
@@ -172,7 +184,7 @@ replies = st.lists(st.text(max_size=20) | near_words, max_size=14).map("".join)
 
 @given(replies, st.integers(0, 5))
 def test_reading_ends_and_invents_nothing(text: str, count: int) -> None:
-    reply = read_reply(text, count)
+    reply = read(text, count)
     assert len(reply.queries) <= MAX_QUERIES
     assert len({query.casefold() for query in reply.queries}) == len(reply.queries)
     assert reply.text or not reply.sufficient
@@ -186,7 +198,7 @@ def test_reading_ends_and_invents_nothing(text: str, count: int) -> None:
 @given(st.lists(replies, max_size=8), st.integers(0, 3))
 def test_any_cut_gives_the_same(pieces: list[str], count: int) -> None:
     text = "".join(pieces)
-    whole, stream = read_reply(text, count), VerdictStream(count)
+    whole, stream = read(text, count), VerdictStream(count)
     passed = "".join(map(stream.write, pieces))
     assert stream.finish() == whole
     assert whole.text.startswith(passed)

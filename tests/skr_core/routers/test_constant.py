@@ -19,7 +19,7 @@ from skr_core.routers import (
     UncertaintyRouter,
 )
 from skr_core.testing import ScriptedModel
-from skr_learn.routers import ClassifierRouter, CombinedRouter, InContextRouter, KNNRouter
+from skr_learn.routers import ClassifierRouter, InContextRouter, KNNRouter
 from tests.skr_learn.routers.facts import records
 
 RECORDS = records(6)
@@ -34,7 +34,6 @@ MAKERS: dict[str, Callable[[], Router]] = {
     "CertaintyLevelRouter": lambda: CertaintyLevelRouter(ScriptedModel(["Paris.\nCertain."])),
     "KNNRouter": lambda: KNNRouter.fit(RECORDS, rule="benefit"),
     "ClassifierRouter": lambda: ClassifierRouter.fit(RECORDS),
-    "CombinedRouter": lambda: CombinedRouter.fit(RECORDS, model=ScriptedModel(["Paris\nit is."])),
     "UncertaintyRouter": lambda: UncertaintyRouter(ScriptedModel(["Paris\nit is."])),
 }
 

@@ -29,7 +29,6 @@ from skr_core.routers import (
 from skr_core.routers.confidence import certainty_level
 from skr_core.routers.model_routers import agreement, token_probability
 from skr_core.testing import BrokenModel, ScriptedModel
-from skr_learn import SelfKnowledge
 from skr_learn.routers import InContextRouter
 
 Decide = Callable[[ModelRouter, str], Decision]
@@ -134,43 +133,6 @@ def test_a_reply_that_says_neither_is_safer_retrieved_for(decide: Decide):
     assert decision.retrieve
     assert "safer" in decision.reason
     assert '"Perhaps. Who knows"' in decision.reason
-
-
-@both
-def test_in_context_shows_what_was_known(decide: Decide):
-    model = ScriptedModel(["Yes, I need additional information."])
-    router = InContextRouter(model, known=["k1?", "k2?"], unknown=["u1?"])
-    assert decide(router, "new?").retrieve
-    need = "Q: Do you need additional information to answer this question?\nA:"
-    no = "No, I don't need additional information to answer this question."
-    yes = "Yes, I need additional information to answer this question."
-    assert model.prompts[0].text == (
-        f"k1?\n{need} {no}\n\nu1?\n{need} {yes}\n\nk2?\n{need} {no}\n\nnew?\n{need}"
-    )
-    assert [each.question for each in model.prompts[0].demonstrations] == ["k1?", "u1?", "k2?"]
-
-
-def record(question: str, direct: float, augmented: float) -> SelfKnowledge:
-    return SelfKnowledge.of(question, direct=("a", direct), single=("b", augmented))
-
-
-def test_demonstrations_are_drawn_from_records():
-    records = [
-        *[record(f"k{n}", 1.0, 1.0) for n in range(10)],
-        *[record(f"w{n}", 0.0, 0.0) for n in range(10)],
-        *[record(f"u{n}", 0.0, 1.0) for n in range(3)],
-    ]
-    model = ScriptedModel(["No."])
-    InContextRouter.from_records(model, records, n=5).decide("?!")
-    shown = [each.question for each in model.prompts[0].demonstrations]
-    assert shown == ["k0", "u0", "k3", "u1", "k6"]
-
-
-def test_demonstrations_of_one_kind_are_refused():
-    with pytest.raises(InputError, match="known"):
-        InContextRouter.from_records(ScriptedModel(), [record("k", 1.0, 0.0)])
-    with pytest.raises(InputError, match="at least 2"):
-        InContextRouter.from_records(ScriptedModel(), [], n=1)
 
 
 @both
@@ -364,8 +326,6 @@ def test_agreement_is_a_share(answers: list[str]):
         (UncertaintyRouter, {"samples": 1}),
         (UncertaintyRouter, {"threshold": 1.5}),
         (CertaintyLevelRouter, {"threshold": -0.1}),
-        (InContextRouter, {"known": [], "unknown": ["b?"]}),
-        (InContextRouter, {"known": ["a?"], "unknown": []}),
     ],
 )
 def test_options_out_of_range_are_refused(make: Callable[..., object], options: dict[str, object]):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from skr_core import Generation, Prompt
 from skr_core.testing import ScriptedModel
 from skr_core.types import Stamp
-from skr_learn import SelfKnowledge
+from skr_learn import Record
 
 STAMP = Stamp(model="m", retriever="r", metric="contains")
 KNOWN = [
@@ -82,8 +82,8 @@ def firm(name: str) -> str:
     return f"Who keeps the books of the {name} company?"
 
 
-def known(name: str, **extra: object) -> SelfKnowledge:
-    return SelfKnowledge.of(
+def known(name: str, **extra: object) -> Record:
+    return Record.of(
         river(name),
         [f"{name} sea"],
         direct=(f"The {name} sea.", 1),
@@ -93,8 +93,8 @@ def known(name: str, **extra: object) -> SelfKnowledge:
     )
 
 
-def unknown(name: str, **extra: object) -> SelfKnowledge:
-    return SelfKnowledge.of(
+def unknown(name: str, **extra: object) -> Record:
+    return Record.of(
         firm(name),
         [f"Mr {name}"],
         direct=("I don't know.", 0),
@@ -104,11 +104,11 @@ def unknown(name: str, **extra: object) -> SelfKnowledge:
     )
 
 
-def answered(question: str, direct: float, single: float, **more: object) -> SelfKnowledge:
-    return SelfKnowledge.of(question, direct=("a", direct), single=("b", single), **more)
+def answered(question: str, direct: float, single: float, **more: object) -> Record:
+    return Record.of(question, direct=("a", direct), single=("b", single), **more)
 
 
-def records(n: int = 20) -> list[SelfKnowledge]:
+def records(n: int = 20) -> list[Record]:
     """As many known as unknown."""
     return [
         make(name)

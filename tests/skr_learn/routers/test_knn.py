@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -9,7 +11,8 @@ from hypothesis import strategies as st
 
 from skr_core.errors import InputError
 from skr_learn.routers import KNNRouter
-from skr_learn.routers.knn import paper_score
+from skr_learn.routers import knn as module
+from skr_learn.routers.knn import nearest, paper_score
 from tests.skr_learn.routers.facts import (
     KNOWN,
     UNKNOWN,
@@ -103,3 +106,29 @@ def test_gold_is_not_needed():
 def test_options_are_checked(option: dict, word: str):
     with pytest.raises(InputError, match=word):
         KNNRouter.fit(records(3), **option)
+
+
+@given(st.integers(1, 30), st.integers(0, 9), st.integers(1, 12), st.integers(1, 200))
+def test_the_nearest_are_those_of_a_plain_search(n: int, m: int, k: int, products: int):
+    draw = np.random.default_rng(n * m * k)
+    # Few values, so that many are equal and some dimensions are used by none.
+    vectors = draw.integers(-1, 2, (n, 6)).astype(np.float32)
+    asked = draw.integers(0, 2, (m, 6)).astype(np.float32)
+    vectors, asked = (each / np.sqrt(6) for each in (vectors, asked))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "PRODUCTS", products)
+        found, cosines = nearest(vectors, asked, k)
+    similar = (asked @ vectors.T).round(5)
+    assert found.tolist() == np.argsort(-similar, axis=1, kind="stable")[:, :k].tolist()
+    assert cosines.tolist() == np.take_along_axis(similar, found, axis=1).tolist()
+
+
+def test_many_records_are_compared_within_little_memory():
+    draw = np.random.default_rng(0)
+    vectors = draw.normal(size=(50_000, 4)).astype(np.float32)
+    tracemalloc.start()
+    found, _ = nearest(vectors, vectors[:2_000], 1)
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert found.shape == (2_000, 1)
+    assert most < 100e6  # all products take 400 MB
