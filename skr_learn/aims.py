@@ -100,10 +100,9 @@ class Baseline:
     dearest: float
 
     @classmethod
-    def of(cls, table: ActionTable, action: int | None = None) -> Baseline:
+    def of(cls, table: ActionTable) -> Baseline:
         """Take the constant policy of highest mean score, of equal ones the cheapest."""
-        best = table.best if action is None else action
-        costs = table.costs.mean(axis=0)
+        best, costs = table.best, table.costs.mean(axis=0)
         return cls(best, table.scores[:, best], float(costs[best]), float(costs.max()))
 
     def __getitem__(self, rows: NDArray[Any]) -> Baseline:

@@ -34,7 +34,7 @@ from skr_learn.curve import RoutingCurve
 from skr_learn.estimator import folds
 from skr_learn.metrics import Interval, bootstrap
 from skr_learn.policy import Policy
-from skr_learn.records import Record, check_same_stamp, in_fixed_order, question_key
+from skr_learn.records import Record, check_same_stamp, in_fixed_order, question_key, values_of
 from skr_learn.reflector import LearnedReflector
 from skr_learn.summary import Figures, Summary, what_is_broken
 from skr_learn.training import RememberingEmbedder, Training
@@ -208,26 +208,14 @@ def calibrate(
         weight=cost_weight,
         price=price,
     )
-    constants = [OfConstant(f"always {action}", action) for action in table.actions]
     baseline = Baseline.of(table)
     problem = what_is_broken(
         table, [[record.outcomes[each].answer for each in table.actions] for record in records]
     )
-    judged: list[Judged] = []
-    compared: dict[str, Figures] = {}
-    compared_with: list[Candidate] = [*([] if problem else candidates), *constants]
-    for done, candidate in enumerate(compared_with, start=1):
-        worthy = judge(candidate, training, aim, baseline, anyway=anyway)
-        if worthy is not None:
-            judged.append(worthy)
-            compared[candidate.name] = Figures.of(worthy.promised)
-        if on_progress is not None:
-            on_progress(done, len(candidates) + len(constants))
-    if not judged:
-        raise InputError(
-            f"no candidate keeps to the aim; the cheapest action costs "
-            f"{table.costs.mean(axis=0).min():.3g} {table.unit} a question"
-        )
+    judged = judge_all(
+        [] if problem else candidates, training, aim, baseline, anyway=anyway, told=on_progress
+    )
+    compared = {each.candidate.name: Figures.of(each.promised) for each in judged}
     best = choose(judged, aim, baseline, len(candidates) if anyway and not problem else None)
     pays = best is choose(judged, aim, baseline, None)
     found = _calibration(best, compared, training, aim, pays, by, problem, drawn_from)
@@ -241,6 +229,49 @@ def calibrate(
         learnt.embedder = embedder
         found.router.reflector = learnt
     return found
+
+
+def judge_all(
+    candidates: Sequence[Candidate],
+    training: Training,
+    aim: Aim,
+    baseline: Baseline,
+    *,
+    anyway: bool = False,
+    told: OnProgress | None = None,
+) -> list[Judged]:
+    """Judge candidates and, behind them, every action taken for all questions.
+
+    Args:
+        candidates: The candidates.
+        training: The records.
+        aim: What their rules are chosen for.
+        baseline: The best constant policy on the records.
+        anyway: Whether their most accurate rules are taken where none serves the aim.
+        told: Told after each.
+
+    Returns:
+        Those that serve the aim, in their order.
+
+    Raises:
+        InputError: None does.
+    """
+    actions = training.table.actions
+    some = [*candidates, *(OfConstant(f"always {action}", action) for action in actions)]
+    judged: list[Judged] = []
+    for done, candidate in enumerate(some, start=1):
+        found = judge(candidate, training, aim, baseline, anyway=anyway)
+        if found is not None:
+            judged.append(found)
+        if told is not None:
+            told(done, len(some))
+    if not judged:
+        table = training.table
+        raise InputError(
+            f"no candidate keeps to the aim; the cheapest action costs "
+            f"{table.costs.mean(axis=0).min():.3g} {table.unit} a question"
+        )
+    return judged
 
 
 def judge(
@@ -359,9 +390,7 @@ def _losing(served: Served, training: Training, aim: Aim, by: str) -> dict[str, 
     all of its records.
     """
     table = training.table
-    if all(record.value(by) is None for record in training.records):
-        raise InputError(f"no record has the field {by}")
-    values = np.array([str(record.value(by)) for record in training.records])
+    values = values_of(training.records, by)
     before = served[np.arange(len(table))]
     found: dict[str, Any] = {}
     for value in np.unique(values):

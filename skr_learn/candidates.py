@@ -21,7 +21,7 @@ from skr_learn.records import Record
 from skr_learn.routers.base import shared_stamp
 from skr_learn.routers.registry import ASKING, entry_of, make_asking_router
 from skr_learn.stages import Looks, Serves
-from skr_learn.training import RememberingEmbedder, Training
+from skr_learn.training import Training
 
 if TYPE_CHECKING:
     from skr_core.ports import LanguageModel, Router
@@ -163,10 +163,7 @@ class OfScores:
 
     def router(self, training: Training, rule: float) -> Any:
         """Fit the router on all the records."""
-        router = self._fitted(training.records, training).with_threshold(rule)
-        if isinstance(router.embedder, RememberingEmbedder):
-            router.embedder = router.embedder.embedder
-        return router
+        return self._fitted(training.records, training).with_threshold(rule)
 
     def replayed(self, router: Any, training: Training) -> Served:
         """Return what the router serves of other records."""

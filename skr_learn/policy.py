@@ -234,24 +234,21 @@ class Policy:
         """Async version of `decide_after`."""
         return await arun(self._step(question, answers))
 
-    def replayed(
-        self, records: Sequence[Record], outlook: Outlook | None = None
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def replayed(self, records: Sequence[Record]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return what it would do with records, whose answers are all there.
 
         Args:
             records: n records.
-            outlook: What is expected of them, where that is known already.
 
         Returns:
             The index of the dearest action that is taken, and of the one whose answer is served,
             shape (n,) each.
         """
-        ends, last = None, len(self.actions) - 1
+        outlook = self.outlook(records)
         if self.rules.looks == "nothing":
-            ends = np.full(len(records), last)
-        outlook = outlook or self.outlook(records)
-        ends = outlook.ends(self.rules.weight) if ends is None else ends
+            ends = np.full(len(records), len(self.actions) - 1)
+        else:
+            ends = outlook.ends(self.rules.weight)
         served = outlook.served(ends, self.rules.serves)
         for row, record in enumerate(records if self.rules.groups else ()):
             action = self.rules.groups.get(str(record.value(self.rules.by)))

@@ -410,6 +410,27 @@ def question_groups(records: Sequence[Record]) -> NDArray[np.int64]:
     return groups
 
 
+def values_of(records: Sequence[Record], path: str) -> NDArray[np.str_]:
+    """Return a field of each record as text, for making groups of them, shape (n,).
+
+    Args:
+        records: n records.
+        path: The field, as `Record.value` takes it.
+
+    Raises:
+        InputError: No record has the field.
+
+    Example:
+        >>> answers = {"direct": ("", 0), "single": ("", 1)}
+        >>> values_of([Record.of("a?", extra={"set": "nq"}, **answers)], "set").tolist()
+        ['nq']
+    """
+    values = [record.value(path) for record in records]
+    if all(value is None for value in values):
+        raise InputError(f"no record has the field {path}")
+    return np.array([str(value) for value in values])
+
+
 def in_fixed_order(records: Iterable[Record]) -> list[Record]:
     """The records in an order that depends on what they hold alone.
 

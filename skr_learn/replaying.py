@@ -14,9 +14,8 @@ from skr_core.errors import InputError, StampMismatch
 from skr_core.ports import OnProgress
 from skr_core.types import Action
 from skr_learn.aims import Aim, Baseline, Served
-from skr_learn.calibrating import Judged, choose, judge
+from skr_learn.calibrating import Judged, choose, judge, judge_all
 from skr_learn.candidates import (
-    Candidate,
     OfConstant,
     OfPolicy,
     OfScores,
@@ -26,8 +25,8 @@ from skr_learn.candidates import (
 from skr_learn.costs import ASSUMED_STEPS, ActionTable, CostOf, CostUnit, actions_of
 from skr_learn.metrics import Interval, bootstrap_ratio
 from skr_learn.policy import Policy
-from skr_learn.records import Record, in_fixed_order
-from skr_learn.routers.base import QuestionRouter, question_hashes
+from skr_learn.records import Record, in_fixed_order, values_of
+from skr_learn.routers.base import QuestionRouter, hash_of_question, question_hashes
 from skr_learn.training import RememberingEmbedder, Training
 
 if TYPE_CHECKING:
@@ -221,7 +220,7 @@ def without(records: Sequence[Record], questions: Sequence[str] | frozenset[str]
         InputError: None is left.
     """
     learnt = frozenset(questions)
-    kept = [each for each in records if not learnt.intersection(question_hashes([each]))]
+    kept = [each for each in records if hash_of_question(each.question) not in learnt]
     if not kept:
         raise InputError(
             f"all {len(records)} questions were learnt from: judge on other records, or cross-fit "
@@ -266,14 +265,8 @@ def _served(
     held = statements_of([*fitting.records, *judging.records])
     actions, stream = fitting.table.actions, aim.stream
     if name == "recommended":
-        some: list[Candidate] = [
-            *candidates_of(None, actions, held, stream=stream, weight=aim.weight),
-            *[OfConstant(f"always {action}", action) for action in actions],
-        ]
-        found = [each for one in some if (each := judge(one, fitting, aim, baseline))]
-        if not found:
-            raise InputError("no candidate keeps to the aim")
-        best = choose(found, aim, baseline, None)
+        some = candidates_of(None, actions, held, stream=stream, weight=aim.weight)
+        best = choose(judge_all(some, fitting, aim, baseline), aim, baseline, None)
     else:
         (candidate,) = candidates_of([name], actions, held, stream=stream, weight=aim.weight)
         judged = judge(candidate, fitting, aim, baseline, anyway=True)
@@ -312,10 +305,7 @@ def _constant(name: str, judging: Training) -> Served:
 def _replay(found: Mapping[str, Served], judging: Training, by: str, left_out: int) -> Replay:
     groups: dict[str, GroupResult] = {}
     if by:
-        values = [record.value(by) for record in judging.records]
-        if all(value is None for value in values):
-            raise InputError(f"no record has the field {by}")
-        names = np.array([str(value) for value in values])
+        names = values_of(judging.records, by)
         for name in np.unique(names):
             rows = np.flatnonzero(names == name)
             groups[str(name)] = _group(found, judging, rows)

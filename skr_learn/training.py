@@ -53,6 +53,8 @@ class Training:
     @cached_property
     def remembering(self) -> RememberingEmbedder:
         """The embedder of routers that compare questions by vectors; hashing by default."""
+        if isinstance(self.embedder, RememberingEmbedder):
+            return self.embedder
         return RememberingEmbedder(self.embedder or HashingEmbedder())
 
     @cached_property

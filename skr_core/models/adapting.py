@@ -101,17 +101,14 @@ def as_language_model(model: AnyModel) -> LanguageModel:
         >>> as_language_model(ScriptedModel(name="mine")).name
         'mine'
     """
-    # Before the port: LangChain's models have a `generate` of their own, with another meaning.
-    given: object = model
-    if framework := framework_of(given):
-        adapted: LanguageModel = import_module(ADAPTERS[framework]).as_language_model(given)
-        return adapted
-    if isinstance(given, LanguageModel) and not isinstance(given, type):
-        return given
-    raise InputError(
-        f"a model is wanted, not {_named(given)}: "
-        "give a LangChain chat model, a LlamaIndex LLM or a LanguageModel"
+    found: LanguageModel = _adapted(
+        model,
+        "as_language_model",
+        LanguageModel,
+        "a model",
+        "a LangChain chat model, a LlamaIndex LLM or a LanguageModel",
     )
+    return found
 
 
 def as_retriever(retriever: AnyRetriever) -> Retriever:
@@ -129,16 +126,14 @@ def as_retriever(retriever: AnyRetriever) -> Retriever:
         >>> as_retriever(RunnableLambda(lambda query: [], name="nothing")).name
         'nothing'
     """
-    given: object = retriever
-    if framework := framework_of(given):
-        adapted: Retriever = import_module(ADAPTERS[framework]).as_retriever(given)
-        return adapted
-    if isinstance(given, Retriever) and not isinstance(given, type):
-        return given
-    raise InputError(
-        f"a retriever is wanted, not {_named(given)}: "
-        "give a retriever of LangChain or LlamaIndex, or a Retriever"
+    found: Retriever = _adapted(
+        retriever,
+        "as_retriever",
+        Retriever,
+        "a retriever",
+        "a retriever of LangChain or LlamaIndex, or a Retriever",
     )
+    return found
 
 
 def as_embedder(embedder: AnyEmbedder) -> Embedder:
@@ -155,16 +150,32 @@ def as_embedder(embedder: AnyEmbedder) -> Embedder:
         >>> as_embedder(DeterministicFakeEmbedding(size=4)).embed(["Paris"]).shape
         (1, 4)
     """
-    given: object = embedder
-    if framework := framework_of(given):
-        adapted: Embedder = import_module(ADAPTERS[framework]).as_embedder(given)
-        return adapted
-    if isinstance(given, Embedder) and not isinstance(given, type):
-        return given
-    raise InputError(
-        f"an embedder is wanted, not {_named(given)}: "
-        "give embeddings of LangChain or LlamaIndex, or an Embedder"
+    found: Embedder = _adapted(
+        embedder,
+        "as_embedder",
+        Embedder,
+        "an embedder",
+        "embeddings of LangChain or LlamaIndex, or an Embedder",
     )
+    return found
+
+
+def _adapted(given: object, adapter: str, port: Any, what: str, instead: str) -> Any:
+    """Make what is asked for of a framework's object, or pass through what fits the port.
+
+    Args:
+        given: What a caller gave.
+        adapter: The name of the function that a framework's module has for it.
+        port: The port.
+        what: What is wanted, for the error.
+        instead: What can be given, for the error.
+    """
+    # Before the port: LangChain's models have a `generate` of their own, with another meaning.
+    if framework := framework_of(given):
+        return getattr(import_module(ADAPTERS[framework]), adapter)(given)
+    if isinstance(given, port) and not isinstance(given, type):
+        return given
+    raise InputError(f"{what} is wanted, not {_named(given)}: give {instead}")
 
 
 def named_model(name: str) -> LanguageModel | None:
