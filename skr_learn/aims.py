@@ -19,9 +19,7 @@ Indices = NDArray[np.int64]
 PARITY = 0.005
 """Accuracy that may be lost where cost is saved: half a point."""
 CAUTION = 1.28
-"""Standard errors by which an accuracy may be lower than it looks (one-sided 90 %)."""
-KEPT_FREE = 1.64
-"""Standard errors by which a mean cost may be higher on new questions (one-sided 95 %)."""
+"""Standard errors by which accuracy and mean cost may be worse than they look (one-sided 90 %)."""
 POINTS_FOR_ALL = 10.0
 """What accuracy is worth beside cost: a point of it as much as a tenth of the cost."""
 PLATEAU = 0.01
@@ -151,7 +149,7 @@ class Aim:
         root, cost = np.sqrt(len(served)), float(served.costs.mean())
         accuracy = float(served.scores.mean())
         if self.budget is not None:
-            free = KEPT_FREE * float(served.costs.std()) / root
+            free = CAUTION * float(served.costs.std()) / root
             surely = cost + free if caution else cost - free
             return accuracy if surely <= self.budget + 1e-9 else NOT_ALLOWED
         if self.rate is not None:

@@ -76,9 +76,13 @@ class Judged:
         """What is promised of new questions.
 
         Accuracy is that of rules that have not seen the question, which a rule may fit by chance;
-        what is asked for follows the one rule that is served.
+        what is asked for follows the one rule that is served. A rule that takes the same action
+        for every question is that action, and fits nothing.
         """
-        return replace(self.rules[self.chosen], scores=self.served.scores)
+        rule = self.rules[self.chosen]
+        if len(np.unique(rule.taken)) == len(np.unique(rule.answers)) == 1:
+            return rule
+        return replace(rule, scores=self.served.scores)
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """Estimator: what is to be expected of something, by words, numbers and vectors.
 
 The mean of two or three voices that err in different ways: a linear model on words (TF-IDF) and
-numbers, boosted trees on the numbers, and, with an embedder, a linear model on its vectors. On
+numbers, a forest of trees on the numbers, and, with an embedder, a linear model on its vectors. On
 recorded answers of six question sets the mean is as good as Gaussian processes, and fits in
 seconds. scikit-learn fits; numpy alone predicts.
 """
@@ -9,7 +9,6 @@ seconds. scikit-learn fits; numpy alone predicts.
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -20,6 +19,7 @@ from numpy.typing import NDArray
 
 from skr_core.errors import extra
 from skr_learn.features.views import Shown
+from skr_learn.features.words import WordCounts
 from skr_learn.trees import Trees
 
 Floats = NDArray[np.float64]
@@ -33,9 +33,6 @@ WEIGHT_OF_NUMBERS = 3.0
 SMALLEST = 1e-9
 """Spread of a number, beside its mean, below which it is always the same but for rounding."""
 PENALTY_OF_VECTORS = 20.0
-FEWEST = 2
-"""Records that hold a word, or nothing is learnt about it."""
-MOST_WORDS = 20_000
 THREADS = 2
 
 
@@ -51,7 +48,7 @@ class Estimator:
         scales: What each number is multiplied with, shape (f,).
         of_numbers: The weights of the numbers, shape (f, k).
         start: The linear model's intercepts, shape (k,).
-        trees: The trees of each of the k.
+        trees: The trees, which expect all of the k.
         of_vectors: The weights of the vectors and, last, the intercepts, shape (d + 1, k); empty
             without an embedder.
 
@@ -69,47 +66,39 @@ class Estimator:
     scales: Floats
     of_numbers: Floats
     start: Floats
-    trees: tuple[Trees, ...]
+    trees: Trees
     of_vectors: Floats
 
     @classmethod
-    def fit(cls, shown: Shown, targets: Floats) -> Self:
+    def fit(cls, shown: Shown, targets: Floats, counted: WordCounts | None = None) -> Self:
         """Fit the voices.
 
         Args:
             shown: What is seen of n things.
             targets: What is to be expected, shape (n, k).
+            counted: The words of the n things, where they have been counted.
         """
         with extra("learning"):
             from scipy import sparse
-            from sklearn.feature_extraction.text import TfidfVectorizer
             from sklearn.linear_model import Ridge
         targets = np.asarray(targets, dtype=np.float64)
         means, spread = shown.features.mean(axis=0), shown.features.std(axis=0)
         varies = spread > SMALLEST * (1 + np.abs(means))
         scales = np.where(varies, WEIGHT_OF_NUMBERS / np.where(varies, spread, 1.0), 0.0)
         scales /= math.sqrt(max(1, int(varies.sum())))
-        columns: Any = sparse.csr_matrix((shown.features - means) * scales)
-        words: dict[str, int] = {}
-        frequencies = np.zeros(0)
-        if any(count >= FEWEST for count in _occurrences(shown.tokens).values()):
-            tfidf = TfidfVectorizer(
-                analyzer=_as_it_is, min_df=FEWEST, max_features=MOST_WORDS, sublinear_tf=True
-            )
-            columns = sparse.hstack([tfidf.fit_transform(shown.tokens), columns]).tocsr()
-            words = {word: int(place) for word, place in tfidf.vocabulary_.items()}
-            frequencies = np.asarray(tfidf.idf_, dtype=np.float64)
-        linear = Ridge(alpha=PENALTY).fit(columns, targets)
+        words, frequencies, weighed = (counted or shown.counted).weighed()
+        columns = sparse.hstack([weighed, sparse.csr_matrix((shown.features - means) * scales)])
+        linear = Ridge(alpha=PENALTY, solver="lsqr").fit(columns.tocsr(), targets)
         weights = linear.coef_.reshape(targets.shape[1], -1).T
         return cls(
-            words,
+            {word: place for place, word in enumerate(words)},
             frequencies,
             weights[: len(words)],
             means,
             scales,
             weights[len(words) :],
             np.asarray(linear.intercept_, dtype=np.float64).reshape(-1),
-            tuple(Trees.fit(shown.features, target) for target in targets.T),
+            Trees.fit(shown.features, targets),
             np.zeros((0, targets.shape[1]))
             if shown.vectors is None
             else _fit_vectors(shown.vectors, targets),
@@ -121,7 +110,7 @@ class Estimator:
             self._read_words(shown.tokens)
             + ((shown.features - self.means) * self.scales) @ self.of_numbers
             + self.start,
-            np.column_stack([trees.predict(shown.features) for trees in self.trees]),
+            self.trees.predict(shown.features),
         ]
         if len(self.of_vectors) and shown.vectors is not None:
             voices.append(shown.vectors @ self.of_vectors[:-1] + self.of_vectors[-1])
@@ -131,25 +120,28 @@ class Estimator:
     def _read_words(self, tokens: Sequence[Sequence[str]]) -> Floats:
         """Add up the weights of each text's words, as scikit-learn's TF-IDF weighs them."""
         found = np.zeros((len(tokens), len(self.start)))
-        for row, text in enumerate(tokens):
-            counts = Counter(self.words[word] for word in text if word in self.words)
-            if counts:
-                places = np.fromiter(counts, dtype=np.int64)
-                times = np.fromiter(counts.values(), dtype=np.float64)
-                values = (1 + np.log(times)) * self.frequencies[places]
-                found[row] = values @ self.of_words[places] / np.sqrt(values @ values)
+        known = [
+            (row, self.words[word])
+            for row, text in enumerate(tokens)
+            for word in text
+            if word in self.words
+        ]
+        if known:
+            cells, times = np.unique(np.array(known), axis=0, return_counts=True)
+            rows, places = cells.T
+            values = (1 + np.log(times)) * self.frequencies[places]
+            values /= np.sqrt(np.bincount(rows, values**2))[rows]
+            np.add.at(found, rows, values[:, None] * self.of_words[places])
         return found
 
     def parameters(self) -> dict[str, Any]:
         """Return what a file holds beside `arrays`: the words, in the order of their indices."""
-        return {"words": sorted(self.words, key=self.words.__getitem__), "trees": len(self.trees)}
+        return {"words": sorted(self.words, key=self.words.__getitem__)}
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Return the weights as plain arrays, for a file."""
         found = {name: getattr(self, name) for name in _ARRAYS}
-        for place, trees in enumerate(self.trees):
-            found |= {f"tree{place}.{name}": array for name, array in trees.arrays().items()}
-        return found
+        return found | {f"trees.{name}": array for name, array in self.trees.arrays().items()}
 
     @classmethod
     def from_arrays(cls, parameters: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Self:
@@ -160,19 +152,16 @@ class Estimator:
             ValueError: The arrays do not fit together, or a value is not finite.
         """
         words = {str(word): place for place, word in enumerate(parameters["words"])}
-        trees = tuple(
-            Trees.from_arrays(part_of(arrays, f"tree{place}"))
-            for place in range(int(parameters["trees"]))
-        )
+        trees = Trees.from_arrays(part_of(arrays, "trees"))
         made = cls(words=words, trees=trees, **{name: arrays[name] for name in _ARRAYS})
-        w, f, d, k = len(words), len(made.means), len(made.of_vectors), len(trees)
+        w, f, d, k = len(words), len(made.means), len(made.of_vectors), trees.values.shape[2]
         shapes = ((w,), (w, k), (f,), (f,), (f, k), (k,), (d, k))
         for name, shape in zip(_ARRAYS, shapes, strict=True):
             if not k or arrays[name].shape != shape:
                 raise ValueError(f"{name} has the shape {arrays[name].shape}, not {shape}")
             if not np.isfinite(arrays[name]).all():
                 raise ValueError(f"{name} holds what is no number")
-        if any(each.features.max() >= f for each in trees):
+        if trees.features.max() >= f:
             raise ValueError("a tree reads more numbers than there are")
         return made
 
@@ -196,8 +185,10 @@ def held_out(shown: Shown, targets: Floats, groups: NDArray[np.int64], *, each: 
                       for rows in (fit, judge))  # fmt: skip
         if not len(fit):
             return judge, np.zeros((len(judge), targets.shape[1]))
-        return judge, Estimator.fit(shown[fit], targets[fit]).predict(shown[judge])
+        estimator = Estimator.fit(shown[fit], targets[fit], counted[fit])
+        return judge, estimator.predict(shown[judge])
 
+    counted = shown.counted  # once for all folds
     found = np.zeros(targets.shape)
     works = [lambda fit=fit, judge=judge: judged(fit, judge) for fit, judge in folds(groups)]
     for judge, expected in side_by_side(works):
@@ -257,11 +248,3 @@ def _fit_vectors(vectors: NDArray[np.float32], targets: Floats) -> Floats:
     linear = Ridge(alpha=PENALTY_OF_VECTORS).fit(vectors, targets)
     weights = np.asarray(linear.coef_, dtype=np.float64).reshape(targets.shape[1], -1).T
     return np.vstack([weights, np.asarray(linear.intercept_).reshape(1, -1)])
-
-
-def _as_it_is(tokens: list[str]) -> list[str]:
-    return tokens
-
-
-def _occurrences(tokens: Sequence[Sequence[str]]) -> Counter[str]:
-    return Counter(word for text in tokens for word in set(text))

@@ -1,4 +1,4 @@
-"""Trees: gradient boosting that scikit-learn fits, kept as plain arrays that numpy alone reads."""
+"""Trees: extremely randomised ones that scikit-learn fits, plain arrays that numpy alone reads."""
 
 from __future__ import annotations
 
@@ -13,37 +13,34 @@ from skr_core.errors import extra
 
 Floats = NDArray[np.float64]
 
-TREES = 40
-DEPTH = 5
-RATE = 0.15
-LEAF = 20
+TREES = 30
+DEPTH = 12
+LEAF = 5
 """Rows in a leaf at least."""
-DRAWN = 5_000
-"""Rows that a tree is fitted on at most; forty trees see all of many rows."""
-SHARE = 0.1
-"""Of the features that a split looks at: the trees differ, and their sum is steadier."""
+DRAWN = 10_000
+"""Rows that a tree is fitted on at most; thirty trees see all of many rows."""
+SHARE = 0.2
+"""Of the features that a split looks at: the trees differ, and their mean is steadier."""
 
 
 @dataclass(frozen=True)
 class Trees:
-    """A sum of regression trees, each stored as the arrays of its nodes.
+    """A mean of regression trees for k targets, stored as the arrays of their nodes.
 
     Attributes:
-        start: What the sum begins with.
         features: Index of the feature that a node reads, shape (trees, nodes); negative at leaves.
         thresholds: What it is compared with, shape as above.
         left: The node for values up to the threshold, shape as above.
         right: The node for values above it, shape as above.
-        values: What a leaf adds, shape as above.
+        values: What a leaf expects of each target, shape (trees, nodes, k).
 
     Example:
         >>> rows = np.arange(200.0)[:, None]
-        >>> trees = Trees.fit(rows, (rows[:, 0] >= 100).astype(float))
+        >>> trees = Trees.fit(rows, (rows >= 100).astype(float))
         >>> trees.predict(np.array([[10.0], [190.0]])).round(1).tolist()
-        [0.0, 1.0]
+        [[0.0], [1.0]]
     """
 
-    start: float
     features: NDArray[np.int16]
     thresholds: NDArray[np.float32]
     left: NDArray[np.int16]
@@ -56,30 +53,31 @@ class Trees:
 
         Args:
             rows: The features, shape (n, f), without NaN.
-            targets: What is to be expected, shape (n,).
+            targets: What is to be expected, shape (n, k).
         """
         with extra("learning"):
             from sklearn import config_context
-            from sklearn.ensemble import GradientBoostingRegressor
-        boosted = GradientBoostingRegressor(
-            n_estimators=TREES,
-            learning_rate=RATE,
-            max_depth=DEPTH,
-            min_samples_leaf=LEAF,
-            subsample=min(0.5, DRAWN / len(rows)) if len(rows) > 1 else 1.0,
-            max_features=SHARE,
-            random_state=0,
-        )
+            from sklearn.tree import ExtraTreeRegressor
+        read, k = rows.astype(np.float32), targets.shape[1]
+        wanted = np.ascontiguousarray(targets, dtype=np.float64)
+        draw = np.random.default_rng(0)
+        trees = []
         # Of a few hundred rows, checking its parameters takes a quarter of a tree's time.
         with config_context(skip_parameter_validation=True, assume_finite=True):
-            boosted.fit(rows.astype(np.float32), targets)
-        trees = [stage.tree_ for stage in boosted.estimators_[:, 0]]
+            for place in range(TREES):
+                grown = ExtraTreeRegressor(
+                    max_depth=DEPTH, min_samples_leaf=LEAF, max_features=SHARE, random_state=place
+                )
+                some = np.arange(len(read))
+                if len(read) > DRAWN:
+                    some = np.sort(draw.choice(len(read), DRAWN, replace=False))
+                trees.append(grown.fit(read[some], wanted[some], check_input=False).tree_)
         size = max(tree.node_count for tree in trees)
 
-        def padded(name: str, dtype: Any) -> NDArray[Any]:
-            found = np.zeros((len(trees), size), dtype=dtype)
+        def padded(name: str, dtype: Any, shape: tuple[int, ...] = ()) -> NDArray[Any]:
+            found = np.zeros((len(trees), size, *shape), dtype=dtype)
             for place, tree in enumerate(trees):
-                found[place, : tree.node_count] = getattr(tree, name).reshape(tree.node_count)
+                found[place, : tree.node_count] = getattr(tree, name).reshape(-1, *shape)
             return found
 
         # scikit-learn compares features of 32 bits with thresholds of 64: rounded down, they part
@@ -89,16 +87,15 @@ class Trees:
         above = thresholds > exact
         thresholds[above] = np.nextafter(thresholds[above], np.float32(-np.inf))
         return cls(
-            float(targets.mean()),
             padded("feature", np.int16),
             thresholds,
             padded("children_left", np.int16),
             padded("children_right", np.int16),
-            (RATE * padded("value", np.float64)).astype(np.float32),
+            padded("value", np.float32, (k,)),
         )
 
     def predict(self, rows: Floats) -> Floats:
-        """Return what is expected of rows of shape (n, f), shape (n,)."""
+        """Return what is expected of rows of shape (n, f), shape (n, k)."""
         read = rows.astype(np.float32)
         trees = np.arange(len(self.features))[:, None]
         places = np.arange(len(read))[None, :]
@@ -108,13 +105,12 @@ class Trees:
             lower = read[places, np.maximum(features, 0)] <= self.thresholds[trees, nodes]
             further = np.where(lower, self.left[trees, nodes], self.right[trees, nodes])
             nodes = np.where(features < 0, nodes, further)
-        total: Floats = self.start + self.values[trees, nodes].sum(axis=0, dtype=np.float64)
-        return total
+        mean: Floats = self.values[trees, nodes].mean(axis=0, dtype=np.float64)
+        return mean
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Return the trees as plain arrays, for a file."""
         return {
-            "start": np.array(self.start),
             "features": self.features,
             "thresholds": self.thresholds,
             "left": self.left,
@@ -131,18 +127,19 @@ class Trees:
             ValueError: The arrays do not fit together, a node leads outside of its tree, or a
                 value is not finite.
         """
-        start = arrays["start"]
-        given = {name: arrays[name] for name in cls.__annotations__ if name != "start"}
+        given = {name: arrays[name] for name in cls.__annotations__}
         shape = given["features"].shape
-        if start.shape or len(shape) != 2 or not all(shape):
+        if len(shape) != 2 or not all(shape) or given["values"].ndim != 3:
             raise ValueError("these are no trees")
-        if any(array.shape != shape for array in given.values()):
+        if any(array.shape[:2] != shape for array in given.values()):
             raise ValueError("the nodes of the trees differ in number")
-        if not all(np.isfinite(array).all() for array in (start, *given.values())):
+        if any(given[name].ndim != 2 for name in given if name != "values"):
+            raise ValueError("these are no trees")
+        if not all(np.isfinite(array).all() for array in given.values()):
             raise ValueError("a tree holds what is no number")
         inner = given["features"] >= 0
         for name in ("left", "right"):
             leads = given[name][inner]
             if given[name].dtype.kind != "i" or (leads < 0).any() or (leads >= shape[1]).any():
                 raise ValueError("a node leads outside of its tree")
-        return cls(float(start), **given)
+        return cls(**given)

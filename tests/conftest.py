@@ -46,8 +46,7 @@ def quick_retries(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(scope="module")
 def few_trees() -> Iterator[None]:
-    """Few boosted trees in long steps, where many would only take time."""
+    """Few trees, where many would only take time."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(trees, "TREES", 15)
-        patch.setattr(trees, "RATE", 0.3)
+        patch.setattr(trees, "TREES", 10)
         yield

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import combinations, pairwise, product
 from typing import Any, Self
 
@@ -18,6 +19,7 @@ from numpy.typing import NDArray
 from skr_core.candidates import CandidateAnswer
 from skr_learn.features.answers import own_features, pair_features, turned
 from skr_learn.features.question import question_features
+from skr_learn.features.words import WordCounts
 
 Floats = NDArray[np.float64]
 
@@ -86,6 +88,11 @@ class Shown:
     tokens: list[list[str]]
     features: Floats
     vectors: NDArray[np.float32] | None = None
+
+    @cached_property
+    def counted(self) -> WordCounts:
+        """The words of each, counted."""
+        return WordCounts.of(self.tokens)
 
     def __len__(self) -> int:
         return len(self.tokens)

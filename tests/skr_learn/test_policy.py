@@ -149,7 +149,7 @@ def test_it_has_learnt_what_there_is_to_learn():
 
 
 def test_a_question_alone_leads_straight_to_one_round_or_to_the_loop():
-    policy = OfPolicy("question").router(THREE, 0.05)
+    policy = OfPolicy("question").router(THREE, 0.1)
     one = policy.decide(QUESTIONS["firm"].format("3 of 4"))
     loop = policy.decide(QUESTIONS["song"].format("3 of 4"))
     none = policy.decide(QUESTIONS["river"].format("3 of 4"))
