@@ -5,13 +5,13 @@ import os
 from langchain_skr import create_skr_graph, load_model
 from skr_app.country import load_country
 from skr_graphs import SKRContext
-from skr_store import ChromaStore
+from skr_store import Store
 
 country = load_country()  # an invented country: put your retriever in its place
 model = load_model(os.environ["SKR_MODEL"]) if "SKR_MODEL" in os.environ else country.model()
 question = "Where was the engineer who designed the Marrow Bay lighthouse born?"
 
-with ChromaStore.ephemeral() as store:
+with Store.ephemeral() as store:
     store.add(list(country.corpus))
     graph = create_skr_graph(model, store)
 

@@ -7,13 +7,13 @@ from langgraph.checkpoint.memory import InMemorySaver
 
 from langchain_skr import create_skr_graph, load_model
 from skr_app.country import load_country
-from skr_store import ChromaStore
+from skr_store import Store
 
 country = load_country()
 model = load_model(os.environ["SKR_MODEL"]) if "SKR_MODEL" in os.environ else country.model()
 thread: Any = {"configurable": {"thread_id": "1"}}
 
-with ChromaStore.ephemeral() as store:
+with Store.ephemeral() as store:
     store.add(list(country.corpus))
     graph = create_skr_graph(model, store, checkpointer=InMemorySaver())
     question = "Where was the engineer who designed the Marrow Bay lighthouse born?"

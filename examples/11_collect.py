@@ -7,12 +7,12 @@ from skr_app.country import load_country
 from skr_core import Settings
 from skr_graphs import GraphAnswerer
 from skr_learn import collect
-from skr_store import ChromaStore
+from skr_store import Store
 
 country = load_country()  # an invented country: put your questions and your retriever in its place
 model = load_model(os.environ["SKR_MODEL"]) if "SKR_MODEL" in os.environ else country.model()
 
-with ChromaStore.ephemeral() as store:
+with Store.ephemeral() as store:
     store.add(list(country.corpus))
     # The same call with the same file goes on where it was interrupted.
     records = collect(

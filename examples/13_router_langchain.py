@@ -6,12 +6,12 @@ from pathlib import Path
 from langchain_skr import create_skr_chain, load_model
 from skr_app.country import load_country
 from skr_learn import calibrate, collect
-from skr_store import ChromaStore
+from skr_store import Store
 
 country = load_country()
 model = load_model(os.environ["SKR_MODEL"]) if "SKR_MODEL" in os.environ else country.model()
 
-with ChromaStore.ephemeral() as store:
+with Store.ephemeral() as store:
     store.add(list(country.corpus))
     records = collect(country.questions, create_skr_chain(model, store))
     # The best accuracy where half of the questions are retrieved for.

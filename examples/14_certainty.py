@@ -7,7 +7,7 @@ from skr_app.country import load_country
 from skr_core import Settings
 from skr_core.routers import CertaintyLevelRouter, ConfidenceRouter
 from skr_graphs import GraphAnswerer
-from skr_store import ChromaStore
+from skr_store import Store
 
 country = load_country()
 model = load_model(os.environ["SKR_MODEL"]) if "SKR_MODEL" in os.environ else country.model()
@@ -26,7 +26,7 @@ for question in (
     print("  Punish+Explain:", prudent.decide(question).reason)
     print("  levels:        ", levels.decide(question).reason)
 
-with ChromaStore.ephemeral() as store:
+with Store.ephemeral() as store:
     store.add(list(country.corpus))
     served = GraphAnswerer(Settings.of(model, store, router=levels))
     print(served.answer("What is the tallest windmill of Eastering called?").text)

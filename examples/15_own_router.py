@@ -7,7 +7,7 @@ from langchain_skr import create_skr_graph, load_model
 from skr_app.country import load_country
 from skr_core import Decision
 from skr_graphs import answer_of
-from skr_store import ChromaStore
+from skr_store import Store
 
 
 class RetrieveWhatChanges:
@@ -27,7 +27,7 @@ class RetrieveWhatChanges:
 country = load_country()
 model = load_model(os.environ["SKR_MODEL"]) if "SKR_MODEL" in os.environ else country.model()
 
-with ChromaStore.ephemeral() as store:
+with Store.ephemeral() as store:
     store.add(list(country.corpus))
     graph = create_skr_graph(model, store, router=RetrieveWhatChanges())
     for question in ("Who painted The Ferry at Dusk?", "Who is the governor of the Central Bank?"):

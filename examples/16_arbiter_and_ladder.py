@@ -7,13 +7,13 @@ from skr_app.country import load_country
 from skr_core import Settings
 from skr_graphs import GraphAnswerer
 from skr_learn import calibrate, collect
-from skr_store import ChromaStore
+from skr_store import Store
 
 country = load_country()
 model = load_model(os.environ["SKR_MODEL"]) if "SKR_MODEL" in os.environ else country.model()
 QUESTION = "Who was the first climber of Mount Tarrow?"  # known by heart; the passages mislead
 
-with ChromaStore.ephemeral() as store:
+with Store.ephemeral() as store:
     store.add(list(country.corpus))
     records = collect(country.questions[:40], GraphAnswerer(Settings.of(model, store)))
 

@@ -8,13 +8,13 @@ from skr_core import Settings
 from skr_graphs import GraphAnswerer, answer_of
 from skr_learn import collect, record_of_feedback
 from skr_learn.routers import KNNRouter
-from skr_store import ChromaStore
+from skr_store import Store
 
 country = load_country()
 model = load_model(os.environ["SKR_MODEL"]) if "SKR_MODEL" in os.environ else country.model()
 QUESTION = "Whose picture does the ten-crown note bear?"
 
-with ChromaStore.ephemeral() as store:
+with Store.ephemeral() as store:
     store.add(list(country.corpus))
     records = collect(country.questions[:40], GraphAnswerer(Settings.of(model, store)))
     router = KNNRouter.fit(records, rule="benefit")

@@ -10,7 +10,7 @@ from skr_core.files import KeyedLog
 from skr_core.flow import run
 from skr_graphs import GraphAnswerer
 from skr_learn.evaluate import Asked, System, ask_all, judge_all, mean
-from skr_store import ChromaStore
+from skr_store import Store
 
 country = load_country()
 model = load_model(os.environ["SKR_MODEL"]) if "SKR_MODEL" in os.environ else country.model()
@@ -24,7 +24,7 @@ def brevity(answers: Sequence[Asked]):
     return [{"words": each.answer and len(each.answer.text.split())} for each in answers]
 
 
-with ChromaStore.ephemeral() as store:
+with Store.ephemeral() as store:
     store.add(list(country.corpus))
     answerer = GraphAnswerer(Settings.of(model, store))
     for name, action in (("never", "direct"), ("single shot", "single"), ("loop", "loop")):

@@ -6,12 +6,12 @@ from pathlib import Path
 from llamaindex_skr import SKRQueryEngine, load_model
 from skr_app.country import load_country
 from skr_learn import calibrate, collect
-from skr_store import ChromaStore
+from skr_store import Store
 
 country = load_country()
 llm = load_model(os.environ["SKR_MODEL"]) if "SKR_MODEL" in os.environ else country.model()
 
-with ChromaStore.ephemeral() as store:  # yours: an index, or a retriever of LlamaIndex's
+with Store.ephemeral() as store:  # yours: an index, or a retriever of LlamaIndex's
     store.add(list(country.corpus))
     served = SKRQueryEngine.from_defaults(store, llm=llm)
     records = collect(country.questions, served)

@@ -20,6 +20,7 @@ from skr_core.settings import (
     OnRetrieverError,
     ReflectorLike,
     RouterLike,
+    Scope,
     WhenInsufficient,
     hinting,
 )
@@ -62,7 +63,9 @@ def create_skr_graph(
     review_queries: bool = False,
     router: RouterLike | None = None,
     reflector: ReflectorLike | None = None,
-    store: ReferenceStore | None = None,
+    reference_store: ReferenceStore | None = None,
+    scope: Scope | None = None,
+    ttl: float | None = None,
     budget: Budget | None = None,
     when_insufficient: WhenInsufficient | None = None,
     on_retriever_error: OnRetrieverError | None = None,
@@ -92,7 +95,12 @@ def create_skr_graph(
             for. This and the others are the settings of the system, see `Settings`.
         reflector: The judge of drafts, or the file of a saved one; by default the verdict is read
             from the model's reply.
-        store: A store that keeps what the retriever found, and is searched beside it.
+        reference_store: A store that keeps what the retriever found, and is searched beside it; see
+            `ReferenceStore`. LangGraph's own ``store`` is another thing.
+        scope: The scope in which it keeps and finds: a text, ``"shared"`` for all users alike, or a
+            function of the run's config, such as ``lambda config:
+            config["configurable"]["tenant"]``. Must be given beside a retriever.
+        ttl: The seconds for which a passage is kept; for ever by default.
         budget: The limits of a question.
         when_insufficient: The answer where the references never sufficed, see `WhenInsufficient`.
         on_retriever_error: The outcome where the first searches all fail, see `OnRetrieverError`.
@@ -129,7 +137,9 @@ def create_skr_graph(
         review_queries=review_queries,
         router=router,
         reflector=reflector,
-        store=store,
+        reference_store=reference_store,
+        scope=scope,
+        ttl=ttl,
         budget=budget,
         when_insufficient=when_insufficient,
         on_retriever_error=on_retriever_error,
@@ -153,7 +163,9 @@ def create_skr_chain(
     checkpointer: Checkpointer = None,
     router: RouterLike | None = None,
     reflector: ReflectorLike | None = None,
-    store: ReferenceStore | None = None,
+    reference_store: ReferenceStore | None = None,
+    scope: Scope | None = None,
+    ttl: float | None = None,
     budget: Budget | None = None,
     when_insufficient: WhenInsufficient | None = None,
     on_retriever_error: OnRetrieverError | None = None,
@@ -176,7 +188,9 @@ def create_skr_chain(
     checkpointer: Checkpointer = None,
     router: RouterLike | None = None,
     reflector: ReflectorLike | None = None,
-    store: ReferenceStore | None = None,
+    reference_store: ReferenceStore | None = None,
+    scope: Scope | None = None,
+    ttl: float | None = None,
     budget: Budget | None = None,
     when_insufficient: WhenInsufficient | None = None,
     on_retriever_error: OnRetrieverError | None = None,
@@ -199,7 +213,9 @@ def create_skr_chain(
     checkpointer: Checkpointer = None,
     router: RouterLike | None = None,
     reflector: ReflectorLike | None = None,
-    store: ReferenceStore | None = None,
+    reference_store: ReferenceStore | None = None,
+    scope: Scope | None = None,
+    ttl: float | None = None,
     budget: Budget | None = None,
     when_insufficient: WhenInsufficient | None = None,
     on_retriever_error: OnRetrieverError | None = None,
@@ -222,7 +238,9 @@ def create_skr_chain(
     checkpointer: Checkpointer = None,
     router: RouterLike | None = None,
     reflector: ReflectorLike | None = None,
-    store: ReferenceStore | None = None,
+    reference_store: ReferenceStore | None = None,
+    scope: Scope | None = None,
+    ttl: float | None = None,
     budget: Budget | None = None,
     when_insufficient: WhenInsufficient | None = None,
     on_retriever_error: OnRetrieverError | None = None,
@@ -244,7 +262,9 @@ def create_skr_chain(
         checkpointer: A checkpointer of LangGraph: a thread then keeps its conversation.
         router: The router, or the file of a saved one.
         reflector: The judge of drafts, or the file of a saved one.
-        store: A store that keeps what the retriever found, and is searched beside it.
+        reference_store: A store that keeps what the retriever found, and is searched beside it.
+        scope: The scope in which it keeps and finds, as text or as a function of the run's config.
+        ttl: The seconds for which a passage is kept.
         budget: The limits of a question.
         when_insufficient: The answer where the references never sufficed.
         on_retriever_error: The outcome where the first searches all fail.
@@ -284,7 +304,9 @@ def create_skr_chain(
         "checkpointer": checkpointer,
         "router": router,
         "reflector": reflector,
-        "store": store,
+        "reference_store": reference_store,
+        "scope": scope,
+        "ttl": ttl,
         "budget": budget,
         "when_insufficient": when_insufficient,
         "on_retriever_error": on_retriever_error,
@@ -314,7 +336,9 @@ def create_skr_tool(
     review_queries: bool = False,
     router: RouterLike | None = None,
     reflector: ReflectorLike | None = None,
-    store: ReferenceStore | None = None,
+    reference_store: ReferenceStore | None = None,
+    scope: Scope | None = None,
+    ttl: float | None = None,
     budget: Budget | None = None,
     when_insufficient: WhenInsufficient | None = None,
     on_retriever_error: OnRetrieverError | None = None,
@@ -338,7 +362,9 @@ def create_skr_tool(
         review_queries: Whether to stop before every retrieval until a person approves the queries.
         router: The router, or the file of a saved one.
         reflector: The judge of drafts, or the file of a saved one.
-        store: A store that keeps what the retriever found, and is searched beside it.
+        reference_store: A store that keeps what the retriever found, and is searched beside it.
+        scope: The scope in which it keeps and finds, as text or as a function of the run's config.
+        ttl: The seconds for which a passage is kept.
         budget: The limits of a question.
         when_insufficient: The answer where the references never sufficed.
         on_retriever_error: The outcome where the first searches all fail.
@@ -382,7 +408,9 @@ def create_skr_tool(
         review_queries=review_queries,
         router=router,
         reflector=reflector,
-        store=store,
+        reference_store=reference_store,
+        scope=scope,
+        ttl=ttl,
         budget=budget,
         when_insufficient=when_insufficient,
         on_retriever_error=on_retriever_error,

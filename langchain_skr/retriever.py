@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import cached_property
 from typing import Any, Self, cast
@@ -15,7 +16,8 @@ from langchain_core.callbacks import (
 )
 from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
-from langchain_core.runnables import Runnable, RunnableConfig
+from langchain_core.runnables import Runnable, RunnableConfig, ensure_config, patch_config
+from langchain_core.runnables.config import var_child_runnable_config
 from langchain_core.vectorstores import VectorStore, VectorStoreRetriever
 from pydantic import ConfigDict, PositiveInt, field_validator, model_validator
 
@@ -108,18 +110,33 @@ class SKRRetriever(BaseRetriever):
         self.router = routing_alone(router, "SKRRetriever", has_model=model is not None)
         return self
 
+    def invoke(
+        self, input: str, config: RunnableConfig | None = None, **kwargs: Any
+    ) -> list[Document]:
+        """Find documents; the retriever within is given the same config."""
+        with _inherited(config):
+            return super().invoke(input, config, **kwargs)
+
+    async def ainvoke(
+        self, input: str, config: RunnableConfig | None = None, **kwargs: Any
+    ) -> list[Document]:
+        """Async version of `invoke`."""
+        with _inherited(config):
+            return await super().ainvoke(input, config, **kwargs)
+
     def _get_relevant_documents(
         self, query: str, *, run_manager: CallbackManagerForRetrieverRun, k: int | None = None
     ) -> list[Document]:
-        with unstreamed():
-            return run(self._documents(query, k, {"callbacks": run_manager.get_child()}))
+        callbacks = run_manager.get_child()
+        with unstreamed(patch_config(ensure_config(), callbacks=callbacks)):
+            return run(self._documents(query, k, {"callbacks": callbacks}))
 
     async def _aget_relevant_documents(
         self, query: str, *, run_manager: AsyncCallbackManagerForRetrieverRun, k: int | None = None
     ) -> list[Document]:
-        config: RunnableConfig = {"callbacks": run_manager.get_child()}
-        with unstreamed():
-            return await arun(self._documents(query, k, config))
+        callbacks = run_manager.get_child()
+        with unstreamed(patch_config(ensure_config(), callbacks=callbacks)):
+            return await arun(self._documents(query, k, {"callbacks": callbacks}))
 
     def _documents(self, query: str, k: int | None, config: RunnableConfig) -> Flow[list[Document]]:
         question = checked_question(query)
@@ -189,3 +206,13 @@ class SKRRetriever(BaseRetriever):
         # The text is not wanted, so no call is spent on a last answer.
         model = cast("ModelLike", self.model)  # without one there is no loop
         return create_skr_graph(model, self.retriever, when_insufficient="refuse")
+
+
+@contextmanager
+def _inherited(config: RunnableConfig | None) -> Iterator[None]:
+    """Let what a retriever runs inherit its config, of which LangChain hands on callbacks alone."""
+    token = var_child_runnable_config.set(ensure_config(config))
+    try:
+        yield
+    finally:
+        var_child_runnable_config.reset(token)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from llama_index.core.base.llms.types import ChatMessage, MessageRole
@@ -107,7 +107,9 @@ class SKRChatEngine(PicklableGraph, BaseChatEngine):
         callback_manager: CallbackManager | None = None,
         router: settings.RouterLike | None = None,
         reflector: settings.ReflectorLike | None = None,
-        store: ReferenceStore | None = None,
+        reference_store: ReferenceStore | None = None,
+        scope: str | Callable[[], str] | None = None,
+        ttl: float | None = None,
         budget: Budget | None = None,
         when_insufficient: settings.WhenInsufficient | None = None,
         on_retriever_error: settings.OnRetrieverError | None = None,
@@ -144,7 +146,9 @@ class SKRChatEngine(PicklableGraph, BaseChatEngine):
             options={
                 "router": router,
                 "reflector": reflector,
-                "store": store,
+                "reference_store": reference_store,
+                "scope": scope,
+                "ttl": ttl,
                 "budget": budget,
                 "when_insufficient": when_insufficient,
                 "on_retriever_error": on_retriever_error,

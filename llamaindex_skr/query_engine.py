@@ -20,7 +20,7 @@ from llama_index.core.vector_stores.types import MetadataFilters
 from llamaindex_skr._compat import is_read_as_text
 from llamaindex_skr.llms import ModelLike, as_language_model
 from llamaindex_skr.responses import astream_response, stream_response, to_response
-from llamaindex_skr.runs import GraphRun, PicklableGraph
+from llamaindex_skr.runs import CallersScope, GraphRun, PicklableGraph
 from llamaindex_skr.sources import RetrieverLike, as_retriever, bundled
 from skr_core import Budget, PromptTemplates, settings
 from skr_core.errors import InputError
@@ -104,7 +104,9 @@ class SKRQueryEngine(PicklableGraph, BaseQueryEngine):
         callback_manager: CallbackManager | None = None,
         router: settings.RouterLike | None = None,
         reflector: settings.ReflectorLike | None = None,
-        store: ReferenceStore | None = None,
+        reference_store: ReferenceStore | None = None,
+        scope: str | Callable[[], str] | None = None,
+        ttl: float | None = None,
         budget: Budget | None = None,
         when_insufficient: settings.WhenInsufficient | None = None,
         on_retriever_error: settings.OnRetrieverError | None = None,
@@ -132,8 +134,13 @@ class SKRQueryEngine(PicklableGraph, BaseQueryEngine):
             router: The router, or the file of a saved one; retrieves always by default.
             reflector: The reflector, or the file of a learned one; by default the verdict is read
                 from the model's reply.
-            store: The store that remembers the references found, and is searched beside the
-                retriever.
+            reference_store: The store that remembers the references found, and is searched beside
+                the retriever.
+            scope: The scope in which it remembers and searches: a text, ``"shared"`` for all users
+                alike, or a function that returns the asking user's, such as the ``get`` of a
+                ``ContextVar``; it is called once, when the question is asked. Must be given beside
+                a retriever.
+            ttl: The seconds for which a passage is remembered; for ever by default.
             budget: The limits of a question.
             when_insufficient: The answer where the references never sufficed, see
                 `skr_core.settings.WhenInsufficient`.
@@ -162,7 +169,9 @@ class SKRQueryEngine(PicklableGraph, BaseQueryEngine):
             options={
                 "router": router,
                 "reflector": reflector,
-                "store": store,
+                "reference_store": reference_store,
+                "scope": scope,
+                "ttl": ttl,
                 "budget": budget,
                 "when_insufficient": when_insufficient,
                 "on_retriever_error": on_retriever_error,
@@ -264,7 +273,7 @@ def engine_parts(
     Args:
         options: The settings, by the names of `skr_core.settings.Settings`.
     """
-    if retriever is None and options["store"] is None and options["router"] is None:
+    if retriever is None and options["reference_store"] is None and options["router"] is None:
         raise InputError(
             "there is nothing to retrieve from: give a retriever or an index, "
             "or a router that never retrieves"
@@ -289,11 +298,15 @@ def engine_parts(
         )
         for postprocessor in node_postprocessors:
             postprocessor.callback_manager = manager
+    scope = options["scope"]
+    asking = CallersScope(scope) if callable(scope) else None
     # Folders are read here, once, and not with each run's settings.
-    made = settings.Settings.of(model, source, **options)
+    made = settings.Settings.of(model, source, **{**options, "scope": asking or scope})
     return EngineParts(
         partial(create_self_completion_graph, **vars(made)),
-        SKRContext(retriever=source, templates=options["templates"], stream=streaming),
+        SKRContext(
+            retriever=source, scope=asking, templates=options["templates"], stream=streaming
+        ),
         manager,
     )
 

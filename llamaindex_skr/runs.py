@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Callable, Generator, Mapping, Sequence
 from contextlib import aclosing
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from llama_index.core import instrumentation
@@ -157,6 +157,30 @@ def emit(event: Mapping[str, Any], span_id: str | None = None) -> None:
         dispatcher.event(event_class(**fields))
 
 
+@dataclass(frozen=True)
+class CallersScope:
+    """The scope of whoever asks, as the function of a run's config that a graph wants.
+
+    LlamaIndex's runs have no config, so an application says by other means who asks, such as a
+    ``ContextVar``. A stream may be read in another context than the one it was asked in: the scope
+    is that of the asking.
+
+    Attributes:
+        given: The application's function.
+    """
+
+    given: Callable[[], str]
+
+    def __call__(self, config: Mapping[str, Any]) -> str:
+        """Return the scope."""
+        return self.given()
+
+    def now(self) -> CallersScope:
+        """Ask for the scope at once; it stays the same."""
+        scope = self.given()
+        return CallersScope(lambda: scope)
+
+
 class GraphRun:
     """Hands the graph's events to LlamaIndex, yields the answer's tokens, keeps the answer.
 
@@ -199,6 +223,8 @@ class GraphRun:
         context = context or SKRContext()
         # Each run has a context of its own, so that closing one does not close another.
         self._context = replace(context, stream=context.stream if stream is None else stream)
+        if isinstance(context.scope, CallersScope):
+            self._context = replace(self._context, scope=context.scope.now())
         given: dict[str, Any] = {"question": question}
         if history:
             given["history"] = list(history)

@@ -24,7 +24,7 @@ from llama_index.core.vector_stores.types import MetadataFilters
 from llamaindex_skr._compat import filters_of
 from llamaindex_skr.nodes import to_node, to_reference
 from skr_core.errors import InputError, RetrieverError, translated
-from skr_core.ports import LanguageModel, Retriever, version_of
+from skr_core.ports import LanguageModel, ReferenceStore, Retriever, version_of
 from skr_core.references.found import FoundReferences, errors_of
 from skr_core.references.fusion import FusedRetriever
 from skr_core.types import Reference
@@ -197,9 +197,13 @@ class BundledRetriever:
 
 
 def bundled(retriever: Retriever, bundle: QueryBundle) -> Retriever:
-    """The retriever itself, or a `BundledRetriever` where the bundle is more than a text."""
-    more = (bundle.custom_embedding_strs, bundle.embedding, bundle.image_path)
-    return BundledRetriever(retriever, bundle) if any(more) else retriever
+    """The retriever itself, or a `BundledRetriever` where the bundle is more than a text.
+
+    A store reads texts alone, and must be seen to be one where it is given twice.
+    """
+    more = any((bundle.custom_embedding_strs, bundle.embedding, bundle.image_path))
+    is_store = isinstance(retriever, ReferenceStore)
+    return BundledRetriever(retriever, bundle) if more and not is_store else retriever
 
 
 def as_retriever(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import logging
 import os
 import sys
 import warnings
@@ -115,11 +114,6 @@ IN_FLAGS = {
     "give another out=": "give another --out",
     "the base_url= of a server": "the --base-url of a server",
     "give embedder=": "it can be used from Python, with the embedder it was fitted with",
-    "  or  ChromaStore.rebuild(path, embedder=...)": "",
-    "(another process, or another ChromaStore of this one)": "(another process)",
-    "close that one; to share it, close it there too and run  skr store serve": "end that "
-    "command; to share the store, run  skr store serve",
-    "use  ChromaStore.connect(url)": "give the commands  --store URL",
 }
 """Words of the library's errors that are about Python, and what a command says in their place."""
 
@@ -149,7 +143,6 @@ def run(make: Callable[[], typer.Typer]) -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # an encoding that lacks a letter stops no answer
             stream.reconfigure(errors="replace")
-    logging.getLogger("pypdf").setLevel(logging.ERROR)  # a file that it cannot read is our error
     _warn_of_misspelt_variables()
     try:
         with warnings.catch_warnings():

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from skr_core.ports import Embedder, LanguageModel, ReferenceStore, Retriever, Router
     from skr_core.types import Reference
     from skr_learn import Records
-    from skr_store import ChromaStore
+    from skr_store import Store
 
 HASHING = "hashing"
 """The default of --embedder."""
@@ -236,27 +236,29 @@ def open_store(
     search: SearchMode = "hybrid",
     *,
     must_exist: bool = True,
-) -> ChromaStore:
+    language: str | None = None,
+) -> Store:
     """Open the store that an option names.
 
     Args:
         store: The folder or the address of the store.
-        embedder: The embedder, as `ChromaStore.open` takes it.
+        embedder: The embedder, as `Store.open` takes it.
         search: The way the store is searched.
         must_exist: Refuse to make a new store.
+        language: The language whose words are stemmed; None for that of the store.
 
     Raises:
         StoreError: The store must exist and does not, or cannot be opened.
     """
-    from skr_store import ChromaStore
+    from skr_store import Store
 
     if store.startswith(("http://", "https://")):
         with messages.status("Opening the store"):
-            return ChromaStore.connect(store, embedder=embedder, search=search)
+            return Store.connect(store, embedder=embedder)
     # A folder of something else must not become a store because somebody asked a question.
     path = existing_store(store) if must_exist else place_of_store(store)
     with messages.status("Opening the store"):  # which may have to be put right first
-        return ChromaStore.open(path, embedder=embedder, search=search)
+        return Store.open(path, embedder=embedder, search=search, language=language)
 
 
 def store_folder(store: str) -> Path:
@@ -270,10 +272,11 @@ def existing_store(store: str) -> Path:
     Raises:
         StoreError: There is no store.
     """
-    from skr_store.folder import JOURNAL_NAME
+    from skr_store.database import DATABASE_NAME
+    from skr_store.folder import is_earlier
 
     path = store_folder(store)
-    if not (path / JOURNAL_NAME).exists():
+    if not (path / DATABASE_NAME).exists() and not is_earlier(path):
         raise StoreError(
             f"there is no store at {path}: make one with  skr ingest FILES --store {path}"
         )
@@ -286,12 +289,13 @@ def place_of_store(store: str) -> Path:
     Raises:
         StoreError: The folder holds other files: ingestion would pass over a store in it.
     """
-    from skr_store.folder import JOURNAL_NAME
-    from skr_store.locking import LOCK_NAME
+    from skr_store.database import DATABASE_NAME
+    from skr_store.folder import is_earlier
 
     path = store_folder(store)
     files = {each.name for each in path.iterdir()} if path.is_dir() else set()
-    if {JOURNAL_NAME, LOCK_NAME}.isdisjoint(files) and any(each[0] != "." for each in files):
+    is_store = DATABASE_NAME in files or is_earlier(path)
+    if not is_store and any(each[0] != "." for each in files):
         raise StoreError(
             f"{path} holds other files and no store: name a folder for the store alone, such as "
             f"{path / 'store'}"
@@ -319,7 +323,7 @@ def open_searched(
     embedder: str,
     search: SearchMode,
     skip_bad: bool,
-) -> tuple[ChromaStore, str]:
+) -> tuple[Store, str]:
     """Open what questions are searched in: a store, a corpus file, or their own contexts.
 
     Args:
@@ -337,7 +341,7 @@ def open_searched(
     Raises:
         InputError: Both are given, or there is nothing to search.
     """
-    from skr_store import ChromaStore
+    from skr_store import Store
 
     if corpus is not None and store is not None:
         raise InputError("give either --corpus or --store")
@@ -345,7 +349,7 @@ def open_searched(
         opened = stack.enter_context(open_store(store, store_embedder(embedder), search))
         return opened, store if "://" in store else Path(store).name
     references, name = searched_references(corpus, questions, skip_bad=skip_bad)
-    opened = ChromaStore.ephemeral(embedder=store_embedder(embedder), search=search)
+    opened = Store.ephemeral(embedder=store_embedder(embedder), search=search)
     stack.enter_context(opened)
     with progress("Ingesting") as advance:
         add_all(opened, references, advance)
@@ -399,13 +403,16 @@ class _Collected:
     def __init__(self) -> None:
         self.references: dict[str, Reference] = {}
 
-    def add(self, references: Sequence[Reference]) -> int:
+    def add(self, references: Sequence[Reference], *, ttl: float | None = None) -> int:
         before = len(self.references)
         self.references |= {reference.id: reference for reference in references}
         return len(self.references) - before
 
-    async def aadd(self, references: Sequence[Reference]) -> int:
+    async def aadd(self, references: Sequence[Reference], *, ttl: float | None = None) -> int:
         return self.add(references)
+
+    def in_scope(self, scope: str) -> _Collected:
+        return self
 
     def retrieve(self, query: str) -> Sequence[Reference]:
         return ()

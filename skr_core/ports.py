@@ -68,11 +68,21 @@ class Retriever(Protocol):
 
 @runtime_checkable
 class ReferenceStore(Retriever, Protocol):
-    """A retriever that can also remember. Adding the same content twice changes nothing."""
+    """A retriever that can also remember, each passage in a scope, such as that of a tenant.
 
-    def add(self, references: Sequence[Reference]) -> int: ...
+    A store finds and adds the passages of one scope alone: ``shared``, until `in_scope` gives the
+    view of another, whose `name` is the same. `add` returns how many passages were new to the
+    scope, for those that are there are not added again; `ttl` is the seconds for which they are
+    found, None for ever.
+    """
 
-    async def aadd(self, references: Sequence[Reference]) -> int: ...
+    def add(self, references: Sequence[Reference], *, ttl: float | None = None) -> int: ...
+
+    async def aadd(self, references: Sequence[Reference], *, ttl: float | None = None) -> int: ...
+
+    def in_scope(self, scope: str) -> ReferenceStore:
+        """Return the view of another scope; one is made for each search, so it does no work."""
+        ...
 
 
 @runtime_checkable

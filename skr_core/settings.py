@@ -66,6 +66,10 @@ or ``confidence:explain``. A file of that name comes first."""
 ReflectorLike = Reflector | ReflectsSync | Path
 """A reflector, or the file that one was saved in."""
 
+Scope = str | Callable[[Any], str]
+"""The scope in which a reference store is searched and added to: a text, or a function that returns
+it for a run's config (LangChain's ``RunnableConfig``), such as the tenant's name."""
+
 WhenInsufficient = Literal["best_draft", "own_knowledge", "refuse"]
 """What is answered when the references never sufficed.
 
@@ -90,7 +94,11 @@ class Settings:
             default. A file written by ``skr calibrate`` is loaded for this model and retriever.
         reflector: The judge of drafts; by default the verdict is read from the model's reply. A
             file that a learned one was saved in is loaded for this model and retriever.
-        store: The store that remembers what the retriever found, and is searched beside it.
+        reference_store: The store that remembers what the retriever found, and is searched beside
+            it. Without a retriever, or as the retriever, it is searched alone and nothing is added.
+        scope: The scope in which it remembers and is searched, see `Scope`. Must be given where
+            it stands beside a retriever.
+        ttl: The seconds for which a passage is remembered; for ever by default.
         budget: The limits of a question.
         when_insufficient: The answer given when the references never sufficed, see
             `WhenInsufficient`.
@@ -117,7 +125,9 @@ class Settings:
     retriever: Retriever | None = None
     router: Router = AlwaysRetrieve()
     reflector: Reflector = RefusalReflector()
-    store: ReferenceStore | None = None
+    reference_store: ReferenceStore | None = None
+    scope: Scope | None = None
+    ttl: float | None = None
     budget: Budget = Budget()
     when_insufficient: WhenInsufficient = "best_draft"
     on_retriever_error: OnRetrieverError = "raise"
@@ -135,7 +145,9 @@ class Settings:
         *,
         router: RouterLike | None = None,
         reflector: ReflectorLike | None = None,
-        store: ReferenceStore | None = None,
+        reference_store: ReferenceStore | None = None,
+        scope: Scope | None = None,
+        ttl: float | None = None,
         budget: Budget | None = None,
         when_insufficient: WhenInsufficient | None = None,
         on_retriever_error: OnRetrieverError | None = None,
@@ -170,7 +182,9 @@ class Settings:
         given: dict[str, Any] = {
             "router": chosen,
             "reflector": None if reflector is None else as_reflector(reflector, asked, source),
-            "store": store,
+            "reference_store": reference_store,
+            "scope": scope,
+            "ttl": ttl,
             "budget": _typed(Budget, budget),
             "when_insufficient": when_insufficient,
             "on_retriever_error": on_retriever_error,
@@ -191,6 +205,7 @@ class Settings:
             if name in given and given[name] not in choices:
                 raise InputError(f"{name} is {given[name]!r}: give one of {', '.join(choices)}")
         made = cls(model=asked, retriever=source, **given)
+        made._check_scope()
         learnt = getattr(made.router, "stamp", None)
         if isinstance(learnt, Stamp) and learnt.system not in ("", made.version):
             tell_once(
@@ -234,7 +249,7 @@ class Settings:
             repr(budget),
             self.when_insufficient,
             str(getattr(reflector, "name", type(reflector).__name__)),
-            "" if self.store is None else self.store.name,
+            "" if self.reference_store is None else self.reference_store.name,
             "decompose" if self.decompose else "",
             "" if self.retriever is None else version_of(self.retriever),
             str(temperature_of(self.model)),
@@ -242,6 +257,55 @@ class Settings:
         )
         joined = encodable("\x00".join(parts))
         return hashlib.blake2b(joined.encode(), digest_size=6).hexdigest()
+
+    @property
+    def remembers(self) -> bool:
+        """Whether what a retriever finds is added to a reference store beside it."""
+        store = self.reference_store
+        return not (store is None or self.retriever is None or self.retriever is store)
+
+    def scope_of(self, config: Mapping[str, Any]) -> str | None:
+        """Return the scope in which a run sees the reference store.
+
+        Args:
+            config: The config of the run.
+
+        Returns:
+            None for the store as it is, or where there is none.
+
+        Raises:
+            InputError: The function that was given as the scope returned no scope.
+        """
+        if self.reference_store is None or self.scope is None:
+            return None
+        scope: object = self.scope if isinstance(self.scope, str) else self.scope(config)
+        if not isinstance(scope, str) or not scope.strip():
+            if iscoroutine(scope):
+                scope.close()
+            what = "an empty text" if isinstance(scope, str) else type(scope).__name__
+            raise InputError(
+                f"the function given as scope returned {what}: nothing is searched or remembered "
+                "without a scope, so return its name, such as the tenant's"
+            )
+        return scope
+
+    def _check_scope(self) -> None:
+        scope: object = self.scope
+        if self.remembers and scope is None:
+            raise InputError(
+                "a reference_store beside a retriever needs a scope: give scope=function, which "
+                'returns whose a run is, such as the tenant\'s name, or scope="shared" where any '
+                "user may read what was found for any other"
+            )
+        if isinstance(scope, str) and not scope.strip():
+            raise InputError("the scope is an empty text: give the name of one")
+        if scope is not None and not isinstance(scope, str) and not callable(scope):
+            raise InputError(
+                f"the scope is {type(scope).__name__}: give a text, or a function that returns one"
+            )
+        ttl: object = self.ttl
+        if ttl is not None and not (isinstance(ttl, int | float) and ttl > 0):
+            raise InputError(f"ttl is {ttl!r}: give the seconds for which a passage is remembered")
 
     def stamp(self, *, corpus: str = "", metric: str = "") -> Stamp:
         """What records made with these settings are stamped with."""
@@ -316,7 +380,11 @@ def answerer_of(app: object) -> ActionAnswerer:
 
 _PORTS = {
     "arbiter": (AnswerArbiter, "an arbiter", "actions, judge and ajudge"),
-    "store": (ReferenceStore, "a store", "name, retrieve, aretrieve, add and aadd"),
+    "reference_store": (
+        ReferenceStore,
+        "a reference store",
+        "name, retrieve, aretrieve, add, aadd and in_scope",
+    ),
 }
 _CHOICES = {
     "when_insufficient": get_args(WhenInsufficient),

@@ -1,254 +1,304 @@
-"""A store's folder: lock, journal and index, and putting right what a killed process left.
-
-```text
-folder/
-├── references.jsonl   every reference, on the disk before an addition is acknowledged
-├── index/             Chroma's files, which can be made again from the journal
-├── words/            the words of the journal, which can be read again from it
-├── index.seal         what the index was when it was closed; gone while it is written to
-├── index.draft/       the next index while a rebuild is under way
-└── store.lock         held by the one process that has the folder open
-```
-"""
+"""A store in a folder: SQLite holds, tantivy finds words, Chroma finds vectors."""
 
 from __future__ import annotations
 
-import atexit
-import logging
+import asyncio
 import os
-import shutil
-from contextlib import contextmanager
-from functools import cache
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, ParamSpec, TypeVar
 from weakref import WeakSet
 
-from skr_core.errors import InputError, StoreError, extra
-from skr_core.flow import run
-from skr_core.models.embedders import default_embedder, probe
-from skr_store._compat import handle_of
-from skr_store.chroma_index import BATCH_SIZE, ChromaIndex, mismatch
-from skr_store.embedded import INDEX_NAME, fill, make_again
-from skr_store.index_folder import IndexFolder
-from skr_store.journal import Journal, begin_journal, check_beginning, read_journal
-from skr_store.keyword_files import KeywordFiles
-from skr_store.locking import lock_store
-from skr_store.read_only import can_be_written, copy_store
+from skr_core.errors import StoreError
+from skr_core.flow import Flow, call
+from skr_core.models.embedders import NoEmbedder, default_embedder
+from skr_core.references.fusion import reciprocal_rank_fusion
+from skr_core.types import Reference
+from skr_store.database import DATABASE_NAME, Database, Reading, Source, can_be_written
+from skr_store.storable import searchable_text, storable_reference
+from skr_store.vectors import VectorSearch
+from skr_store.words import BEHIND_AT_REST, Words
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from skr_core.ports import Embedder, Vectors
 
-    from skr_core.ports import Embedder
-    from skr_core.types import Reference
+SearchMode = Literal["hybrid", "dense", "bm25"]
 
-_LOG = logging.getLogger(__name__)
+P = ParamSpec("P")
+T = TypeVar("T")
 
-JOURNAL_NAME = "references.jsonl"
-WORDS_NAME = "words"
+# How far down the two rankings are fused; below that a place adds next to nothing.
+FUSION_DEPTH = 50
+DEEPEST = 5_000
+"""How far down passages are looked for where those above have been removed or have expired."""
+AT_ONCE = 1_000
+"""Passages that are embedded and written together."""
 
 
-class StoreFolder:
-    """An open folder; the references of journal and index are the same when this is made.
-
-    Args:
-        path: Made if missing.
-        embedder: Of the store; makes the vectors that the index lacks. Where none is given
-            `default_embedder` says which.
-        afresh: Make the index again from the journal, which may change the embedder. The old one
-            stays until the new one is whole, so a failure leaves the store as it was.
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """The passages that a reading changed.
 
     Attributes:
-        embedder: Of the store.
-        index: The Chroma collection.
-        journal: The record of all references.
-        keywords: The words of all references.
-        path: Of the folder.
-        process: That opened it.
-
-    Raises:
-        StoreLocked: The folder is open elsewhere.
-        EmbedderMismatch: Another embedder made the store.
-        InputError: There is no journal to make the index from.
-        DataError: What has the journal's name is none, or is broken.
-        StoreError: The folder cannot be used.
-        MissingDependency: The extra ``chroma`` is not installed.
+        new: The number of those that are new.
+        gone: The number of those that left.
     """
 
-    def __init__(self, path: Path, embedder: Embedder | None, *, afresh: bool = False) -> None:
-        self.path = self._path = path
-        self.process = os.getpid()
-        self._copy: Path | None = None
-        self._closed = self._failed = False
-        try:
-            if not can_be_written(path, (JOURNAL_NAME, INDEX_NAME, WORDS_NAME)):
-                if afresh:
-                    raise StoreError(f"{path} is read-only here, so no index can be made in it")
-                self._path = self._copy = copy_store(path, JOURNAL_NAME, INDEX_NAME)
-            self._open(embedder, afresh)
-        except OSError as error:
-            self._remove_copy()
-            raise StoreError(f"{path} cannot be used as a store's folder: {error}") from error
-        except BaseException:
-            self._remove_copy()
-            raise
-        _open_folders.add(self)
-        _close_all_at_exit()
+    new: int
+    gone: int
 
-    @property
-    def references(self) -> int:
-        """How many the journal holds."""
-        return len(self.keywords.index)
 
-    @property
-    def read_only(self) -> bool:
-        """Whether this process may not write to the folder; a copy of its index is searched."""
-        return self._copy is not None
+class Folder:
+    """The passages of a folder.
 
-    def _open(self, given: Embedder | None, afresh: bool) -> None:
-        path, journal = self._path, self._path / JOURNAL_NAME
-        # Before anything is written, the lock's file included: the folder may be of another kind,
-        # Chroma not installed, and the embedder one that cannot be loaded.
-        with extra("chroma"):
-            import chromadb  # noqa: F401
-        maker = None
-        if not afresh:
-            maker = check_beginning(journal)
-        elif not journal.is_file():
-            raise InputError(f"{path} holds no {JOURNAL_NAME} to rebuild the index from")
-        else:
-            for _ in read_journal(journal):
-                pass
-        self.embedder = embedder = given or default_embedder(maker)
-        if afresh or not journal.exists():
-            probe(embedder)
-        path.mkdir(parents=True, exist_ok=True)
-        self._lock = lock_store(path)
-        try:
-            if afresh:
-                make_again(path, journal, embedder)
-            maker = begin_journal(journal, embedder.name)
-            if maker != embedder.name:
-                raise mismatch(self.path, maker, embedder.name)
-            words = self.path / WORDS_NAME
-            self.keywords = KeywordFiles(words, journal, read_only=self.read_only)
-            self.journal = Journal(journal, embedder.name, self.keywords.index.ids)
-            self._kept = IndexFolder(path, self.path)
-            self.index = self._kept.open(embedder.name, self.references, self._record)
-            self._reconcile(embedder)
-        except BaseException:
-            self._failed = True
-            self.close()
-            raise
+    Args:
+        path: The folder; made if missing.
+        embedder: The embedder; None for that of the store, where it needs no download.
+        language: The language whose words are stemmed; None for that of the store.
 
-    def close(self) -> None:
-        """Close the files and give the lock back; closing twice does nothing."""
-        if self._closed:
-            return
-        self._closed = True
-        try:
-            if hasattr(self, "index"):
-                self.index.close()
-            if hasattr(self, "journal"):
-                self.journal.close()
-                self.keywords.keep()
-            if not self._failed:
-                self._kept.seal(self.references)
-        finally:
-            self._lock.release()
-            self._remove_copy()
+    Raises:
+        StoreError: The folder cannot be read, or holds a store of an earlier version.
+    """
 
-    @contextmanager
-    def writing(self) -> Iterator[None]:
-        """What is added within makes the index another than it was closed as.
-
-        Raises:
-            StoreError: This process may not write to the folder.
-        """
-        if self.read_only:
+    def __init__(self, path: Path, embedder: Embedder | None, language: str | None) -> None:
+        if path.exists() and not path.is_dir():
+            raise StoreError(f"{path} is a file, but a store is a folder")
+        is_new = not (path / DATABASE_NAME).exists()
+        if is_new and is_earlier(path):
             raise StoreError(
-                f"{self.path} is read-only here, so nothing can be added: it can be searched"
+                f"{path} was made by an earlier version: make it again from its documents, in a "
+                f"new folder, with  skr ingest FILES --store FOLDER"
             )
-        self._kept.break_seal()
+        if is_new and embedder is not None:
+            embedder.embed(["probe"])  # one that does not work fails before a store is made
+        self.path = path
+        writable = can_be_written(path)
         try:
-            yield
-        except BaseException:
-            self._failed = True  # Chroma's files may be half written
-            raise
+            if writable:
+                path.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise StoreError(f"{path} cannot be made: {error}") from error
+        self.database = Database(path, writable)
+        if self.database.setting("served"):
+            from skr_store.server import take_in  # which imports this module
 
-    def record(self, references: Sequence[Reference]) -> None:
-        """Write references to the journal, and their words into the keyword index.
+            take_in(self.database)
+        self.embedder = embedder or default_embedder(self.database.setting("embedder"))
+        self.words = Words(self.database, language)
+        self.vectors: VectorSearch | None = None
+        if not isinstance(self.embedder, NoEmbedder):
+            self.vectors = VectorSearch(self.database, self.embedder)
+            if writable:
+                self.database.set("embedder", self.embedder.name)
+                self.vectors.embed_missing()
+                self.vectors.catch_up_where_behind()
+        self.words.catch_up(BEHIND_AT_REST)
+        _open.add(self)
 
-        Raises:
-            StoreError: The disk does not take them.
-        """
-        self.keywords.append(self.journal.append(references))
+    def insert(
+        self, references: Sequence[Reference], scope: str, expires: float | None
+    ) -> Flow[int]:
+        """Add passages; returns how many are new."""
+        kept = [storable_reference(each) for each in references if each.text.strip()]
+        new = 0
+        for start in range(0, len(kept), AT_ONCE):
+            some = kept[start : start + AT_ONCE]
+            vectors = yield from self._embed(some)
+            new += yield from in_thread(self._insert, some, vectors, scope, expires)
+        return new
 
-    def check_size(self) -> None:
-        """As `IndexFolder.check_size`."""
-        self._kept.check_size(self.references)
-
-    @contextmanager
-    def lent(self) -> Iterator[int]:
-        """Give the index to a child process, which holds the lock for as long as it lives.
-
-        Yields:
-            The lock's handle, which the child inherits.
-
-        Raises:
-            StoreError: This process may not write to the folder.
-        """
-        with self.writing():
-            self.index.close()
-            self._failed = True  # what the child leaves is looked at, not sealed unseen
-            yield handle_of(self._lock)
-
-    def _remove_copy(self) -> None:
-        if self._copy is not None:
-            shutil.rmtree(self._copy, ignore_errors=True)
-
-    def _reconcile(self, embedder: Embedder) -> None:
-        """Give the index what only the journal has, and the journal what only the index has."""
-        if self._is_as_it_was_closed():
-            return
-        indexed = self._record(self.index)
-        lost = self.journal.ids.keys() - indexed
-        if not lost:
-            return
-        if indexed:
-            _LOG.warning(
-                "%s: %d references that the index lacked are added to it from the journal",
-                self.path,
-                len(lost),
+    def read(self, readings: Sequence[Reading], scope: str) -> Flow[Changes]:
+        """Write what was read of some documents, all or nothing."""
+        stored = [
+            replace(
+                each,
+                references=[storable_reference(one) for one in each.references if one.text.strip()],
             )
-        self._kept.break_seal()
-        recorded = read_journal(self._path / JOURNAL_NAME)
-        fill(self.index, recorded, indexed, embedder, self.check_size)
+            for each in readings
+        ]
+        vectors = yield from self._embed([one for each in stored for one in each.references])
+        return (yield from in_thread(self._read, stored, vectors, scope))
 
-    def _is_as_it_was_closed(self) -> bool:
-        """Whether neither journal nor index have changed since they held the same references."""
-        held = self._kept.sealed_references() if self.keywords.were_complete else None
-        return held is not None and held == self.references == run(self.index.count())
+    def find(self, query: str, scope: str, search: SearchMode, k: int) -> Flow[list[Reference]]:
+        """The references of a scope that fit a query best, at most k."""
+        vector = None
+        if self.vectors is None:
+            search = "bm25"
+        elif search != "bm25":
+            vector = yield from call(self.embedder.embed, self.embedder.aembed, [query])
+        return (yield from in_thread(self._find, query, vector, scope, search, k))
 
-    def _record(self, index: ChromaIndex) -> set[str]:
-        """Record what only an index has, which a server was given; return all that it has."""
-        indexed = run(index.known())
-        unrecorded = sorted(indexed - self.journal.ids.keys())
-        for start in range(0, len(unrecorded), BATCH_SIZE):
-            found = run(index.fetch(unrecorded[start : start + BATCH_SIZE]))
-            self.record(list(found.values()))
-        return indexed
+    def count(self, scope: str | None) -> Flow[int]:
+        """How many passages a scope has, or all of them."""
+        return (yield from in_thread(self.database.count, scope))
+
+    def sources(self, scope: str | None) -> Flow[list[Source]]:
+        """The documents of a scope, or of all of them."""
+        return (yield from in_thread(self.database.sources, scope))
+
+    def hashes(self, scope: str) -> Flow[dict[str, str | None]]:
+        """The hash of each document of a scope; None where its reading was not ended."""
+        return (yield from in_thread(self.database.hashes, scope))
+
+    def size(self) -> int:
+        """The bytes of the folder's files."""
+        return sum(each.stat().st_size for each in self.path.rglob("*") if each.is_file())
+
+    @property
+    def language(self) -> str:
+        """The language whose words are stemmed."""
+        return self.words.language
+
+    def delete(self, source: str | None, scope: str | None) -> Flow[int]:
+        """Remove documents; returns how many passages left."""
+        return (yield from in_thread(self.database.delete, source, scope))
+
+    def close(self, *, for_good: bool = False) -> None:
+        """Hand what is new to the indexes, unless the folder is gone for good, and let go of it."""
+        _open.discard(self)
+        if not for_good:
+            self.words.catch_up(BEHIND_AT_REST)
+        if self.vectors is not None:
+            self.vectors.close()
+        self.words.close()
+        self.database.close()
+
+    async def aclose(self) -> None:
+        """Nothing was opened on an event loop."""
+
+    def forget(self) -> None:
+        """Begin anew in a forked child, with connections, locks and threads of its own."""
+        self.database.forget()
+        _left.append(self.words.forget())
+        if self.vectors is not None:
+            _left.append(self.vectors.forget())
+
+    def _embed(self, references: Sequence[Reference]) -> Flow[list[bytes | None]]:
+        """A vector for each passage, where there is an embedder; none is embedded twice."""
+        if self.vectors is None or not references:
+            return [None] * len(references)
+        ids = [each.id for each in references]
+        name = self.embedder.name
+        known = yield from in_thread(self.database.vectors_of, ids, name)
+        missing = list({each.id: each for each in references if each.id not in known}.values())
+        for start in range(0, len(missing), AT_ONCE):
+            some = missing[start : start + AT_ONCE]
+            texts = [searchable_text(each) for each in some]
+            rows = yield from call(self.embedder.embed, self.embedder.aembed, texts)
+            blobs = [row.astype("<f4", copy=False).tobytes() for row in rows]
+            known.update(zip([each.id for each in some], blobs, strict=True))
+        return [known[each] for each in ids]
+
+    def _insert(
+        self,
+        references: Sequence[Reference],
+        vectors: Sequence[bytes | None],
+        scope: str,
+        expires: float | None,
+    ) -> int:
+        self.database.remove_expired()
+        name = self.embedder.name
+        new = self.database.insert(references, vectors, scope, expires=expires, embedder=name)
+        self._catch_up()
+        return new
+
+    def _read(
+        self, readings: Sequence[Reading], vectors: Sequence[bytes | None], scope: str
+    ) -> Changes:
+        new = gone = begin = 0
+        with self.database.transaction():
+            for each in readings:
+                end = begin + len(each.references)
+                come, left = self.database.read_source(
+                    each, vectors[begin:end], scope, self.embedder.name
+                )
+                new, gone, begin = new + come, gone + left, end
+        self._catch_up()
+        return Changes(new, gone)
+
+    def _catch_up(self) -> None:
+        self.words.catch_up()
+        if self.vectors is not None:
+            self.vectors.catch_up_where_behind()
+
+    def _find(
+        self, query: str, vector: Vectors | None, scope: str, search: SearchMode, k: int
+    ) -> list[Reference]:
+        depth = max(k, FUSION_DEPTH) if search == "hybrid" else k
+        while True:
+            rankings = []
+            if search != "dense":
+                rankings.append(self.words.search(query, scope, depth))
+            if vector is not None and self.vectors is not None:
+                rankings.append(self.vectors.search(vector, scope, depth))
+            rows = list({row: None for ranking in rankings for row, _ in ranking})
+            found = self.database.references(rows, scope)
+            there = [
+                [(found[row], score) for row, score in each if row in found] for each in rankings
+            ]
+            enough = all(
+                len(kept) >= depth or len(ranking) < depth
+                for kept, ranking in zip(there, rankings, strict=True)
+            )
+            if enough or depth >= DEEPEST:
+                break
+            depth *= 4  # many have been removed or have expired
+        # By id among equals, so that the order of additions changes nothing.
+        ranked = [sorted(each, key=lambda one: (-round(one[1], 4), one[0].id)) for each in there]
+        if search != "hybrid":
+            return [replace(one, score=score) for one, score in ranked[0][:k]]
+        weights = (1.0, float(getattr(self.embedder, "fusion_weight", 1.0)))
+        ids = [[one.id for one, _ in each[:FUSION_DEPTH]] for each in ranked]
+        by_id = {one.id: one for one in found.values()}
+        return [by_id[each] for each in reciprocal_rank_fusion(ids, weights=weights)[:k]]
 
 
-# A program that ends without closing its stores has closed them all the same.
-_open_folders: WeakSet[StoreFolder] = WeakSet()
+def in_thread(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> Flow[T]:
+    """Ask for work that would hold up an event loop."""
+
+    async def awaitable(*args: P.args, **kwargs: P.kwargs) -> T:
+        return await asyncio.to_thread(function, *args, **kwargs)
+
+    return (yield from call(function, awaitable, *args, **kwargs))
 
 
-@cache
-def _close_all_at_exit() -> None:
-    atexit.register(_close_all)  # once filelock is imported, which gives all locks back itself
+def is_earlier(path: Path) -> bool:
+    """Whether a folder holds a store that an earlier version made: a journal and its index."""
+    return (path / "references.jsonl").exists() and (path / "index").exists()
 
 
-def _close_all() -> None:
-    for folder in list(_open_folders):
-        if folder.process == os.getpid():  # a fork has what its parent goes on using
-            folder.close()
+_open: WeakSet[Folder] = WeakSet()
+_left: list[object] = []
+"""What belongs to the parent of a forked process, kept so that nobody closes it here."""
+
+
+_held: list[Folder] = []
+_forking = threading.Lock()
+
+
+def _before_fork() -> None:
+    _forking.acquire()
+    _held[:] = _open
+    for folder in _held:
+        folder.database.hold()
+
+
+def _after_fork() -> None:
+    for folder in _held:
+        folder.database.resume()
+    _held.clear()
+    _forking.release()
+
+
+def _in_child() -> None:
+    global _forking
+    _forking = threading.Lock()
+    for folder in _held:
+        folder.forget()
+    _held.clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_child=_in_child)

@@ -4,26 +4,35 @@
 |---|---|
 | .txt .text .py | the file, by its name |
 | .md .markdown | the file, or where it is long each section, by the headings above it |
-| .html .htm | the visible text, with <pre> as it is and a row of a table a line; by <title> |
-| .pdf | a page |
+| .html .htm .docx | the same, by <title> where no heading is the page's own |
+| .pdf .pptx | a page, a slide |
+| .xlsx | a sheet, a row of it a line, by its name |
 | .jsonl .jsonl.gz | a line ``{"id": ..., "title": ..., "text": ...}``; only text is required |
 """
 
 from __future__ import annotations
 
+import atexit
+import json
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import orjson
 
-from skr_core.errors import DataError, InputError, extra
+from skr_core.errors import DataError, InputError, MissingDependency
 from skr_core.files import read_lines, read_whole, regular_file
 from skr_core.files.reading import LARGEST_FILE
 from skr_core.types import Metadata
-from skr_store.locking import LOCK_NAME
+from skr_store import convert
+from skr_store.convert import CONVERTED, Converted
+from skr_store.database import DATABASE_NAME
 from skr_store.markdown import sections
 
 T = TypeVar("T")
@@ -36,7 +45,7 @@ class Document:
     Attributes:
         text: The whole text.
         title: Of the document.
-        metadata: ``source`` is the file; ``page`` or ``id`` where there is one.
+        metadata: ``source`` is the file; ``page``, ``heading`` or ``id`` where there is one.
         is_passage: Whether its maker has cut it already, as a line of JSON Lines is.
     """
 
@@ -46,17 +55,11 @@ class Document:
     is_passage: bool = False
 
 
-LARGEST_HTML = 50_000_000
-"""Bytes of a page."""
+SECONDS = 120
+"""Longest that an HTML, PDF or Office file is read, a hundred times what a usual one takes."""
 
-MOST_TAGS = 1_000_000
-"""Of a page, those that close among them: each takes a kilobyte while it is read."""
-
-MOST_OPEN = 200
-"""Tags, or comments, of which the end is missing: for each of them the rest is searched for it."""
-
-MOST_PAGES = 50_000
-"""Of a PDF."""
+MEMORY = 2_000_000_000
+"""Most bytes that it takes meanwhile."""
 
 OnBad = Callable[[DataError], None]
 """Called with each broken line or file; raises it, or notes it and lets the others survive."""
@@ -127,25 +130,10 @@ def load_file(path: Path, on_bad: OnBad) -> Iterator[Document]:
     loader = _loader(path)
     if loader is None:
         raise InputError(f"{path} is of an unknown kind; known are {', '.join(_LOADERS)}")
-    yield from readable(path, lambda: loader(regular_file(path), on_bad), on_bad)
+    yield from _readable(path, lambda: loader(regular_file(path), on_bad), on_bad)
 
 
-def lines_of(path: Path, on_bad: OnBad) -> Iterator[tuple[int, bytes]]:
-    """The lines of a file of JSON Lines with their numbers, for `documents_of`.
-
-    Args:
-        path: Of the file.
-        on_bad: What to do with a file that is broken.
-    """
-    return readable(path, lambda: read_lines(path), on_bad)
-
-
-def has_lines(path: Path) -> bool:
-    """Whether each line of a file is a document."""
-    return _loader(path) is _load_jsonl
-
-
-def readable(path: Path, read: Callable[[], Iterator[T]], on_bad: OnBad) -> Iterator[T]:
+def _readable(path: Path, read: Callable[[], Iterator[T]], on_bad: OnBad) -> Iterator[T]:
     """What is read of a file, up to where it is broken."""
     try:
         yield from read()
@@ -160,7 +148,7 @@ def readable(path: Path, read: Callable[[], Iterator[T]], on_bad: OnBad) -> Iter
 def _walk(folder: Path, on_bad: OnBad, on_other: Callable[[Path], None] | None) -> Iterator[Path]:
     within = folder.resolve()
     for root, folders, names in os.walk(folder):
-        if LOCK_NAME in names:  # a store's own folder is no document
+        if DATABASE_NAME in names:  # a store's own folder is no document
             folders.clear()
             continue
         folders[:] = sorted(name for name in folders if not name.startswith("."))
@@ -189,61 +177,128 @@ def _load_text(path: Path, on_bad: OnBad) -> Iterator[Document]:
     name = path.name if suffix in _CODE else path.stem
     parts = sections(text, name) if suffix in _MARKDOWN else [(name, text)]
     for title, part in parts:
-        yield Document(part, title, {"source": str(path)})
+        heading = {"heading": title} if suffix in _MARKDOWN else {}
+        yield Document(part, title, {"source": str(path), **heading})
 
 
-def _load_html(path: Path, on_bad: OnBad) -> Iterator[Document]:
-    from skr_store.html import visible_text
+def _load_converted(path: Path, on_bad: OnBad) -> Iterator[Document]:
+    converted = _convert(path)
+    if not any(part["text"].strip() for part in converted["parts"]):
+        raise DataError(path, None, "holds no text; a scan needs text recognition first")
+    name, source = converted["title"].strip() or path.stem, {"source": str(path)}
+    for part in converted["parts"]:
+        if "page" in part:
+            yield Document(part["text"], name, {**source, "page": part["page"]})
+        elif "heading" in part:
+            title = f"{name}: {part['heading']}"
+            yield Document(part["text"], title, {**source, "heading": part["heading"]})
+        else:
+            for title, text in sections(part["text"], name):
+                yield Document(text, title, {**source, "heading": title})
 
-    content = read_whole(path, most=LARGEST_HTML)
-    if content.count(b"<") > MOST_TAGS:
-        raise DataError(path, None, f"more than {MOST_TAGS:,} tags: split it")
-    if any(content.count(begin, content.rfind(end) + 1) > MOST_OPEN for begin, end in _TAGS):
-        raise DataError(path, None, f"more than {MOST_OPEN} tags or comments that do not end")
-    title, text = visible_text(content)
-    yield Document(text, title or path.stem, {"source": str(path)})
 
-
-def _load_pdf(path: Path, on_bad: OnBad) -> Iterator[Document]:
-    with extra("documents"):
-        from pypdf import PdfReader
-
+def _convert(path: Path) -> Converted:
+    """What a file holds, read in another process, so that none hangs or ends this one."""
     if path.stat().st_size > LARGEST_FILE:
         raise DataError(path, None, f"it holds more than {LARGEST_FILE:,} bytes: split it")
-    try:
-        with path.open("rb") as file:
-            reader = PdfReader(file)
-            if reader.is_encrypted and not reader.decrypt(""):
-                raise DataError(path, None, "encrypted: save a copy without a password")
-            if len(reader.pages) > MOST_PAGES:
-                raise DataError(path, None, f"more than {MOST_PAGES:,} pages: split it")
-            title = ((reader.metadata.title if reader.metadata else None) or "").strip()
-            pages = [page.extract_text() for page in reader.pages]
-    except (DataError, OSError):
-        raise
-    except Exception as error:  # pypdf raises its own errors and stumbles over broken files
-        raise DataError(path, None, f"not a readable PDF: {error}") from error
-    if not any(page.strip() for page in pages):
-        raise DataError(path, None, "holds no text; a scan needs text recognition first")
-    for number, page in enumerate(pages, start=1):
-        yield Document(page, title or path.stem, {"source": str(path), "page": number})
+    said = _reading.read(path)
+    if "missing" in said:
+        raise MissingDependency(said["missing"], "documents")
+    if "problem" in said:
+        problem = " ".join(said["problem"].split())
+        raise DataError(path, None, f"not a readable {path.suffix[1:].upper()}: {problem:.200}")
+    return cast(Converted, said)
+
+
+class _Reading:
+    """A process that reads one file after the other; it ends when this one does."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def read(self, path: Path) -> dict[str, Any]:
+        """What it says of a file.
+
+        Raises:
+            DataError: It did not answer in time, or ended.
+        """
+        with self._lock:
+            process = self._process = self._process or self._begin()
+            assert process.stdin is not None
+            assert process.stdout is not None
+            begin, watch = time.monotonic(), threading.Timer(SECONDS, process.kill)
+            watch.daemon = True
+            watch.start()
+            try:
+                # Not orjson, which refuses the names that some file systems have.
+                process.stdin.write(json.dumps([str(path), SECONDS, MEMORY]).encode() + b"\n")
+                process.stdin.flush()
+                line = process.stdout.readline()
+                said: dict[str, Any] = orjson.loads(line)
+            except (BrokenPipeError, orjson.JSONDecodeError):
+                self._end()
+                if time.monotonic() - begin >= SECONDS:
+                    problem = f"not read within {SECONDS} seconds: split it"
+                    raise DataError(path, None, problem) from None
+                ended = f"reading it ended the process that did (exit status {process.returncode})"
+                raise DataError(path, None, ended) from None
+            except BaseException:  # an answer that comes later would be taken for the next file's
+                self._end()
+                raise
+            finally:
+                watch.cancel()
+            return said
+
+    def end(self) -> None:
+        """Let the process go, once it has read what it is reading."""
+        with self._lock:
+            self._end()
+
+    def _begin(self) -> subprocess.Popen[bytes]:
+        # With -P no module is imported from beside a script, where this package has its own.
+        return subprocess.Popen(
+            [sys.executable, "-P", convert.__file__],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+        )
+
+    def _end(self) -> None:
+        if self._process is not None:
+            self._process.kill()
+            self._process.communicate()
+            self._process = None
+
+
+_reading = _Reading()
+
+
+def end_reading() -> None:
+    """Let go of the process that reads HTML, PDF and Office; the next file begins another."""
+    _reading.end()
+
+
+atexit.register(end_reading)
+
+
+def _begin_anew() -> None:
+    """Leave the process to the parent, in a forked child."""
+    global _reading
+    _left.append(_reading)
+    _reading = _Reading()
+
+
+_left: list[_Reading] = []
+"""What belongs to the parent of a forked process, kept so that nobody closes it here."""
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_begin_anew)
 
 
 def _load_jsonl(path: Path, on_bad: OnBad) -> Iterator[Document]:
-    yield from documents_of(path, read_lines(path), on_bad)
-
-
-def documents_of(
-    path: Path, lines: Iterable[tuple[int, bytes]], on_bad: OnBad
-) -> Iterator[Document]:
-    """Read lines of a file of JSON Lines.
-
-    Args:
-        path: Of the file.
-        lines: With their numbers, counted from 1.
-        on_bad: What to do with broken ones.
-    """
-    for number, line in lines:
+    for number, line in read_lines(path):
         try:
             document = _document_of_line(line, path, number)
         except DataError as error:
@@ -270,16 +325,13 @@ def _document_of_line(line: bytes, path: Path, number: int) -> Document:
 
 _MARKDOWN = (".md", ".markdown")
 _CODE = (".py",)
-_TAGS = ((b"<!--", b"-->"), (b"<![", b"]>"), (b"<", b">"))
 _LOADERS: dict[str, Callable[[Path, OnBad], Iterator[Document]]] = {
     ".txt": _load_text,
     ".text": _load_text,
     ".md": _load_text,
     ".markdown": _load_text,
     ".py": _load_text,
-    ".html": _load_html,
-    ".htm": _load_html,
-    ".pdf": _load_pdf,
+    **dict.fromkeys(CONVERTED, _load_converted),
     ".jsonl": _load_jsonl,
     ".jsonl.gz": _load_jsonl,
 }

@@ -1,46 +1,39 @@
-"""The lock of a store's folder, which one process holds at a time."""
+"""The locks of a store's folder: one process at a time writes to each index."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from skr_core.errors import StoreError, StoreLocked, extra
+from skr_core.errors import StoreError, extra
 
 if TYPE_CHECKING:
     from filelock import FileLock
 
-LOCK_NAME = "store.lock"
 
-
-def lock_store(path: Path) -> FileLock:
-    """Take the lock of a store's folder, without waiting.
+def try_lock(path: Path) -> FileLock | None:
+    """Take a lock without waiting.
 
     The system gives the lock back when the process ends, however it ends.
 
     Args:
-        path: The store's folder; must exist.
+        path: The lock's file; its folder exists.
 
     Returns:
-        The held lock; call its `release`.
+        The held lock, to be released by its `release`; None where somebody else holds it.
 
     Raises:
-        StoreLocked: Another process holds it, or another store object of this process.
         StoreError: The lock's file cannot be written.
     """
-    with extra("chroma"):
+    with extra("store"):
         from filelock import FileLock, Timeout
 
     # Not per thread: a store may be closed in another thread than it was opened in.
-    lock = FileLock(path / LOCK_NAME, timeout=0, thread_local=False)
+    lock = FileLock(path, timeout=0, thread_local=False)
     try:
         lock.acquire()
     except Timeout:
-        raise StoreLocked(
-            f"{path} is open elsewhere (another process, or another ChromaStore of this one): "
-            f"close that one; to share it, close it there too and run  skr store serve {path}  "
-            f"and use  ChromaStore.connect(url)"
-        ) from None
+        return None
     except OSError as error:  # `Timeout` is one too
         raise StoreError(f"{path} cannot be locked: {error}") from error
     return lock

@@ -56,8 +56,8 @@ def headings(text: str) -> Iterator[Heading]:
 def sections(text: str, name: str) -> list[tuple[str, str]]:
     """The sections of a page, each with its title.
 
-    The page is titled by its first heading of the first level, a section by that and the headings
-    above it. No character is lost but the lines of the headings that are titles.
+    The page is titled by its heading of the first level, if it has one alone, a section by that and
+    the headings above it. No character is lost but the lines of the headings that are titles.
 
     Args:
         text: The page.
@@ -72,7 +72,8 @@ def sections(text: str, name: str) -> list[tuple[str, str]]:
         [('Paris', 'A city.\\n\\n'), ('Paris: River', 'The Seine.')]
     """
     found = list(headings(text))
-    own = next((each for each in found if each.level == 1), None)
+    firsts = [each for each in found if each.level == 1]
+    own = firsts[0] if len(firsts) == 1 else None  # several are chapters
     title = own.title if own else name
     if len(text) <= SHORT:
         return [(title, _without(text, own))]

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from skr_core import Reference
-from skr_store import ChromaStore
+from skr_store import Store
 
 PACKAGES = ["skr_core", "skr_graphs", "langchain_skr", "llamaindex_skr", "skr_learn", "skr_store"]
 ROOMS = ["skr_core.files", "skr_core.routers"]
@@ -22,7 +22,18 @@ MOST_MODULES = 60
 """Of ours, that a plain chain loads."""
 HEAVY = [
     *("torch", "transformers", "sentence_transformers", "chromadb", "sklearn", "scipy"),
-    *("matplotlib", "pandas", "typer", "pypdf", "bs4", "tiktoken", "openai", "ray"),
+    *(
+        "matplotlib",
+        "pandas",
+        "typer",
+        "pypdfium2",
+        "pptx",
+        "openpyxl",
+        "bs4",
+        "tiktoken",
+        "openai",
+        "ray",
+    ),
     *("langchain", "langchain_openai", "langchain_text_splitters"),
 ]
 
@@ -82,7 +93,7 @@ def test_the_llamaindex_plug_in_loads_langgraph_when_an_engine_is_made():
 
 
 def test_asking_loads_what_asking_needs(tmp_path: Path):
-    with ChromaStore.open(tmp_path) as store:
+    with Store.open(tmp_path) as store:
         store.add([Reference.of("Paris is the capital of France.")])
     argv = ["skr", "ask", "What is the capital of France?", "--store", str(tmp_path)]
     run = "from skr_app.__main__ import main as run\ntry: run()\nexcept SystemExit: pass\n"

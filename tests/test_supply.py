@@ -108,8 +108,8 @@ def test_a_store_and_an_engine_tell_nobody(tmp_path: Path) -> None:
     code = (
         "from llamaindex_skr import SKRQueryEngine\n"
         "from skr_core import Reference\n"
-        "from skr_store import ChromaStore\n"
-        "with ChromaStore.open('store') as store:\n"
+        "from skr_store import Store\n"
+        "with Store.open('store') as store:\n"
         "    store.add([Reference.of('Paris is the capital of France.')])\n"
         "    engine = SKRQueryEngine.from_defaults(store, llm='extractive')\n"
         "    assert 'Paris' in str(engine.query('What is the capital of France?'))"

@@ -18,7 +18,7 @@ import os
 
 from skr_app.country import load_country, write_country
 from skr_core import read_questions
-from skr_store import ChromaStore
+from skr_store import Store
 
 country = load_country()
 if "SKR_MODEL" in os.environ:  # a real one, such as SKR_MODEL=openai:gpt-4.1-mini
@@ -42,7 +42,7 @@ write_country(Path("varnland"))  # writes questions.jsonl, corpus.jsonl and memo
 print(*Path("varnland/questions.jsonl").read_text().splitlines()[5:9], sep="\n")
 
 questions = read_questions("varnland/questions.jsonl")
-store = ChromaStore.ephemeral(k=4)  # in memory; each search returns four passages
+store = Store.ephemeral(k=4)  # in memory; each search returns four passages
 added = store.add(list(country.corpus))
 
 # %% [markdown]

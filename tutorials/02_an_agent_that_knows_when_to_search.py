@@ -17,10 +17,10 @@
 import os
 
 from skr_app.country import load_country
-from skr_store import ChromaStore
+from skr_store import Store
 
 country = load_country()
-store = ChromaStore.ephemeral(k=4)  # any LangChain retriever or vector store does as well
+store = Store.ephemeral(k=4)  # any LangChain retriever or vector store does as well
 added = store.add(list(country.corpus))
 
 # %% [markdown]

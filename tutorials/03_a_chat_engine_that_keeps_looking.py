@@ -239,6 +239,7 @@ print("\nstopped:", refused.metadata["stop_reason"], "| grounded:", refused.meta
 # - `router="router"`, the file of a [calibrated router](01_does_my_rag_need_retrieval.ipynb),
 #   answers messages without a search where your model knows.
 # - `node_postprocessors=[...]`, rerankers among them, work on each search with its own query.
-# - `store=ChromaStore.open("found")` remembers what was found, and searches there too.
+# - `reference_store=` and `scope=` [remember](../store.md#a-store-that-remembers) what was found,
+#   and search there too.
 # - `SKRQueryEngine` is the same without a conversation, and `SKRRetriever` the search alone, for
 #   an engine that you keep. All of it is described in [LlamaIndex](../llamaindex.md).

@@ -14,10 +14,10 @@
 import os
 
 from skr_app.country import load_country
-from skr_store import ChromaStore
+from skr_store import Store
 
 country = load_country()
-store = ChromaStore.ephemeral(k=4)  # each search returns four passages
+store = Store.ephemeral(k=4)  # each search returns four passages
 added = store.add(list(country.corpus))
 
 QUESTION = "Where was the engineer who designed the Marrow Bay lighthouse born?"

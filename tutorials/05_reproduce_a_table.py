@@ -24,7 +24,7 @@ import os
 from pathlib import Path
 
 from skr_app.country import load_country
-from skr_store import ChromaStore
+from skr_store import Store
 
 RECORDED = Path(os.environ.get("SKR_DATA", "nowhere")) / "whentoretrieve_nq_chatgpt.jsonl.gz"
 print("published replies of ChatGPT" if RECORDED.exists() else "a sample of an invented country")
@@ -50,7 +50,7 @@ country = load_country()
 model = load_model(os.environ["SKR_MODEL"]) if "SKR_MODEL" in os.environ else country.model()
 questions = [each for each in country.questions if "unanswerable" not in each.types]
 
-store = ChromaStore.ephemeral(k=1)
+store = Store.ephemeral(k=1)
 added = store.add(list(country.corpus))
 
 WAYS = ("vanilla", "punish")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields
 from functools import partial
@@ -41,6 +41,8 @@ class SKRContext:
     Attributes:
         router: The router, or the name of one that needs no records, such as ``never`` or
             ``confidence:explain``. A file is given to the factory.
+        scope: The scope of the reference store, as a function of the run's config; a text is given
+            to the factory, because a server's client must not choose whose passages it reads.
         stream: Whether to ask the model for tokens as it makes them. By default only where
             LangGraph streams messages: a model that does not stream is quicker and gives its usage.
         stream_undecided: Whether to stream, with an arbiter, the answer from references before it
@@ -55,7 +57,9 @@ class SKRContext:
     retriever: Annotated[Retriever | None, SkipJsonSchema()] = None
     router: Annotated[Router | str | None, SkipJsonSchema()] = None
     reflector: Annotated[Reflector | None, SkipJsonSchema()] = None
-    store: Annotated[ReferenceStore | None, SkipJsonSchema()] = None
+    reference_store: Annotated[ReferenceStore | None, SkipJsonSchema()] = None
+    scope: Annotated[Callable[[Any], str] | None, SkipJsonSchema()] = None
+    ttl: Annotated[float | None, SkipJsonSchema()] = None
     budget: Budget | None = None
     when_insufficient: WhenInsufficient | None = None
     on_retriever_error: OnRetrieverError | None = None
@@ -135,6 +139,12 @@ class SettingsOfRuns:
         # A server's client may send anything here, and must not read the server's files.
         if isinstance(context.reflector, str | Path):
             raise InputError("the file of a saved reflector is given to the factory, not a run")
+        given_scope: object = context.scope
+        if isinstance(given_scope, str):
+            raise InputError(
+                "a run's context does not name its scope: give a text or a function of the run's "
+                "config to the factory, or a function to the context"
+            )
         given = context.given
         if isinstance(context.router, str | Path):
             given["router"] = self._named(str(context.router), given.get("model"))

@@ -39,6 +39,7 @@ from skr_core.settings import (
     OnRetrieverError,
     ReflectorLike,
     RouterLike,
+    Scope,
     Settings,
     WhenInsufficient,
     answerer_of,
@@ -89,7 +90,9 @@ def create_self_completion_graph(
     retriever: Retriever | None = None,
     router: RouterLike | None = None,
     reflector: ReflectorLike | None = None,
-    store: ReferenceStore | None = None,
+    reference_store: ReferenceStore | None = None,
+    scope: Scope | None = None,
+    ttl: float | None = None,
     budget: Budget | None = None,
     when_insufficient: WhenInsufficient | None = None,
     on_retriever_error: OnRetrieverError | None = None,
@@ -109,7 +112,11 @@ def create_self_completion_graph(
             default every question is retrieved for.
         reflector: The judge of drafts, or the file of a learned one; by default the model's own
             verdict in its reply.
-        store: The store that remembers what the retriever found, and is searched beside it.
+        reference_store: The store that remembers what the retriever found, and is searched beside
+            it.
+        scope: The scope in which it remembers and searches: a text, or a function of the run's
+            config. Must be given beside a retriever.
+        ttl: The seconds for which a passage is remembered; for ever by default.
         budget: The limits of a question.
         when_insufficient: The answer where the references never sufficed: ``best_draft`` (default),
             ``own_knowledge`` or ``refuse``.
@@ -147,7 +154,9 @@ def create_self_completion_graph(
             "retriever": retriever,
             "router": router,
             "reflector": reflector,
-            "store": store,
+            "reference_store": reference_store,
+            "scope": scope,
+            "ttl": ttl,
             "budget": budget,
             "when_insufficient": when_insufficient,
             "on_retriever_error": on_retriever_error,

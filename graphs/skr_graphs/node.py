@@ -53,6 +53,7 @@ class StepContext(NamedTuple):
         settings: The settings of the run.
         write: The function that emits an event.
         stream: Whether somebody reads the answer's tokens as they are made.
+        config: The config of the run.
         stream_undecided: Whether they also read tokens that an arbiter may take back.
         is_closed: The function that says whether they have stopped reading.
     """
@@ -60,6 +61,7 @@ class StepContext(NamedTuple):
     settings: Settings
     write: Callable[[Event], None]
     stream: bool
+    config: RunnableConfig
     stream_undecided: bool = False
     is_closed: Callable[[], bool] = lambda: False
 
@@ -106,6 +108,7 @@ def _step_context(
         settings.of(context),
         runtime.stream_writer,
         stream,
+        config,
         ours.stream_undecided,
         ours.closed.is_set,
     )
@@ -145,10 +148,13 @@ class FlowNode(Runnable[Any, T]):
 
 
 @contextmanager
-def unstreamed() -> Iterator[None]:
+def unstreamed(config: RunnableConfig | None = None) -> Iterator[None]:
     """Keep what LangChain runs within this block out of LangGraph's stream of messages.
 
     What retrievers, routers and reflectors say with models of their own is no answer.
+
+    Args:
+        config: The config that they inherit; by default that of the run that is under way.
 
     Example:
         >>> from langchain_core.runnables import RunnableLambda
@@ -157,7 +163,7 @@ def unstreamed() -> Iterator[None]:
         ...     tags.invoke(None)
         ['nostream']
     """
-    config: RunnableConfig = var_child_runnable_config.get() or {}
+    config = config or var_child_runnable_config.get() or {}
     tagged: RunnableConfig = {**config, "tags": [*(config.get("tags") or ()), TAG_NOSTREAM]}
     token = var_child_runnable_config.set(tagged)
     try:

@@ -17,7 +17,7 @@ from skr_core.cleaning import redact
 from skr_core.errors import DeadlineError, ModelError, NoReferencesError, RetrieverError, failure
 from skr_core.flow import Flow, call, gather
 from skr_core.plain import Plain, from_plain, to_plain
-from skr_core.ports import Retriever
+from skr_core.ports import ReferenceStore, Retriever
 from skr_core.references.found import checked_references, errors_of
 from skr_core.references.fusion import (
     best_copies,
@@ -129,7 +129,7 @@ def _usable(reply: Any) -> bool:
 
 
 def retrieve(sent: SentQuery, step: StepContext) -> Flow[Plain]:
-    """Search one query, in the retriever and in the store beside it.
+    """Search one query, in the retriever and in the store beside it, in the scope of the run.
 
     A search that fails says so in its result, so that those beside it count; the only search of
     the first round raises.
@@ -138,21 +138,21 @@ def retrieve(sent: SentQuery, step: StepContext) -> Flow[Plain]:
         RetrieverError: The only search of the first round failed, or something found is no
             reference.
         DeadlineError: The search was not over in time.
+        InputError: The run has no scope, see `Settings.scope_of`.
     """
-    query = sent["query"]
+    query, settings = sent["query"], step.settings
     step.write(events.query(sent["round"], query))
-    sources: dict[int, Retriever] = {
-        id(source): source
-        for source in (step.settings.retriever, step.settings.store)
-        if source is not None
-    }
+    store, scope = settings.reference_store, settings.scope_of(step.config)
+    given: list[Retriever | None] = [settings.retriever, store]
+    # Each once: the store may be the retriever.
+    sources = list({id(source): source for source in given if source is not None}.values())
     errors = [] if sources else ["there is no retriever"]
-    main = step.settings.store if step.settings.retriever is None else step.settings.retriever
     failures: dict[int, Exception] = {}
 
     def attempt(source: Retriever) -> Flow[Sequence[Reference]]:
         try:
-            found = yield from call(source.retrieve, source.aretrieve, query)
+            asked = source if source is not store else _in_scope(source, scope)
+            found = yield from call(asked.retrieve, asked.aretrieve, query)
             if isinstance(found, Iterator):  # one that finds as it goes may fail here
                 found = list(found)
         # An interrupt, or a mistake in the retriever's code, is no failed search.
@@ -165,18 +165,22 @@ def retrieve(sent: SentQuery, step: StepContext) -> Flow[Plain]:
         errors.extend(redact(f"{query}: {error}") for error in errors_of(found))
         return checked_references(found, source)
 
-    rankings = yield from gather([attempt(source) for source in sources.values()])
+    rankings = yield from gather([attempt(source) for source in sources])
     # A store that fails, or is empty, beside a retriever does not change what that one says.
-    failed = not any(rankings) and (main is None or id(main) in failures)
+    failed = not any(rankings) and (not sources or id(sources[0]) in failures)
     if sent["round"] == 1 and sent["alone"] and failed:
-        _raise_if_wanted(errors, step.settings, failures.get(id(main)))
+        _raise_if_wanted(errors, settings, failures.get(id(sources[0])) if sources else None)
     # The retriever's own come before the store's memory of it.
     found = best_copies([[each for ranking in rankings for each in ranking]])
-    best = reciprocal_rank_fusion([[each.id for each in ranking] for ranking in rankings])
+    ids = [[each.id for each in ranking] for ranking in rankings]
+    best = reciprocal_rank_fusion(ids)
+    # What the store has found is in it, and must not live longer for being found.
+    remember = [key for key in ids[0] if key not in ids[1]] if settings.remembers else []
     return {
         "found": {
             "position": sent["position"],
             "references": [to_plain(found[key]) for key in best],
+            "remember": remember,
             "error": "; ".join(errors),
             "failed": failed,
         }
@@ -203,7 +207,8 @@ def merge(state: SKRState, step: StepContext) -> Flow[Plain]:
     if failed and not state["rounds"]:
         late = DeadlineError(PASSED) if limit == "deadline" else None
         _raise_if_wanted([each["error"] for each in found], step.settings, late)
-    not_kept = yield from _remember(list(added.values()), step.settings)
+    unknown = {key for each in found for key in each["remember"]}
+    not_kept = yield from _remember([added[key] for key in added if key in unknown], step)
     not_found = [each["error"] for each in found if each["error"]]
     errors = (*not_found, *not_kept)
     round_ = Round(
@@ -268,19 +273,26 @@ def _raise_if_wanted(
         raise failure(RetrieverError, message, cause) from cause
 
 
-def _remember(added: list[Plain], settings: Settings) -> Flow[list[str]]:
-    """Write new references to the store, so that a later question finds them there.
+def _remember(added: list[Plain], step: StepContext) -> Flow[list[str]]:
+    """Write new references to the store, so that a later question of the scope finds them there.
 
     Returns:
         The failure, where there was one; this question has its references all the same.
     """
-    store = settings.store
-    if store is not None and store is not settings.retriever and added:
+    given = step.settings.reference_store if added else None
+    if given is not None:
+        scope = step.settings.scope_of(step.config)
         references = [_reference(plain) for plain in added]
         try:
-            yield from call(store.add, store.aadd, references)
+            store = _in_scope(given, scope)
+            yield from call(store.add, store.aadd, references, ttl=step.settings.ttl)
         except GraphBubbleUp:
             raise
         except Exception as failure:
             return [redact(f"the store kept nothing: {failure}")]
     return []
+
+
+def _in_scope(store: ReferenceStore, scope: str | None) -> ReferenceStore:
+    """The store as a run sees it."""
+    return store if scope is None else store.in_scope(scope)

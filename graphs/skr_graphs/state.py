@@ -68,12 +68,14 @@ class SearchResult(TypedDict):
     Attributes:
         position: The query's place in its round.
         references: The references found, best first.
+        remember: The ids of those that only the retriever found, and not the store beside it.
         error: The failures on the way; empty where there were none.
         failed: Whether the search failed as a whole, so that nothing is known of what there is.
     """
 
     position: int
     references: list[Plain]
+    remember: list[str]
     error: str
     failed: bool
 

@@ -12,7 +12,9 @@ import json
 import re
 from typing import Any
 
-from skr_store.bm25 import BM25Index
+import bm25s
+
+from skr_core.texts import words
 
 CAPITAL = "Paris is the capital of France."
 DESIGNED = "The lighthouse of Gull Rock was designed by Ada Quill."
@@ -73,13 +75,15 @@ PASSAGES = [
     ),
 ]
 
-_index = BM25Index()
-_index.add((f"{number:02}", passage) for number, passage in enumerate(PASSAGES))
+_index = bm25s.BM25(method="lucene")
+_index.index([words(passage) for passage in PASSAGES], show_progress=False)
 
 
 def search(query: str) -> list[str]:
     """What the library has on a query, best first."""
-    return [PASSAGES[int(key)] for key, _ in _index.search(query, FOUND_PER_SEARCH)]
+    scores = _index.get_scores(words(query)).tolist()
+    best = sorted(range(len(PASSAGES)), key=lambda place: -scores[place])[:FOUND_PER_SEARCH]
+    return [PASSAGES[place] for place in best if scores[place] > 0]
 
 
 def reply(messages: list[dict[str, Any]]) -> str | dict[str, Any]:

@@ -109,14 +109,14 @@ def searched(questions: str, corpus: str, limit: str) -> list[float]:
 
     import bm25s
 
-    from skr_store.counting import searched_words
+    from skr_core.texts import words
 
     with gzip.open(corpus, "rt") as file:
         texts = [json.loads(line)["text"] for line in file]
     index = bm25s.BM25(method="lucene")
-    index.index([searched_words(text) for text in texts], show_progress=False)
+    index.index([words(text) for text in texts], show_progress=False)
     with gzip.open(questions, "rt") as file:
         for line in islice(file, int(limit)):
-            asked = [searched_words(json.loads(line)["question"])]
+            asked = [words(json.loads(line)["question"])]
             index.retrieve(asked, k=10, show_progress=False)
     return [peak_mb()]

@@ -38,7 +38,7 @@ from skr_core.settings import Settings
 from skr_core.types import Reference, Usage
 from skr_graphs import GraphAnswerer
 from skr_learn.metrics import Interval, bootstrap, bootstrap_ratio
-from skr_store.chroma_store import ChromaStore
+from skr_store import Store
 from skr_store.loaders import load_file
 
 SETS = {"HotpotQA": "hotpotqa", "2WikiMultihopQA": "2wikimultihopqa"}
@@ -94,7 +94,7 @@ def rows(quick: bool) -> Iterator[Costs]:
         every = list(read_questions(path))
         count = 10 if quick else ASKED
         questions = every[:: len(every) // count][:count]
-        with TemporaryDirectory() as folder, ChromaStore.open(folder, k=PASSAGES) as store:
+        with TemporaryDirectory() as folder, Store.open(folder, k=PASSAGES) as store:
             store.add([Reference.of(each.text, each.title) for each in load_file(corpus, stop)])
             stand_in = StandIn(store.retrieve)
             taken = {

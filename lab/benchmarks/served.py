@@ -20,7 +20,7 @@ from statistics import median
 
 from benchmarks.rows import Row, in_a_process
 from skr_core.models.embedders import HashingEmbedder
-from skr_store.chroma_store import ChromaStore
+from skr_store import Store
 from skr_store.ingestion import ingest
 from skr_store.server import serve
 from tests.servers import reserved_port
@@ -39,7 +39,7 @@ def rows(quick: bool) -> Iterator[Row]:
                 corpus, folder = Path(place, "corpus.jsonl"), Path(place, "store")
                 write_corpus(corpus, size)
                 embedder = None if kind == "words" else HashingEmbedder()
-                with ChromaStore.open(folder, embedder=embedder) as store:
+                with Store.open(folder, embedder=embedder) as store:
                     ingest([corpus], store)
                 theirs = in_a_process("benchmarks.served:searched", folder)
                 with reserved_port() as port, serve(folder, port=port):
@@ -56,13 +56,13 @@ def rows(quick: bool) -> Iterator[Row]:
 def searched(place: str) -> tuple[float, float, float]:
     """Seconds of the first search, milliseconds of one after it, megabytes for all."""
     before = resident_mb()
-    with (ChromaStore.connect if "://" in place else ChromaStore.open)(place) as store:
+    with (Store.connect if "://" in place else Store.open)(place) as store:
         first = seconds(store, 1)
         after = median(seconds(store, number) for number in range(2, SEARCHES))
         return first, 1_000 * after, resident_mb() - before
 
 
-def seconds(store: ChromaStore, number: int) -> float:
+def seconds(store: Store, number: int) -> float:
     begin = time.perf_counter()
     store.retrieve(f"word{number} word{number + 1} word{number + 2}")
     return time.perf_counter() - begin

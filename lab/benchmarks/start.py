@@ -62,14 +62,17 @@ def rows(quick: bool) -> Iterator[Row]:
 
 def command(turns: int) -> Iterator[Row]:
     """`skr ask` to its first byte."""
-    from benchmarks.opening import passages
+    import numpy as np
+
+    from benchmarks.store import fill_chroma, passages
     from skr_core.types import Reference
-    from skr_store.chroma_store import ChromaStore
+    from skr_store import Store
 
     with tempfile.TemporaryDirectory() as folder:
-        with ChromaStore.open(folder) as store:
+        with Store.open(folder) as store:
             store.add([Reference.of(text) for text in passages(100)])
-        [index] = {path.parent for path in Path(folder).rglob("chroma.sqlite3")}
+        index = Path(folder, "chroma")
+        fill_chroma(index, list(passages(100)), np.random.default_rng(3).normal(size=(100, 8)))
         ask = ["-m", "skr_app", "ask", "What is word7?", "--store", folder]
         ours, theirs = [], []
         for _ in range(turns + 1):

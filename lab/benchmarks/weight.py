@@ -24,6 +24,7 @@ BESIDE = {
     "openai": "langchain-openai",
     "llamaindex": "llama-index-core",
     "llamaindex-openai": "llama-index-llms-openai-like",
+    "store": "tantivy",
     "chroma": "chromadb",
     "documents": BARE,
     "learning": "scikit-learn",

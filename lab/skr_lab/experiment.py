@@ -44,7 +44,7 @@ from skr_learn.evaluate import Answers, Judged, Measure, System
 if TYPE_CHECKING:
     from typing import Self
 
-    from skr_store.chroma_store import ChromaStore
+    from skr_store import Store
 
 
 def _split(value: object) -> object:
@@ -289,7 +289,7 @@ class Searching(Asking):
 
     def open_store(
         self, bench: Bench, questions: Sequence[Question], corpus: Path | None = None
-    ) -> tuple[ChromaStore, str]:
+    ) -> tuple[Store, str]:
         """Open what is searched.
 
         Args:

@@ -70,7 +70,7 @@ def test_one_table_names_every_part() -> None:
     told = (LAB / "benchmarks" / "README.md").read_text(encoding="utf-8")
     assert re.findall(r"^\| `(\w+)` \|", told, re.MULTILINE) == [*command.PARTS]
     modules = {path.stem for path in (LAB / "benchmarks").glob("*.py")} - set(command.PARTS)
-    alone = {"embedders", "worlds"}
+    alone = {"worlds"}
     assert all(f"python -m benchmarks.{name}" in told for name in alone)
     unnamed = {name for name in modules - alone if f"`{name}.py`" not in told}
     assert unnamed == {"__init__", "__main__"}
@@ -114,12 +114,12 @@ def test_a_part_that_fails_leaves_nothing_on_the_page(
     part = {"measured": "today", "load": 0.5, "rows": [asdict(row) for row in SIZES]}
     written.write_text(json.dumps({"parts": {"loop": part, "start": part}}))
     monkeypatch.setattr(command, "MEASURED", written)
-    outcomes = {"loop": (None, 1), "ingestion": (part, 0)}
+    outcomes = {"loop": (None, 1), "store": (part, 0)}
     monkeypatch.setattr(command, "measure", lambda name, *, quick: outcomes[name])
-    monkeypatch.setattr("sys.argv", ["benchmarks", "loop", "ingestion"])
+    monkeypatch.setattr("sys.argv", ["benchmarks", "loop", "store"])
     assert command.main() == 1
     known = json.loads(written.read_text())
-    assert list(known["parts"]) == ["ingestion", "start"]
+    assert list(known["parts"]) == ["store", "start"]
     assert written.with_suffix(".md").read_text() == page.page(known)
 
 

@@ -6,7 +6,6 @@ import asyncio
 import atexit
 import os
 import shlex
-import socket
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field, replace
@@ -178,12 +177,12 @@ class SystemRecipe:
 
     Attributes:
         options: The options of the system.
-        address: The address of the store's server.
+        store: The folder or the address of the store.
         folder: The folder of the command, which relative paths begin at.
     """
 
     options: BatchOptions
-    address: str
+    store: str
     folder: str = field(default_factory=os.getcwd)
 
     def answerer(self) -> GraphAnswerer:
@@ -192,7 +191,7 @@ class SystemRecipe:
 
         models = self._models()
         embedder = store_embedder(self.options.embedder)
-        store = open_store(self.address, embedder, self.options.search)
+        store = open_store(self.store, embedder, self.options.search)
         return GraphAnswerer(open_settings(self.options, models, _opened().enter_context(store)))
 
     def judge(self, name: str) -> Judge:
@@ -232,25 +231,24 @@ def _for_workers(
         InputError: Workers of a cluster cannot reach the store, or there is nothing to search.
         StoreError: There is no such store.
     """
-    address, searched = _serve_searched(stack, ray, options, questions)
+    store, searched = _store_for_workers(stack, ray, options, questions)
     share = replace(
         options,
         max_spend=options.max_spend and options.max_spend / ray.count,
         requests_per_second=options.requests_per_second and options.requests_per_second / ray.count,
     )
-    return SystemRecipe(share, address), searched
+    return SystemRecipe(share, store), searched
 
 
-def _serve_searched(
+def _store_for_workers(
     stack: ExitStack, ray: RayWorkers, options: BatchOptions, questions: Sequence[Question]
 ) -> tuple[str, str]:
-    """Serve what is searched: a folder has one process at a time, and workers are many.
+    """Say which store the workers open, and make one of a corpus.
 
     Returns:
-        The address of the server, and a name for the corpus.
+        The folder or the address of the store, and a name for the corpus.
     """
-    from skr_store import ChromaStore
-    from skr_store.server import serve
+    from skr_store import Store
 
     store, embedder = options.store, store_embedder(options.embedder)
     if options.corpus is not None and store is not None:
@@ -266,18 +264,14 @@ def _serve_searched(
         references, name = searched_references(options.corpus, questions, skip_bad=options.skip_bad)
         folder = Path(stack.enter_context(TemporaryDirectory(prefix="skr-store-")))
         with (
-            ChromaStore.open(folder, embedder=embedder) as opened,
+            Store.open(folder, embedder=embedder) as opened,
             progress("Ingesting") as advance,
         ):
             add_all(opened, references, advance)
     else:
         folder = existing_store(store)
         name = folder.name
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    stack.enter_context(serve(folder, embedder, port=port))
-    return f"http://127.0.0.1:{port}", name
+    return str(folder.absolute()), name
 
 
 def _summary(records: Sequence[Record], progress: Progress) -> dict[str, Any]:

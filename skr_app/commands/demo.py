@@ -38,7 +38,7 @@ from skr_core.files import replace_file
 if TYPE_CHECKING:
     from skr_core.types import Answer
     from skr_learn import Calibration, Records, RoutingCurve
-    from skr_store import ChromaStore
+    from skr_store import Store
 
 WIDTH, HEIGHT = 56, 12
 """The characters that the curve takes."""
@@ -129,13 +129,13 @@ def demo(
     console.print(NEXT.format(out=folder, question=QUESTION), soft_wrap=True)
 
 
-def _two_hops(country: Country, store: ChromaStore) -> Any:
+def _two_hops(country: Country, store: Store) -> Any:
     from langchain_skr import create_skr_graph
 
     return create_skr_graph(country.model(), store).invoke({"question": QUESTION})
 
 
-def _collect(country: Country, store: ChromaStore, out: Path) -> Records:
+def _collect(country: Country, store: Store, out: Path) -> Records:
     """Each question by each action, of the system that is served; always anew."""
     from skr_core import Settings
     from skr_graphs import GraphAnswerer
@@ -175,7 +175,7 @@ def _draw(found: Calibration, out: Path) -> Path | None:
     return path
 
 
-def _routed(country: Country, store: ChromaStore, found: Calibration) -> list[Answer]:
+def _routed(country: Country, store: Store, found: Calibration) -> list[Answer]:
     from skr_core import Settings
     from skr_graphs import GraphAnswerer
 

@@ -29,7 +29,7 @@ from skr_core.questions import read_questions
 from skr_learn import Records
 
 if TYPE_CHECKING:
-    from skr_store import ChromaStore
+    from skr_store import Store
 
 DEFAULT_FOLDER = user_data_path("skr-rag", appauthor=False) / "page"
 
@@ -92,10 +92,10 @@ def serve(
     from skr_app.web import (
         Access,
         Calibrating,
+        Documents,
         Page,
         Runs,
         ServedSystem,
-        Uploads,
         create_app,
         serve_app,
     )
@@ -132,7 +132,8 @@ def serve(
         system = ServedSystem(settings, store, stack.enter_context(Runs(folder)), prices)
         calibrating = Calibrating(system, folder, records=known, questions=asked)
         facts = facts_of(options.model, options.store, country)
-        page = Page(system, calibrating, Uploads(folder / "uploads", store), facts)
+        documents = stack.enter_context(Documents(folder / "uploads", store))
+        page = Page(system, calibrating, documents, facts)
         shown = f"[{host}]" if ":" in host else host
         address = f"http://{shown}:{port}/" + (f"?token={access.token}" if access.token else "")
         messages.print(f"The page is at {escape(address)}  Ctrl-C ends it", soft_wrap=True)
@@ -147,7 +148,7 @@ def _listen(host: str, port: int) -> socket.socket:
         raise InputError(f"cannot listen at {host}, port {port}: {error.strerror}") from error
 
 
-def _open_store(stack: ExitStack, options: AskOptions, store_port: int | None) -> ChromaStore:
+def _open_store(stack: ExitStack, options: AskOptions, store_port: int | None) -> Store:
     """The store, made where it is missing, because files can be uploaded."""
     store, embedder = options.store, store_embedder(options.embedder)
     if store_port is not None:

@@ -1,25 +1,90 @@
-"""``skr store``: a store's folder, shared by many processes."""
+"""``skr store``: a store's documents, and its folder shared by many processes."""
 
 from __future__ import annotations
 
 import signal
 import time
+from dataclasses import asdict
+from datetime import datetime
 from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich.table import Table
 
-from skr_app.opening import place_of_store, store_embedder
-from skr_app.options import Embedder, SystemOptions
-from skr_app.output import escape, messages
-from skr_core.errors import StoreError
+from skr_app.opening import open_store, place_of_store, store_embedder
+from skr_app.options import DEFAULT_STORE, Embedder, Json, Store, SystemOptions
+from skr_app.output import console, counted, escape, messages, print_json
+from skr_core.errors import InputError, StoreError
+from skr_core.texts import encodable
 
-app = typer.Typer(help="The reference store: serve its folder.", no_args_is_help=True)
+app = typer.Typer(
+    help="The reference store: list and remove documents, count, serve.", no_args_is_help=True
+)
+
+Scope = Annotated[
+    str | None, typer.Option("--scope", help="The scope that is meant.", show_default="all of them")
+]
 
 
-@app.callback()
-def _store() -> None:
-    """The reference store: serve its folder."""
+@app.command("ls")
+def ls(store: Store = DEFAULT_STORE, scope: Scope = None, json: Json = False) -> None:
+    """List the documents of a store."""
+    with open_store(store, None) as opened:
+        sources = opened.sources(scope)
+    if json:
+        rows = [asdict(each) for each in sources]
+        print_json([{**row, "name": encodable(row["name"])} for row in rows])
+        return
+    table = Table(box=None)
+    table.add_column("document", overflow="fold")
+    for name in ("scope", "passages", "added"):
+        table.add_column(name, no_wrap=True)
+    for each in sources:
+        when = datetime.fromtimestamp(each.added).strftime("%Y-%m-%d %H:%M")
+        name = escape(encodable(each.name)) or "(no source)"
+        table.add_row(name, escape(each.scope), f"{each.passages:,}", when)
+    console.print(table)
+
+
+@app.command("rm")
+def rm(
+    sources: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="DOCUMENTS...", help="Documents, as `skr store ls` names them."),
+    ] = None,
+    store: Store = DEFAULT_STORE,
+    scope: Scope = None,
+) -> None:
+    """Remove documents from a store, or all of a scope; their files stay."""
+    if not sources and scope is None:
+        raise InputError("name the documents to remove, or give --scope for all of a scope")
+    with open_store(store, None) as opened:
+        known = {each.name for each in opened.sources(scope)}
+        for each in sources or ():
+            if not {each, str(Path(each).absolute())} & known:
+                raise InputError(f"{each} is no document of the store: see  skr store ls")
+        if sources:
+            left = sum(opened.delete(each, scope=scope) for each in sources)
+        else:
+            left = opened.clear(scope or "")
+    console.print(f"{counted(left, 'reference')} removed")
+
+
+@app.command("stats")
+def stats(store: Store = DEFAULT_STORE, json: Json = False) -> None:
+    """Count a store's passages, documents and scopes."""
+    with open_store(store, None) as opened:
+        found = opened.stats()
+    if json:
+        print_json(asdict(found))
+        return
+    console.print(
+        f"{counted(found.passages, 'reference')} of {counted(found.sources, 'document')} in "
+        f"{counted(found.scopes, 'scope')}, {found.size / 1e6:,.1f} MB"
+    )
+    language = f", stemmed as {found.language}" if found.language else ""
+    console.print(f"found by words{language}; embedder: {escape(found.embedder)}")
 
 
 @app.command("serve")
@@ -31,7 +96,7 @@ def serve(
     port: Annotated[int, typer.Option("--port", min=1, max=65_535)] = 8000,
     embedder: Embedder = SystemOptions.embedder,
 ) -> None:
-    """Serve a store's folder with Chroma, and keep others from opening it meanwhile."""
+    """Serve a store's passages with Chroma, to be searched by vectors from other machines."""
     from skr_store.server import serve as serve_folder
 
     signal.signal(signal.SIGTERM, _stop)

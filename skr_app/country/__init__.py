@@ -25,7 +25,7 @@ from skr_core.types import Reference
 
 if TYPE_CHECKING:
     from skr_core.ports import OnProgress
-    from skr_store import ChromaStore
+    from skr_store import Store
 
 Kind = Literal["known", "outdated", "unknown", "two hops", "unanswerable"]
 """The place of a question's answer: the memory has it, and the corpus often too; the memory has
@@ -99,16 +99,16 @@ def _references(path: Path) -> Iterator[Reference]:
         yield Reference.of(row["text"], row["title"])
 
 
-def country_store(on_progress: OnProgress | None = None) -> ChromaStore:
+def country_store(on_progress: OnProgress | None = None) -> Store:
     """A store in memory that holds the country's passages.
 
     Args:
         on_progress: The function that is given how many passages are in the store.
     """
-    from skr_store import ChromaStore
+    from skr_store import Store
 
     corpus = load_country().corpus
-    store = ChromaStore.ephemeral()  # named as a folder's, so that a router fits both
+    store = Store.ephemeral()  # named as a folder's, so that a router fits both
     store.add(list(corpus))
     if on_progress is not None:
         on_progress(len(corpus), len(corpus))

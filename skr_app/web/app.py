@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from http import HTTPStatus
 from importlib.resources import files
 from string import Template
 from typing import Annotated, Any, Literal
 
 from skr_app.web.access import Access, Guard
 from skr_app.web.calibrating import Calibrating
-from skr_app.web.documents import MOST_FILES, TAKEN, Uploads
+from skr_app.web.documents import MOST_FILES, TAKEN, Documents
 from skr_app.web.runs import ServedSystem
 from skr_app.web.streaming import EventStream, line_of, shown, watched
 from skr_core.errors import InputError, SKRError, extra
 from skr_learn.figures import variables
 
 with extra("web"):
-    from fastapi import APIRouter, FastAPI, Form, Request
+    from fastapi import APIRouter, FastAPI, Form, Query, Request
+    from fastapi.concurrency import run_in_threadpool
     from fastapi.exceptions import RequestValidationError
     from fastapi.responses import FileResponse, HTMLResponse, JSONResponse, Response
     from fastapi.staticfiles import StaticFiles
@@ -52,13 +54,13 @@ class Page:
     Attributes:
         system: The system that answers.
         calibrating: Makes records of votes, and a router of records.
-        uploads: Takes files in.
+        documents: Lists, takes in and removes documents.
         about: Further facts about the system: the names of its parts, examples to ask.
     """
 
     system: ServedSystem
     calibrating: Calibrating
-    uploads: Uploads
+    documents: Documents
     about: Mapping[str, Any]
 
 
@@ -174,12 +176,24 @@ def _documents(page: Page) -> APIRouter:
         }
         return JSONResponse(shown(about))
 
+    @routes.get("/documents")
+    def documents(find: Annotated[str, Query(max_length=200)] = "") -> JSONResponse:
+        return JSONResponse(shown(page.documents.find(find)))
+
+    @routes.delete("/documents/{key}")
+    def remove(key: str) -> JSONResponse:
+        return JSONResponse({"removed": page.documents.remove(key)})
+
+    @routes.get("/uploads")
+    async def uploads() -> JSONResponse:
+        return JSONResponse(shown([asdict(each) for each in page.documents.uploads()]))
+
     @routes.post("/documents")
-    async def documents(request: Request) -> EventStream:
+    async def upload(request: Request) -> JSONResponse:
         async with request.form(max_files=MOST_FILES, max_fields=0) as form:
             given = [each for each in form.getlist("files") if isinstance(each, UploadFile)]
-            kept = await page.uploads.keep(given)
-        return EventStream(watched(page.uploads.ingesting(kept)))
+            await run_in_threadpool(page.documents.add, given)
+        return JSONResponse({"uploaded": len(given)}, HTTPStatus.ACCEPTED)
 
     return routes
 

@@ -1,29 +1,39 @@
-"""Uploaded files: which are taken, where they are kept, and how they get into the store."""
+"""The documents of the store: listed, uploaded one after the other, and removed."""
 
 from __future__ import annotations
 
-import asyncio
+import os
 import re
 import shutil
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import contextmanager
+import threading
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from hashlib import blake2b
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 from uuid import uuid4
 
+from skr_app.output import counted
+from skr_app.web.streaming import ENDED, file_name, line_of
 from skr_core.cleaning import cleaned
-from skr_core.errors import InputError, StoreError, extra
-from skr_core.ports import OnProgress, ReferenceStore
-from skr_store.ingestion import ingest
+from skr_core.errors import InputError, SKRError, StoreError, extra
+from skr_store import Store
+from skr_store.ingestion import IngestReport, ingest
 from skr_store.loaders import KINDS
+from skr_store.store import SHARED
 
 with extra("web"):
     from starlette.datastructures import UploadFile
 
 MOST_FILES = 20
 """Files of one upload, at most."""
+MOST_WAITING = 100
+"""Uploaded files that wait to be read, at most."""
+MOST_KEPT = 1_000_000_000
+"""Bytes of all uploaded files that are kept, at most."""
+LISTED = 100
+"""Documents that are listed, and uploads that are told of after their end, at most."""
 LONGEST_NAME = 120
 TAKEN = tuple(kind for kind in KINDS if not kind.endswith(".gz"))
 """Suffixes of files that are taken; a compressed one could hold more than was uploaded."""
@@ -50,24 +60,99 @@ def checked_name(given: str | None) -> str:
     return f"{stem}{kind}"
 
 
-@dataclass(frozen=True)
-class Uploads:
-    """Takes files in.
+@dataclass
+class Upload:
+    """A file that was uploaded, and what becomes of it.
 
     Attributes:
-        folder: The folder that keeps them, each upload in a folder of its own.
-        store: The store that their passages go to.
+        name: The name that the file is kept under.
+        state: Whether it is read yet.
+        line: How far it is, what came of it, or why it failed.
     """
 
-    folder: Path
-    store: ReferenceStore
+    name: str
+    state: Literal["waiting", "reading", "done", "failed"] = "waiting"
+    line: str = ""
 
-    async def keep(self, files: Sequence[UploadFile]) -> Path:
-        """Write uploaded files into a new folder.
+    @property
+    def is_open(self) -> bool:
+        """Whether it is still to end."""
+        return self.state in ("waiting", "reading")
+
+
+class Documents:
+    """The documents that everybody finds in a store, and the uploads that become some of them.
+
+    One thread reads uploaded files, one after the other, so that they never take the threads with
+    which questions are answered. A file that is uploaded again replaces the document of its name.
+    All methods block.
+
+    Args:
+        folder: The folder that keeps uploaded files.
+        store: The store; open for as long as this is.
+    """
+
+    def __init__(self, folder: Path, store: Store) -> None:
+        self.store = store
+        self._folder = Path(os.path.abspath(folder))
+        self._waiting = self._folder / ".waiting"
+        self._uploads: list[Upload] = []
+        self._changing = threading.Lock()
+        self._ended = threading.Event()
+        self._worker = ThreadPoolExecutor(1, "skr-uploads")
+        shutil.rmtree(self._waiting, ignore_errors=True)  # of a process that was killed
+
+    def __enter__(self) -> Documents:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """End; what waits is dropped, and what is being read ends with its next passages."""
+        self._ended.set()
+        self._worker.shutdown(cancel_futures=True)
+        shutil.rmtree(self._waiting, ignore_errors=True)
+
+    def find(self, text: str = "") -> dict[str, Any]:
+        """The documents whose name contains a text, the latest first, and how many they are."""
+        named = [(file_name(each.name), each) for each in self.store.sources(SHARED)]
+        found = [
+            each for each in named if each[1].passages and text.casefold() in each[0].casefold()
+        ]
+        found.sort(key=lambda each: (-each[1].added, each[0]))
+        documents = [
+            {"id": _key(each.name), "name": name, "passages": each.passages, "added": each.added}
+            for name, each in found[:LISTED]
+        ]
+        return {"documents": documents, "total": len(found)}
+
+    def remove(self, key: str) -> int:
+        """Remove a document, and its file where it was uploaded; returns how many passages left.
 
         Raises:
-            InputError: There is none, there are too many, or one is of an unknown kind; nothing
-                is kept then.
+            InputError: There is no such document, or a file of its name waits to be read.
+        """
+        with self._changing:
+            sources = self.store.sources(SHARED)
+            name = next((each.name for each in sources if _key(each.name) == key), None)
+            if name is None:
+                raise InputError("there is no such document: it may have been removed already")
+            if any(each.is_open and name == str(self._kept(each)) for each in self._uploads):
+                raise InputError(f"{file_name(name)} is being added: remove it when that is done")
+            left = self.store.delete(name, scope=SHARED)
+            if Path(name).parent == self._folder:
+                Path(name).unlink(missing_ok=True)
+        return left
+
+    def uploads(self) -> list[Upload]:
+        """The uploads that wait or are read, and the latest that have ended."""
+        return list(self._uploads)
+
+    def add(self, files: Sequence[UploadFile]) -> None:
+        """Keep uploaded files, which wait then for their turn to be read.
+
+        Raises:
+            InputError: There is none, there are too many, they are too large together with those
+                that are kept, or one is of an unknown kind; nothing is kept then.
+            StoreError: They could not be written.
         """
         if not files:
             raise InputError("choose a file")
@@ -76,45 +161,81 @@ class Uploads:
         names = [checked_name(each.filename) for each in files]
         if len({name.casefold() for name in names}) < len(names):
             raise InputError("two of the files have the same name")
-        now = datetime.now(UTC).strftime("%Y-%m-%d_%H%M%S")
-        folder = self.folder / f"{now}_{uuid4().hex[:6]}"
-        await asyncio.to_thread(_write, folder, dict(zip(names, files, strict=True)))
-        return folder
+        with self._changing:
+            still_open = [each for each in self._uploads if each.is_open]
+            if len(still_open) + len(files) > MOST_WAITING:
+                raise InputError(
+                    f"{counted(len(still_open), 'file')} wait already, and at most {MOST_WAITING} "
+                    "may: try again when some have been read"
+                )
+            paths = self._write(files)
+            ended = [each for each in self._uploads if not each.is_open][-LISTED:]
+            added = [Upload(name) for name in names]
+            self._uploads = [*ended, *still_open, *added]
+            for upload, path in zip(added, paths, strict=True):
+                self._worker.submit(self._read, upload, path)
 
-    def ingesting(self, folder: Path) -> Callable[[OnProgress], dict[str, Any]]:
-        """The work that puts an upload's passages into the store."""
+    def _write(self, files: Sequence[UploadFile]) -> list[Path]:
+        paths = [self._waiting / uuid4().hex for _ in files]
+        try:
+            self._waiting.mkdir(parents=True, exist_ok=True)
+            kept = sum(each.stat().st_size for each in self._folder.rglob("*") if each.is_file())
+            if kept + sum(each.size or 0 for each in files) > MOST_KEPT:
+                raise InputError(
+                    f"at most {MOST_KEPT // 1_000_000:,} MB of uploaded files are kept: "
+                    "remove some documents first"
+                )
+            for path, file in zip(paths, files, strict=True):
+                with path.open("wb") as written:
+                    shutil.copyfileobj(file.file, written)
+        except OSError as error:
+            for path in paths:
+                path.unlink(missing_ok=True)
+            raise StoreError(f"the upload cannot be kept: {error.strerror}") from error
+        return paths
 
-        def work(on_progress: OnProgress) -> dict[str, Any]:
-            with _without(folder):
-                report = ingest([folder], self.store, skip_bad=True, on_progress=on_progress)
-            return {
-                "added": report.added,
-                "already_present": report.already_present,
-                "skipped": report.skipped,
-                "problems": [_nameless(each, folder) for each in report.problems],
-            }
+    def _read(self, upload: Upload, path: Path) -> None:
+        """In the worker: put a file's passages into the store."""
 
-        return work
+        def advance(done: int, _: int | None) -> None:
+            if self._ended.is_set():
+                raise SKRError(ENDED)
+            upload.line = f"{counted(done, 'passage')} read"
 
+        kept = self._kept(upload)
+        upload.state = "reading"
+        try:
+            path.replace(kept)
+            report = ingest([kept], self.store, skip_bad=True, on_progress=advance)
+        except Exception as error:
+            upload.line = self._nameless(line_of(error))
+            upload.state = "failed"
+            kept.unlink(missing_ok=True)
+        else:
+            upload.line = self._nameless(_told(report))
+            upload.state = "done"
 
-def _write(folder: Path, files: Mapping[str, UploadFile]) -> None:
-    try:
-        folder.mkdir(parents=True)
-        for name, file in files.items():
-            with (folder / name).open("wb") as kept:
-                shutil.copyfileobj(file.file, kept)
-    except OSError as error:
-        raise StoreError(f"the upload cannot be kept: {error}") from error
+    def _kept(self, upload: Upload) -> Path:
+        return self._folder / upload.name
 
-
-@contextmanager
-def _without(folder: Path) -> Any:
-    """Errors name files as they were uploaded, not where they are kept."""
-    try:
-        yield
-    except InputError as error:
-        raise InputError(_nameless(str(error), folder)) from error
+    def _nameless(self, line: str) -> str:
+        """Files are named as they were uploaded, not where they are kept."""
+        return line.replace(f"{self._folder}{os.sep}", "")
 
 
-def _nameless(line: str, folder: Path) -> str:
-    return line.replace(f"{folder}/", "").replace(str(folder), "the upload")
+def _key(name: str) -> str:
+    """A document's id on the page, which tells nothing of where its file is."""
+    return blake2b(name.encode(errors="replace"), digest_size=12).hexdigest()
+
+
+def _told(report: IngestReport) -> str:
+    if report.left:
+        return "unchanged"
+    told = f"{counted(report.passages, 'passage')} added"
+    if report.passages_left:
+        told += f", {report.passages_left} there already"
+    if report.passages_removed:
+        told += f", {counted(report.passages_removed, 'old passage')} removed"
+    if report.skipped:
+        told += f", {report.skipped} left out: {report.problems[0]}"
+    return told

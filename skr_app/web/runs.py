@@ -26,7 +26,7 @@ from skr_core.settings import Settings
 from skr_core.types import NO_USAGE, Action, Answer, Usage
 from skr_graphs import SKRContext, answer_of, create_self_completion_graph, without_messages
 from skr_graphs.graph import DECISIONS
-from skr_store import ChromaStore
+from skr_store import Store
 
 Plain = dict[str, Any]
 
@@ -206,7 +206,7 @@ class ServedSystem:
     """
 
     settings: Settings
-    store: ChromaStore
+    store: Store
     runs: Runs
     prices: Mapping[str, Price] | None = None
 

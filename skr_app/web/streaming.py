@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import re
 import signal
 import socket
 import threading
@@ -44,8 +45,20 @@ _under_way: dict[asyncio.Task[None], asyncio.Queue[Event | None]] = {}
 """The tasks that make events, and the queues where these wait."""
 
 
+def file_name(source: str) -> str:
+    """The name of a document's file, without the folder that it is in; a web address stays.
+
+    Example:
+        >>> file_name("/home/ada/notes/ferry.md"), file_name("https://lorn.test/ferry")
+        ('ferry.md', 'https://lorn.test/ferry')
+    """
+    if source.startswith(("https://", "http://")):
+        return source
+    return re.split(r"[/\\]", source.rstrip("/\\"))[-1]
+
+
 def shown(value: Any) -> Any:
-    r"""A plain value whose texts are all cleaned.
+    r"""A plain value whose texts are all cleaned, and whose sources are files without a folder.
 
     Example:
         >>> shown({"text": "red \x1b[31m", "found": ["a\u202eb", 3]})
@@ -54,7 +67,12 @@ def shown(value: Any) -> Any:
     if isinstance(value, str):
         return cleaned(value)
     if isinstance(value, Mapping):
-        return {str(key): shown(each) for key, each in value.items()}
+        return {
+            str(key): file_name(shown(each))
+            if key == "source" and isinstance(each, str)
+            else shown(each)
+            for key, each in value.items()
+        }
     if isinstance(value, list | tuple):
         return [shown(each) for each in value]
     return value

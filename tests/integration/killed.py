@@ -29,7 +29,7 @@ from skr_core.testing import MappingRetriever
 from skr_graphs import GraphAnswerer, create_self_completion_graph
 from skr_learn import collect
 from skr_learn.reply_cache import CachedModel, ReplyCache
-from skr_store import ChromaStore, ingest
+from skr_store import Store, ingest
 
 Work = Callable[[Path], str]
 
@@ -159,9 +159,10 @@ def ingested(folder: Path) -> str:
         corpus.with_suffix(".draft").rename(corpus)
     (folder / "asked.txt").touch()
     # By its words: two graphs of vectors differ in what they miss, also where nobody was killed.
-    with ChromaStore.open(folder / "store", k=3, search="bm25") as store:
-        report = ingest([corpus], store, on_progress=lambda done, _: hold(folder, done // 150))
-        said = [f"{report.passages} {store.count()} {len(store._folder.journal.ids)}"]
+    with Store.open(folder / "store", k=3, search="bm25") as store:
+        ingest([corpus], store, on_progress=lambda done, _: hold(folder, done // 150))
+        said = [f"{store.count()} {len(store.sources())}"]
+        store.backend.words.catch_up(1)  # type: ignore[attr-defined]
         for n in range(0, 2000, 250):
             found = store.retrieve(f"T{n} {n % 900} {n % 700}")
             said.append(str([each.title for each in found]))

@@ -26,7 +26,7 @@ from langchain_skr import load_model as load_for_langchain
 from llamaindex_skr import SKRQueryEngine
 from llamaindex_skr import load_model as load_for_llamaindex
 from skr_core import Budget, Reference, SKRError
-from skr_store import ChromaStore
+from skr_store import Store
 
 AT_ONCE = 16
 PARTS = 10
@@ -55,7 +55,7 @@ def answer(number: int) -> str:
     return f"It burns oil {number} "
 
 
-def ways_of(url: str, store: ChromaStore) -> list[Ask]:
+def ways_of(url: str, store: Store) -> list[Ask]:
     asked_of = {"base_url": url, "api_key": "none"}
     chain = create_skr_chain(load_for_langchain("openai:test", **asked_of), store, budget=BUDGET)
     llm = load_for_llamaindex("openai:test", **asked_of)
@@ -103,7 +103,7 @@ def main(url: str, questions: int) -> None:
     ends: Counter[str] = Counter()
     left: list[dict[str, float]] = []
     began = time.monotonic()
-    with ChromaStore.ephemeral() as store:
+    with Store.ephemeral() as store:
         store.add([Reference.of(f"Lamp number {n} burns oil {n}.") for n in range(200)])
         store.add([Reference.of(f"Keeper Ada {n} lives by the sea.") for n in range(200)])
         ways = ways_of(url, store)

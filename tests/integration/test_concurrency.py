@@ -25,7 +25,7 @@ from langchain_skr import (
     load_model,
 )
 from skr_core import Reference
-from skr_store import ChromaStore
+from skr_store import Store
 from tests.servers import OpenAIServer
 
 pytestmark = pytest.mark.integration
@@ -37,8 +37,8 @@ REPLY = "Colza oil [1]."
 
 
 @pytest.fixture
-def store() -> Iterator[ChromaStore]:
-    with ChromaStore.ephemeral() as store:
+def store() -> Iterator[Store]:
+    with Store.ephemeral() as store:
         store.add([Reference.of(f"Lamp number {n} burns colza oil.") for n in range(MANY)])
         yield store
 
@@ -57,14 +57,14 @@ async def model(server: OpenAIServer) -> Any:
     await model.model.root_async_client.close()
 
 
-async def test_abatch(server: OpenAIServer, store: ChromaStore, model: Any) -> None:
+async def test_abatch(server: OpenAIServer, store: Store, model: Any) -> None:
     chain = create_skr_chain(model, store)
     server.together = MANY
     assert await chain.abatch(QUESTIONS) == [REPLY] * MANY
     assert server.peak == MANY
 
 
-async def test_gathered_streams(server: OpenAIServer, store: ChromaStore, model: Any) -> None:
+async def test_gathered_streams(server: OpenAIServer, store: Store, model: Any) -> None:
     chain = create_skr_chain(model, store)
     server.together = MANY
 
@@ -75,7 +75,7 @@ async def test_gathered_streams(server: OpenAIServer, store: ChromaStore, model:
     assert server.peak == MANY
 
 
-def test_batch_in_as_many_threads_as_asked_for(store: ChromaStore, server: OpenAIServer) -> None:
+def test_batch_in_as_many_threads_as_asked_for(store: Store, server: OpenAIServer) -> None:
     model: Any = load_model("openai:test", base_url=server.url)
     server.together = MANY
     chain = create_skr_chain(model, store)
@@ -126,10 +126,8 @@ def unblocked() -> Iterator[None]:
     guard.deactivate()
 
 
-async def test_nothing_blocks_the_event_loop(
-    store: ChromaStore, model: Any, unblocked: None
-) -> None:
-    graph = create_skr_graph(model, store, store=store)
+async def test_nothing_blocks_the_event_loop(store: Store, model: Any, unblocked: None) -> None:
+    graph = create_skr_graph(model, store, reference_store=store, scope="shared")
     await graph.ainvoke({"question": QUESTIONS[0]})
     chain = SKRChain(graph)
     assert await chain.abatch(QUESTIONS[:4]) == [REPLY] * 4

@@ -23,7 +23,7 @@ QUESTIONS_AGAIN = {"graph": 1, "graph awaited": 1, "collect": 2, "collect with a
 CALLS_AGAIN = {"graph": 1, "graph awaited": 1, "collect with a cache": 2}
 """At most; else those of the questions."""
 
-JOURNALS = ("records.jsonl", "run/answers.jsonl", "store/references.jsonl")
+JOURNALS = ("records.jsonl", "run/answers.jsonl")
 
 # A process of it has all modules at hand, which take a second to load.
 PROCESSES = multiprocessing.get_context("forkserver")
@@ -90,7 +90,7 @@ def kill(name: str, times: int, tmp_path: Path) -> None:
         folder = tmp_path / str(turn)
         folder.mkdir()
         last, held = folder / "last.txt", folder / "held.txt"
-        begun = folder / ("store/references.jsonl" if name == "ingest" else "asked.txt")
+        begun = folder / ("store/store.sqlite3" if name == "ingest" else "asked.txt")
         if not turn:
             last.write_text(str(draw.randint(2, 12)))
         process = start(name, folder)

@@ -16,7 +16,7 @@ import pytest
 
 from skr_core import Reference
 from skr_core.errors import StoreError, StoreLocked
-from skr_store import ChromaStore
+from skr_store import Store
 from skr_store.server import serve
 
 pytestmark = pytest.mark.integration
@@ -27,7 +27,7 @@ GIVEN = [Reference.of(f"a passage of the server {n}") for n in range(50)]
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    with ChromaStore.open(tmp_path / "store") as store:
+    with Store.open(tmp_path / "store") as store:
         store.add(BEFORE)
     return tmp_path / "store"
 
@@ -67,11 +67,11 @@ def end_by_another_thread(process: subprocess.Popen) -> None:
 
 
 def everything_is_there(folder: Path) -> None:
-    with ChromaStore.open(folder, k=1) as store:
-        assert set(store._folder.journal.ids) == {each.id for each in BEFORE + GIVEN}
+    with Store.open(folder, k=1) as store:
         assert store.count() == 100
         for each in (BEFORE[7], GIVEN[7]):
             assert store.retrieve(each.text)[0].text == each.text
+        assert store.add([*BEFORE, *GIVEN]) == 0
 
 
 def test_a_folder_that_was_not_there_is_said_to_be_new(tmp_path: Path, port: int):
@@ -79,39 +79,54 @@ def test_a_folder_that_was_not_there_is_said_to_be_new(tmp_path: Path, port: int
         assert "mistyped, which is new and empty, is served" in line
 
 
-def test_a_served_folder_is_locked_and_keeps_what_the_server_was_given(folder: Path, served):
+def test_a_served_folder_is_open_to_others_and_takes_what_the_server_was_given(
+    folder: Path, served
+):
     process, url = served
-    with pytest.raises(StoreLocked, match="skr store serve"):
-        ChromaStore.open(folder)
-    with ChromaStore.connect(url, k=1) as one, ChromaStore.connect(url, k=1) as other:
+    with Store.open(folder, k=1) as beside:
+        assert beside.retrieve(BEFORE[3].text)[0].text == BEFORE[3].text
+    with pytest.raises(StoreLocked, match="served already"), serve(folder, port=1):
+        pytest.fail("it is served twice")
+    with Store.connect(url, k=1) as one, Store.connect(url, k=1) as other:
         assert one.add(GIVEN) == 50
         assert other.retrieve(BEFORE[3].text)[0].text == BEFORE[3].text
         assert other.retrieve(GIVEN[3].text)[0].text == GIVEN[3].text
     end_by_another_thread(process)
     assert process.wait(60) == 0
-    assert (folder / "index.seal").exists()
     everything_is_there(folder)
 
 
-def test_the_server_holds_the_lock_where_its_command_was_killed(folder: Path, served):
+def test_what_clients_delete_leaves_the_folder(folder: Path, port: int):
+    with Store.open(folder) as store:
+        store.add([Reference.of("Gone soon.", metadata={"source": "gone.txt"})])
+    with serve(folder, port=port), Store.connect(f"http://127.0.0.1:{port}") as store:
+        assert store.delete("gone.txt") == 1
+    with Store.open(folder) as store:
+        assert store.count() == 50
+        store.add([Reference.of("Come later.")])
+        store.delete("", scope="shared")
+    with serve(folder, port=port), Store.connect(f"http://127.0.0.1:{port}") as store:
+        assert store.count() == 0
+
+
+def test_the_server_goes_on_where_its_command_was_killed(folder: Path, served):
     process, url = served
     [server] = children(process)
-    with ChromaStore.connect(url) as store:
+    with Store.connect(url) as store:
         store.add(GIVEN)
         process.kill()
         process.wait()
-        with pytest.raises(StoreLocked):
-            ChromaStore.open(folder)
-        assert store.add(GIVEN) == 0  # it goes on
+        with Store.open(folder) as beside:
+            assert beside.count() == 50
+        assert store.add(GIVEN) == 0
     os.kill(server, signal.SIGKILL)
     deadline = time.monotonic() + 60
     while True:
-        try:
-            ChromaStore.open(folder).close()
-            break
-        except StoreLocked:
-            assert time.monotonic() < deadline
-            time.sleep(0.05)
+        with Store.open(folder) as store:
+            if store.count() == 100:
+                break
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
     everything_is_there(folder)
 
 
@@ -120,7 +135,7 @@ async def test_a_server_that_stops_in_the_middle_is_one_clear_error_and_comes_ba
 ):
     url = f"http://127.0.0.1:{port}"
     with serve(folder, port=port) as server:
-        store = ChromaStore.connect(url, k=1)
+        store = Store.connect(url, k=1)
         assert await store.aadd(GIVEN) == 50
         server.kill()
         server.wait()
@@ -148,7 +163,7 @@ def test_a_port_that_is_taken_is_an_error_and_the_folder_is_free_again(folder: P
             serve(folder, port=port),
         ):
             pytest.fail("it is not served")
-    with ChromaStore.open(folder) as store:
+    with Store.open(folder) as store:
         assert store.count() == 50
 
 

@@ -43,7 +43,7 @@ from skr_core.errors import InputError, NoReferencesError, RetrieverError
 from skr_core.prompts import QUERY_LEAD, REFUSAL
 from skr_core.testing import MappingRetriever, ScriptedModel
 from skr_graphs import answer_of
-from skr_store import ChromaStore
+from skr_store import Store
 
 
 @pytest.fixture(params=["sync", "async"])
@@ -308,17 +308,19 @@ async def test_a_document_prompt_that_cannot_be_filled_raises(ask: Ask, on_error
 
 @pytest.mark.parametrize("kind", ["folder", "ephemeral"])
 async def test_a_store_remembers_the_very_document(ask: Ask, kind: str, tmp_path: Path) -> None:
-    def asked(found: dict[str, list[Document]], store: ChromaStore) -> Any:
+    def asked(found: dict[str, list[Document]], store: Store) -> Any:
         model = ScriptedModel([ANSWER])
-        graph = create_skr_graph(model, search(found), store=store, document_prompt=SHORT)
+        graph = create_skr_graph(
+            model, search(found), reference_store=store, scope="shared", document_prompt=SHORT
+        )
         return ask(graph, {"question": QUESTION}), model
 
-    store = ChromaStore.open(tmp_path) if kind == "folder" else ChromaStore.ephemeral()
+    store = Store.open(tmp_path) if kind == "folder" else Store.ephemeral()
     run, _ = asked(LIBRARY, store)
     await run
     if kind == "folder":
         store.close()
-        store = ChromaStore.rebuild(tmp_path)
+        store = Store.open(tmp_path)
     with store:
         run, model = asked({}, store)
         (found,) = answer_of(await run).references
@@ -331,8 +333,10 @@ async def test_a_store_remembers_the_very_document(ask: Ask, kind: str, tmp_path
 
 
 async def test_a_store_beside_a_retriever_is_no_second_source(ask: Ask) -> None:
-    with ChromaStore.ephemeral() as store:
-        graph = create_skr_graph(ScriptedModel([ANSWER]), search(LIBRARY), store=store)
+    with Store.ephemeral() as store:
+        graph = create_skr_graph(
+            ScriptedModel([ANSWER]), search(LIBRARY), reference_store=store, scope="shared"
+        )
         for _ in range(2):
             answer = answer_of(await ask(graph, {"question": QUESTION}))
             assert [to_document(each) for each in answer.references] == [BORN]

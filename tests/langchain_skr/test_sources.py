@@ -23,8 +23,8 @@ from langchain_skr import SKRRetriever, as_retriever, create_skr_chain, create_s
 from skr_core import HashingEmbedder, Reference
 from skr_core.errors import InputError, RetrieverError
 from skr_core.testing import MappingRetriever
-from skr_store import ChromaStore
-from skr_store.bm25 import BM25Index
+from skr_core.texts import words
+from skr_store import Store
 from tests.langchain_skr.fakes import ANSWER, FOUND, FURTHER, QUESTION, Library, stating_model
 
 TEXTS = [
@@ -46,17 +46,17 @@ class Hashing(Embeddings):
 
 
 class WordRetriever(BaseRetriever):
-    """What a user writes over an index of their own."""
+    """What a user writes over texts of their own."""
 
     k: int = 2
 
     def _get_relevant_documents(
         self, query: str, *, run_manager: CallbackManagerForRetrieverRun
     ) -> list[Document]:
-        index = BM25Index()
-        index.add([(str(number), text) for number, text in enumerate(TEXTS)])
-        found = index.search(query, self.k)
-        return [Document(TEXTS[int(key)], metadata={"score": score}) for key, score in found]
+        asked = set(words(query))
+        scores = {text: len(asked & set(words(text))) for text in TEXTS}
+        best = sorted(TEXTS, key=lambda text: -scores[text])[: self.k]
+        return [Document(text, metadata={"score": scores[text]}) for text in best]
 
 
 @pytest.fixture(params=["in memory", "by word", "chroma", "our chroma"])
@@ -71,7 +71,7 @@ def source(request: pytest.FixtureRequest) -> Iterator[Any]:
         yield store
         store.delete_collection()
     else:
-        with ChromaStore.ephemeral() as ours:
+        with Store.ephemeral() as ours:
             ours.add([Reference.of(text) for text in TEXTS])
             yield ours
 
@@ -91,17 +91,21 @@ def says() -> FakeListChatModel:
 
 
 async def test_each_is_a_source_and_the_store_remembers(source: Any, answer: Answer) -> None:
-    with ChromaStore.ephemeral() as memory:
-        found = await answer(create_skr_graph(says(), source, store=memory))
+    with Store.ephemeral() as memory:
+        found = await answer(
+            create_skr_graph(says(), source, reference_store=memory, scope="shared")
+        )
         assert found["references"][0]["text"] == TEXTS[0]
         assert memory.count() == len(found["references"])
-        again = await answer(create_skr_graph(says(), MappingRetriever({}), store=memory))
+        again = await answer(
+            create_skr_graph(says(), MappingRetriever({}), reference_store=memory, scope="shared")
+        )
         assert again["references"][0]["text"] == TEXTS[0]
 
 
 def test_the_store_does_not_claim_to_be_langchains() -> None:
-    assert not issubclass(ChromaStore, VectorStore)
-    assert not hasattr(ChromaStore, "as_retriever")
+    assert not issubclass(Store, VectorStore)
+    assert not hasattr(Store, "as_retriever")
 
 
 def test_each_is_a_source_of_the_chain_and_of_the_retriever(source: Any) -> None:

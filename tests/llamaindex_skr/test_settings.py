@@ -23,6 +23,7 @@ from tests.llamaindex_skr.fakes import Search, Speaker
 WIDER: dict[str, Any] = {
     "router": RouterLike,
     "reflector": ReflectorLike,
+    "scope": str | Callable[[], str],
     "demonstrations": Sequence[Demonstration],
     "metadata_keys": Sequence[str],
 }

@@ -24,7 +24,7 @@ from skr_core.plain import to_plain
 from skr_core.prompts import QUERY_LEAD
 from skr_core.routers import AlwaysRetrieve, NeverRetrieve
 from skr_graphs import GraphAnswerer
-from skr_store import ChromaStore
+from skr_store import Store
 from tests.servers import Messages, OpenAIServer
 
 QUESTIONS = [
@@ -50,13 +50,13 @@ ROUTERS = [AlwaysRetrieve(), NeverRetrieve(), SingleShot()]
 
 
 @pytest.fixture(scope="module")
-def store() -> Iterator[ChromaStore]:
+def store() -> Iterator[Store]:
     with country_store() as store:
         yield store
 
 
 @pytest.fixture(params=["sync", "async", "sync stream", "async stream"])
-def both(request: pytest.FixtureRequest, store: ChromaStore) -> Both:
+def both(request: pytest.FixtureRequest, store: Store) -> Both:
     """Asks both plug-ins the same, in one of four ways."""
     sync, streaming = "async" not in request.param, "stream" in request.param
 

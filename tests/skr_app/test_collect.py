@@ -25,7 +25,7 @@ from skr_core.errors import BudgetError, InputError, ModelError
 from skr_core.testing import BrokenModel, ScriptedModel
 from skr_learn import Records
 from skr_learn.scoring import Judge
-from skr_store import ChromaStore
+from skr_store import Store
 from tests.skr_app.conftest import Skr
 
 app = typer.Typer()
@@ -154,7 +154,7 @@ def _closed() -> Iterator[None]:
 
 
 def test_a_recipe_travels_and_is_opened_within_its_limits(tmp_path: Path):
-    with ChromaStore.open(tmp_path / "store", search="bm25") as store:
+    with Store.open(tmp_path / "store", search="bm25") as store:
         store.add([Reference.of("Jaws was directed by Steven Spielberg.", "Jaws")])
         here = open_settings(OPTIONS, Models(limits=Limits.of(OPTIONS.deadline)), store)
     prices = tmp_path / "prices.json"

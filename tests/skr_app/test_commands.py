@@ -119,14 +119,30 @@ def test_a_pdf_that_is_none_is_one_line_of_our_own(
 def test_ingesting_twice_changes_nothing(skr: Skr, corpus: Path, tmp_path: Path) -> None:
     first = skr("ingest", corpus, "--store", tmp_path / "store", "--json").json
     second = skr("ingest", corpus, "--store", tmp_path / "store", "--json").json
-    assert (first["added"], first["references"]) == (32, 32)
-    assert (second["added"], second["references"]) == (0, 32)
+    assert (first["added"], first["passages"], first["references"]) == (1, 32, 32)
+    assert (second["left"], second["passages"], second["references"]) == (1, 0, 32)
 
 
-def test_rebuild_keeps_every_reference(skr: Skr, store: Path) -> None:
-    rebuilt = skr("ingest", "--rebuild", "--store", store, "--json").json
-    assert rebuilt["references"] == 32
-    assert "Cincinnati" in skr("ask", QUESTION, "--store", store, "--json").json["answer"]
+def test_documents_are_listed_replaced_and_removed(skr: Skr, tmp_path: Path) -> None:
+    docs, store = tmp_path / "docs", ("--store", tmp_path / "store")
+    docs.mkdir()
+    (docs / "harbour.md").write_text("# Harbour\n\nThe board keeps the books.")
+    (docs / "ferry.txt").write_text("The ferry sails at noon.")
+    assert "2 documents added" in skr("ingest", docs, *store).out
+    (docs / "harbour.md").write_text("# Harbour\n\nNobody keeps the books.")
+    (docs / "ferry.txt").unlink()
+    kept = skr("ingest", docs, *store, "--json").json
+    assert (kept["replaced"], kept["removed"], kept["references"]) == (1, 0, 2)
+    pruned = skr("ingest", docs, *store, "--prune", "--json").json
+    assert (pruned["left"], pruned["removed"], pruned["passages_removed"]) == (1, 1, 1)
+    [row] = skr("store", "ls", *store, "--json").json
+    assert (row["name"], row["scope"], row["passages"]) == (str(docs / "harbour.md"), "shared", 1)
+    assert "harbour.md" in "".join(skr("store", "ls", *store).out.split())
+    _no_traceback(skr("store", "rm", "absent.md", *store), "skr store ls")
+    _no_traceback(skr("store", "rm", *store), "--scope")
+    assert "1 reference removed" in skr("store", "rm", docs / "harbour.md", *store).out
+    stats = skr("store", "stats", *store, "--json").json
+    assert (stats["passages"], stats["sources"]) == (0, 0)
 
 
 def test_ask_as_json(skr: Skr, store: Path) -> None:
@@ -193,10 +209,6 @@ def test_empty_corpus(skr: Skr, tmp_path: Path) -> None:
     _no_traceback(skr("ingest", tmp_path / "empty.jsonl", "--store", tmp_path / "s"), "empty.jsonl")
 
 
-def test_nothing_to_ingest(skr: Skr, tmp_path: Path) -> None:
-    _no_traceback(skr("ingest", "--store", tmp_path / "s"), "--rebuild")
-
-
 def test_store_that_is_not_there(skr: Skr, tmp_path: Path) -> None:
     _no_traceback(skr("ask", QUESTION, "--store", tmp_path / "absent"), "skr ingest")
 
@@ -210,9 +222,9 @@ def test_question_of_only_spaces(skr: Skr, store: Path, question: str) -> None:
     _no_traceback(skr("ask", question, "--store", store), "question")
 
 
-def test_store_of_another_embedder(skr: Skr, store: Path) -> None:
+def test_an_embedder_that_is_none(skr: Skr, store: Path) -> None:
     asked = skr("ask", QUESTION, "--store", store, "--embedder", "/no/such/model")
-    _no_traceback(asked, "without an embedder", "rebuild")
+    _no_traceback(asked, "cannot load embedder")
 
 
 def test_line_that_is_not_json(skr: Skr, corpus: Path, tmp_path: Path) -> None:
@@ -265,42 +277,24 @@ def foreign(tmp_path: Path) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("arguments", [["--rebuild"], ["CORPUS"], ["CORPUS", "--rebuild"]])
-def test_what_is_no_store_is_left_alone(
-    skr: Skr, corpus: Path, foreign: Path, arguments: list[str]
-) -> None:
+def test_what_is_no_store_is_left_alone(skr: Skr, corpus: Path, foreign: Path) -> None:
     before = contents(foreign)
-    given = [corpus if each == "CORPUS" else each for each in arguments]
-    _no_traceback(skr("ingest", *given, "--store", foreign), "references.jsonl", "journal")
-    _no_traceback(skr("ask", QUESTION, "--store", foreign), "references.jsonl", "journal")
+    _no_traceback(skr("ingest", corpus, "--store", foreign), "earlier version")
+    _no_traceback(skr("ask", QUESTION, "--store", foreign), "earlier version")
     assert contents(foreign) == before
-
-
-def test_an_index_that_is_not_chromas_is_not_removed(skr: Skr, store: Path, foreign: Path) -> None:
-    (foreign / "references.jsonl").write_bytes((store / "references.jsonl").read_bytes())
-    before = contents(foreign)
-    _no_traceback(skr("ingest", "--rebuild", "--store", foreign), "index")
-    assert contents(foreign).items() >= before.items()
 
 
 def test_an_embedder_that_cannot_be_loaded_changes_nothing(
     skr: Skr, store: Path, corpus: Path, tmp_path: Path
 ) -> None:
     pytest.importorskip("sentence_transformers")
-    before = contents(store)
     (tmp_path / "no-model").mkdir()
-    rebuilt = skr("ingest", "--rebuild", "--store", store, "--embedder", tmp_path / "no-model")
-    _no_traceback(rebuilt, "cannot load embedder", "no-model")
-    assert contents(store).items() >= before.items()
+    asked = skr("ask", QUESTION, "--store", store, "--embedder", tmp_path / "no-model")
+    _no_traceback(asked, "cannot load embedder", "no-model")
     assert "Cincinnati" in skr("ask", QUESTION, "--store", store, "--json").json["answer"]
     fresh = skr("ingest", corpus, "--store", tmp_path / "s", "--embedder", tmp_path / "no-model")
     _no_traceback(fresh, "cannot load embedder")
     assert not (tmp_path / "s").exists()
-
-
-def test_another_embedder_is_told_how_to_embed_again(skr: Skr, store: Path) -> None:
-    asked = skr("ask", QUESTION, "--store", store, "--embedder", "other")
-    _no_traceback(asked, "skr ingest --rebuild --store PATH --embedder NAME")
 
 
 @pytest.mark.parametrize("model", ["", "  "])
@@ -313,12 +307,9 @@ def test_a_question_that_is_not_utf8(skr: Skr, store: Path) -> None:
     assert result.json["question"] == QUESTION + " \ufffd"
 
 
-@pytest.mark.parametrize("name", ["store.lock", "references.jsonl"])
-def test_a_folder_where_a_file_should_be(
-    skr: Skr, corpus: Path, store: Path, tmp_path: Path, name: str
-) -> None:
-    (store / name).unlink(missing_ok=True)
-    (store / name).mkdir()
+def test_a_folder_where_a_file_should_be(skr: Skr, corpus: Path, store: Path) -> None:
+    (store / "store.sqlite3").unlink()
+    (store / "store.sqlite3").mkdir()
     _no_traceback(skr("ask", QUESTION, "--store", store), str(store))
     _no_traceback(skr("ingest", corpus, "--store", store), str(store))
 

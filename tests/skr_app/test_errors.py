@@ -11,7 +11,7 @@ from skr_core.types import Stamp
 from skr_learn import Record, Records
 from skr_learn.records import row_of
 from skr_learn.routers import KNNRouter
-from skr_store import ChromaStore
+from skr_store import Store
 from tests.skr_app.conftest import Skr
 
 
@@ -49,20 +49,11 @@ def test_a_router_of_an_embedder_that_only_its_maker_has(skr: Skr, tmp_path: Pat
     assert said.endswith("it can be used from Python, with the embedder it was fitted with")
 
 
-def test_a_store_that_is_open_elsewhere(skr: Skr, tmp_path: Path):
-    with ChromaStore.open(tmp_path / "store") as store:
-        store.add([Reference.of("It is.", "A")])
-        said = line_of(skr, "ask", "What?", "--store", tmp_path / "store")
-    assert "end that command" in said
-    assert said.endswith("and give the commands --store URL")
-    assert "ChromaStore" not in said
-
-
-def test_a_store_without_vectors_is_searched_by_them(skr: Skr, corpus: Path, tmp_path: Path):
-    store = ("--store", tmp_path / "store")
-    assert skr("ingest", corpus, *store).code == 0
-    said = line_of(skr, "ask", "What?", *store, "--search", "dense")
-    assert said.endswith("skr ingest --rebuild --store PATH --embedder NAME")
+def test_a_store_that_is_open_elsewhere_is_asked_all_the_same(skr: Skr, tmp_path: Path):
+    with Store.open(tmp_path / "store") as store:
+        store.add([Reference.of("The ferry of Lorn is red.", "Ferry")])
+        asked = skr("ask", "Which colour has the ferry of Lorn?", "--store", tmp_path / "store")
+    assert asked.code == 0
 
 
 def test_records_of_two_models(skr: Skr, tmp_path: Path):
@@ -83,7 +74,7 @@ def test_records_of_another_model_in_the_file(skr: Skr, questions: Path, tmp_pat
 
 
 def test_a_model_of_openai_without_a_key(skr: Skr, tmp_path: Path):
-    with ChromaStore.open(tmp_path / "store") as store:
+    with Store.open(tmp_path / "store") as store:
         store.add([Reference.of("It is.", "A")])
     said = line_of(skr, "ask", "What?", "--store", tmp_path / "store", "--model", "openai:x")
     assert said.endswith("set OPENAI_API_KEY, or give the --base-url of a server of yours")

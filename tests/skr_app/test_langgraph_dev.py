@@ -9,7 +9,7 @@ import pytest
 
 from skr_app import langgraph_dev, models
 from skr_core.errors import InputError
-from skr_store import ChromaStore
+from skr_store import Store
 
 
 @pytest.fixture
@@ -20,7 +20,7 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> list[tuple[object, ...]]:
     def note(what: str, result: object) -> Any:
         return lambda *given: calls.append((what, *given)) or result
 
-    store = ChromaStore.ephemeral()
+    store = Store.ephemeral()
     monkeypatch.setattr(langgraph_dev, "open_store", note("store", store))
     monkeypatch.setattr(langgraph_dev, "country_store", note("demo", store))
     extractive = models.make_model("extractive")

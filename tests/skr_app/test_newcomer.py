@@ -55,17 +55,17 @@ def test_a_store_goes_into_an_empty_folder_and_into_one_of_hidden_files(
 def test_files_of_other_kinds_are_told(skr: Skr, tmp_path: Path):
     folder, store = tmp_path / "documents", tmp_path / "store"
     folder.mkdir()
-    for name in ("a.docx", "b.docx", "c.csv"):
+    for name in ("a.odt", "b.odt", "c.csv"):
         (folder / name).write_text("x")
     result = skr("ingest", folder, "--store", store)
     assert result.code == 2
-    assert "of .docx, .csv none can be read, but .txt" in result.err
+    assert "of .odt, .csv none can be read, but .txt" in result.err
     (folder / "note.txt").write_text("Paris is in France.")
-    assert "3 files of kinds that are not read: .docx, .csv" in (
+    assert "3 files of kinds that are not read: .odt, .csv" in (
         skr("ingest", folder, "--store", store).out
     )
     found = skr("ingest", folder, "--store", store, "--json").json
-    assert found["other_kinds"] == {".docx": 2, ".csv": 1}
+    assert found["other_kinds"] == {".odt": 2, ".csv": 1}
 
 
 @pytest.mark.parametrize(

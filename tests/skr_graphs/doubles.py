@@ -135,33 +135,52 @@ class OrderedRetriever:
 
 
 class ListStore:
-    """A store that finds every text sharing a word with the query; false while it is empty."""
+    """A store that finds each text by the words it shares with the query; false while empty.
+
+    Attributes:
+        references: The passages of its scope, by id.
+        scopes: The views of all its scopes, by name.
+        ttl: The seconds for which the latest passages were to be kept.
+    """
 
     name = "list"
 
     def __init__(self, *, read_only: bool = False, broken: bool = False) -> None:
         self.references: dict[str, Reference] = {}
+        self.scopes: dict[str, ListStore] = {"shared": self}
+        self.ttl: float | None = None
         self._read_only, self._broken = read_only, broken
 
     def __len__(self) -> int:
         return len(self.references)
 
-    def add(self, references: Sequence[Reference]) -> int:
+    def add(self, references: Sequence[Reference], *, ttl: float | None = None) -> int:
         if self._read_only:
             raise StoreError("the disk is full")
+        self.ttl = ttl
         before = len(self)
         self.references |= {reference.id: reference for reference in references}
         return len(self) - before
 
-    async def aadd(self, references: Sequence[Reference]) -> int:
-        return self.add(references)
+    async def aadd(self, references: Sequence[Reference], *, ttl: float | None = None) -> int:
+        return self.add(references, ttl=ttl)
+
+    def in_scope(self, scope: str) -> ListStore:
+        fresh = ListStore(read_only=self._read_only, broken=self._broken)
+        view = self.scopes.setdefault(scope, fresh)
+        view.scopes = self.scopes
+        return view
 
     def retrieve(self, query: str) -> Sequence[Reference]:
         if self._broken:
             raise RetrieverError("the store is closed")
         words = set(re.findall(r"\w+", query.lower()))
-        found = self.references.values()
-        return [each for each in found if words & set(re.findall(r"\w+", each.text.lower()))]
+        shared = {
+            key: len(words & set(re.findall(r"\w+", each.text.lower())))
+            for key, each in self.references.items()
+        }
+        best = sorted((key for key in shared if shared[key]), key=lambda key: -shared[key])
+        return [self.references[key] for key in best]
 
     async def aretrieve(self, query: str) -> Sequence[Reference]:
         return self.retrieve(query)

@@ -140,7 +140,10 @@ def test_beside_a_store_it_is_raised_all_the_same(invoke: Invoke):
     store = ListStore()
     store.add([Reference.of("The capital? Paris.")])
     graph = create_self_completion_graph(
-        model=ScriptedModel(["Paris [1]."]), retriever=Finds(None), store=store
+        model=ScriptedModel(["Paris [1]."]),
+        retriever=Finds(None),
+        reference_store=store,
+        scope="shared",
     )
     with pytest.raises(RetrieverError, match="Finds gave NoneType"):
         invoke(graph.compile())

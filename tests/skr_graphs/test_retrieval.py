@@ -117,12 +117,18 @@ def test_markers_that_name_nothing_are_taken_out_and_counted(invoke: Invoke):
 def test_what_a_retriever_found_a_later_question_finds_in_the_store(invoke: Invoke):
     store = ListStore()
     first = create_self_completion_graph(
-        model=ScriptedModel(["Paris [1]."]), retriever=searchable(), store=store
+        model=ScriptedModel(["Paris [1]."]),
+        retriever=searchable(),
+        reference_store=store,
+        scope="shared",
     ).compile()
     invoke(first)
     assert [each.text for each in store.references.values()] == [PARIS]
     later = create_self_completion_graph(
-        model=ScriptedModel(["Paris [1]."]), retriever=searchable(), store=store
+        model=ScriptedModel(["Paris [1]."]),
+        retriever=searchable(),
+        reference_store=store,
+        scope="shared",
     ).compile()
     output = invoke(later, "France or Spain?")
     assert output["stop_reason"] == "sufficient"
@@ -142,7 +148,7 @@ def test_a_store_that_is_the_retriever_gets_nothing_back(invoke: Invoke):
     store = ListStore(read_only=True)
     store.references = {"x": searchable().retrieve(QUESTION)[0]}
     graph = create_self_completion_graph(
-        model=ScriptedModel(["Paris [1]."]), retriever=store, store=store
+        model=ScriptedModel(["Paris [1]."]), retriever=store, reference_store=store, scope="shared"
     ).compile()
     output = invoke(graph, "capital")
     assert output["stop_reason"] == "sufficient"
@@ -159,7 +165,10 @@ def test_a_store_that_is_the_retriever_gets_nothing_back(invoke: Invoke):
 )
 def test_a_failing_store_costs_no_answer(store: ListStore, error: str, invoke: Invoke):
     graph = create_self_completion_graph(
-        model=ScriptedModel(["Paris [1]."]), retriever=searchable(), store=store
+        model=ScriptedModel(["Paris [1]."]),
+        retriever=searchable(),
+        reference_store=store,
+        scope="shared",
     ).compile()
     output = invoke(graph)
     assert output["answer"] == "Paris [1]."
@@ -172,7 +181,10 @@ def test_a_failing_retriever_beside_a_store_that_knows(invoke: Invoke):
     store = ListStore()
     store.add(searchable().retrieve(QUESTION))
     graph = create_self_completion_graph(
-        model=ScriptedModel(["Paris [1]."]), retriever=searchable(failing=["capital"]), store=store
+        model=ScriptedModel(["Paris [1]."]),
+        retriever=searchable(failing=["capital"]),
+        reference_store=store,
+        scope="shared",
     ).compile()
     output = invoke(graph, "capital")
     assert output["answer"] == "Paris [1]."

@@ -252,7 +252,8 @@ def everything() -> Any:
     return create_self_completion_graph(
         model=model,
         retriever=SlowRetriever({"one": 0.01}),
-        store=ListStore(),
+        reference_store=ListStore(),
+        scope="shared",
         reflector=JudgeReflector(ScriptedModel(["sufficient"])),
     ).compile()
 

@@ -375,7 +375,7 @@ class Down:
 def test_a_first_search_that_fails_raises(store: Any, invoke: Invoke):
     model = model_of(CITED)
     with pytest.raises(RetrieverError, match="no route to host") as failure:
-        invoke(graph_of(model, Down(), store=store))
+        invoke(graph_of(model, Down(), reference_store=store, scope="shared"))
     assert isinstance(failure.value.__cause__, OSError)
     assert "no route" in str(failure.value.__cause__)
     assert not model.prompts
@@ -385,7 +385,9 @@ def test_a_first_search_that_fails_raises(store: Any, invoke: Invoke):
 def test_a_broken_store_does_not_make_an_empty_search_a_failure(invoke: Invoke):
     model = model_of(CITED, queries=["one"])
     retriever = MappingRetriever({"one": [PARIS]})
-    output = invoke(graph_of(model, retriever, store=ListStore(broken=True)))
+    output = invoke(
+        graph_of(model, retriever, reference_store=ListStore(broken=True), scope="shared")
+    )
     assert (output["stop_reason"], output["grounded"]) == ("sufficient", True)
     assert output["rounds"][0]["errors"] == [f"{QUESTION}: the store is closed"]
 

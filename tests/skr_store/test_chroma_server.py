@@ -3,7 +3,6 @@ import os
 import subprocess
 import sys
 import time
-from functools import partial
 from pathlib import Path
 
 import httpx
@@ -12,7 +11,7 @@ import pytest
 
 from skr_core import HashingEmbedder, Reference
 from skr_core.errors import EmbedderMismatch, InputError, StoreError
-from skr_store import ChromaStore, collection_words
+from skr_store import Store, ingest
 from tests.servers import reserved_port
 
 pytestmark = pytest.mark.integration
@@ -62,12 +61,12 @@ def test_an_embedder_that_does_not_work_marks_no_collection(url, collection):
             raise InputError("broken")
 
     with pytest.raises(InputError, match="broken"):
-        ChromaStore.connect(url, collection=collection, embedder=Broken())
-    ChromaStore.connect(url, collection=collection).close()
+        Store.connect(url, collection=collection, embedder=Broken())
+    Store.connect(url, collection=collection).close()
 
 
 def test_blocking(url, collection):
-    with ChromaStore.connect(url, collection=collection, k=5) as store:
+    with Store.connect(url, collection=collection, k=5) as store:
         assert store.retrieve("anything") == []
         assert store.add(PASSAGES) == 50
         assert store.add(PASSAGES) == 0
@@ -76,7 +75,7 @@ def test_blocking(url, collection):
 
 
 async def test_awaited(url, collection):
-    async with ChromaStore.connect(url, collection=collection, k=5) as store:
+    async with Store.connect(url, collection=collection, k=5) as store:
         assert await store.aretrieve("anything") == []
         assert await store.aadd(PASSAGES) == 50
         assert await store.aadd(PASSAGES) == 0
@@ -90,9 +89,9 @@ def test_one_store_serves_several_event_loops(url, collection):
         try:
             return (await store.aretrieve("number 3"))[0].text
         finally:
-            await store._index.aclose()
+            await store.backend.aclose()
 
-    with ChromaStore.connect(url, collection=collection) as store:
+    with Store.connect(url, collection=collection) as store:
         store.add(PASSAGES)
         assert {asyncio.run(search(store)) for _ in range(5)} == {"passage number 3"}
 
@@ -110,55 +109,58 @@ def test_an_event_loop_that_ends_closes_its_connections(url, collection):
         await other.aclose()  # the one's are opened again, and end with the loop
         return await one.aretrieve("number 5")
 
-    with ChromaStore.connect(url, collection=collection) as one:
+    with Store.connect(url, collection=collection) as one:
         one.add(PASSAGES)
         blocking = len(connections_to(url))
         for _ in range(2):
-            other = ChromaStore.connect(url, collection=collection)
+            other = Store.connect(url, collection=collection)
             assert asyncio.run(search(one, other))[0].text == "passage number 5"
             assert len(connections_to(url)) == blocking
     assert connections_to(url) == []
 
 
-def test_what_another_client_adds_is_found_by_its_words(url, collection):
+def test_what_another_client_adds_is_found(url, collection):
     with (
-        ChromaStore.connect(url, collection=collection, search="bm25") as one,
-        ChromaStore.connect(url, collection=collection, search="bm25") as other,
+        Store.connect(url, collection=collection) as one,
+        Store.connect(url, collection=collection) as other,
     ):
-        one.add(PASSAGES)
-        assert other.retrieve("zebra") == []
-        one.add([Reference.of("a zebra")])
+        one.add([*PASSAGES, Reference.of("a zebra")])
         assert other.retrieve("zebra")[0].text == "a zebra"
 
 
-@pytest.mark.parametrize("at_once", [20, 100])
-def test_a_large_collection_is_read_in_portions(url, collection, at_once, monkeypatch):
-    monkeypatch.setattr(collection_words, "BATCH_SIZE", 10)
-    monkeypatch.setattr(collection_words, "AT_ONCE", at_once)
-    connect = partial(ChromaStore.connect, url, collection=f"{collection}-{at_once}", k=50)
-    with (
-        connect(search="bm25") as store,
-        connect(search="bm25") as other,
-        ChromaStore.ephemeral(search="bm25", k=50) as folder,
-    ):
-        for each in (store, folder):
-            assert each.add(PASSAGES) == 50
-        for query in ("passage number 7", "passage"):
-            assert other.retrieve(query) == folder.retrieve(query)
-        for each in (store, folder):  # few enough to be read one by one
-            each.add([Reference.of("seven is a number", "Seven")])
-        assert other.retrieve("number seven") == folder.retrieve("number seven")
+def test_scopes_documents_and_times_to_live(url, collection, tmp_path):
+    note = tmp_path / "note.txt"
+    note.write_text("The ferry sails at noon.")
+    with Store.connect(url, collection=collection, k=5) as store:
+        assert ingest([note], store).added == 1
+        assert ingest([note], store).left == 1
+        note.write_text("The ferry is red.")
+        assert ingest([note], store).replaced == 1
+        [found] = store.retrieve("ferry")
+        assert (found.text, found.metadata["position"]) == ("The ferry is red.", 1)
+        ours = store.in_scope("ours")
+        assert ours.add([Reference.of("The vault is in Ghent.")], ttl=0.2) == 1
+        assert [each.text for each in ours.retrieve("ferry")] == ["The vault is in Ghent."]
+        assert [each.text for each in store.retrieve("vault")] == ["The ferry is red."]
+        assert [(each.name, each.scope) for each in store.sources()] == [
+            ("", "ours"),
+            (str(note), "shared"),
+        ]
+        time.sleep(0.3)
+        assert ours.retrieve("vault") == []
+        assert store.delete(str(note)) == 1
+        assert store.retrieve("ferry") == []
 
 
 def test_another_embedder_is_refused(url, collection):
     class Other(HashingEmbedder):
         name = "other"
 
-    ChromaStore.connect(url, collection=collection).close()
+    Store.connect(url, collection=collection).close()
     with pytest.raises(EmbedderMismatch, match="other"):
-        ChromaStore.connect(url, collection=collection, embedder=Other())
+        Store.connect(url, collection=collection, embedder=Other())
 
 
 def test_no_server_is_one_line_that_says_what_to_do(port):
     with pytest.raises(StoreError, match="skr store serve"):
-        ChromaStore.connect(f"http://127.0.0.1:{port}")
+        Store.connect(f"http://127.0.0.1:{port}")

@@ -1,4 +1,4 @@
-"""The same store finds the same for the same question: in both colours, after every opening."""
+"""The same store finds the same for the same question: sync and async, after every opening."""
 
 from __future__ import annotations
 
@@ -11,9 +11,8 @@ from typing import get_args
 import pytest
 
 from skr_core import HashingEmbedder, Reference
-from skr_store import ChromaStore
-from skr_store.chroma_index import ChromaIndex
-from skr_store.hybrid_search import SearchMode
+from skr_store import Store
+from skr_store.folder import SearchMode
 
 DRAW = random.Random(7)
 WORDS = [f"word{number}" for number in range(400)]
@@ -27,18 +26,18 @@ QUESTIONS = [" ".join(DRAW.choices(WORDS, k=4)) for _ in range(150)]
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("store")
     batches = [PASSAGES[:700], PASSAGES[700:1350], PASSAGES[1350:1353], PASSAGES[1353:]]
-    with ChromaStore.open(path, embedder=HashingEmbedder()) as store:
+    with Store.open(path, embedder=HashingEmbedder()) as store:
         for batch in batches:
             store.add(batch)
     return path
 
 
-def in_threads(store: ChromaStore) -> list[list[Reference]]:
+def in_threads(store: Store) -> list[list[Reference]]:
     with ThreadPoolExecutor(8) as pool:
         return list(pool.map(store.retrieve, QUESTIONS))
 
 
-def awaited(store: ChromaStore) -> list[list[Reference]]:
+def awaited(store: Store) -> list[list[Reference]]:
     async def search() -> list[list[Reference]]:
         return await asyncio.gather(*map(store.aretrieve, QUESTIONS))
 
@@ -46,10 +45,10 @@ def awaited(store: ChromaStore) -> list[list[Reference]]:
 
 
 @pytest.mark.parametrize("search", get_args(SearchMode))
-def test_every_opening_finds_the_same_in_both_colours(folder: Path, search: SearchMode):
+def test_every_opening_finds_the_same_in_both_forms(folder: Path, search: SearchMode):
     found = []
     for ask in (in_threads, awaited, in_threads):
-        with ChromaStore.open(folder, search=search) as store:
+        with Store.open(folder, search=search) as store:
             found.append(ask(store))
     assert found[0] == found[1] == found[2]
     assert all(len(each) == 10 for each in found[0])
@@ -58,32 +57,15 @@ def test_every_opening_finds_the_same_in_both_colours(folder: Path, search: Sear
 def test_two_stores_of_the_same_references_find_the_same(tmp_path: Path):
     found = []
     for name, passages in [("one", PASSAGES), ("other", DRAW.sample(PASSAGES, len(PASSAGES)))]:
-        with ChromaStore.open(tmp_path / name) as store:
+        with Store.open(tmp_path / name) as store:
             store.add(passages)
+        with Store.open(tmp_path / name) as store:  # all are in the index
             found.append(in_threads(store))
     assert found[0] == found[1]
 
 
-@pytest.mark.parametrize("ask", [in_threads, awaited])
-def test_the_words_of_a_collection_are_read_once_however_many_ask(
-    monkeypatch: pytest.MonkeyPatch, ask
-):
-    read = []
-    known = ChromaIndex.known
-
-    def counted(self: ChromaIndex, ids=None):
-        read.extend([None] if ids is None else [])
-        return known(self, ids)
-
-    monkeypatch.setattr(ChromaIndex, "known", counted)
-    with ChromaStore.ephemeral() as store:
-        store.add(PASSAGES)
-        ask(store)
-    assert len(read) == 1
-
-
-async def test_both_colours_at_once_do_not_wait_for_each_other_for_ever(folder: Path):
-    with ChromaStore.open(folder, search="bm25") as store:
+async def test_both_forms_at_once_do_not_wait_for_each_other_for_ever(folder: Path):
+    with Store.open(folder, search="bm25") as store:
         blocking = [asyncio.to_thread(store.retrieve, each) for each in QUESTIONS[:40]]
         awaiting = [store.aretrieve(each) for each in QUESTIONS[:40]]
         found = await asyncio.wait_for(asyncio.gather(*blocking, *awaiting), 60)
@@ -91,7 +73,7 @@ async def test_both_colours_at_once_do_not_wait_for_each_other_for_ever(folder: 
 
 
 async def test_a_cancelled_question_leaves_the_store_usable(folder: Path):
-    with ChromaStore.open(folder, search="bm25") as store:
+    with Store.open(folder, search="bm25") as store:
         tasks = [asyncio.create_task(store.aretrieve(each)) for each in QUESTIONS[:20]]
         await asyncio.sleep(0.02)
         for task in tasks:
@@ -104,9 +86,9 @@ async def test_a_cancelled_question_leaves_the_store_usable(folder: Path):
 def test_a_store_that_is_only_searched_is_never_made_again(
     embedder: HashingEmbedder | None, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ):
-    with ChromaStore.open(tmp_path, embedder=embedder) as store:
+    with Store.open(tmp_path, embedder=embedder) as store:
         store.add(PASSAGES[:30])
     for _ in range(4):
-        with ChromaStore.open(tmp_path, embedder=embedder) as store:
+        with Store.open(tmp_path, embedder=embedder) as store:
             assert store.retrieve(QUESTIONS[0])
     assert not caplog.records

@@ -4,12 +4,12 @@ import json
 import pytest
 
 from skr_core.errors import DataError, InputError
-from skr_store import ChromaStore, ingest
+from skr_store import Store, ingest
 
 
 @pytest.fixture
 def store():
-    with ChromaStore.ephemeral() as store:
+    with Store.ephemeral() as store:
         yield store
 
 
@@ -20,9 +20,9 @@ def test_a_corpus_enters_once(tmp_path, store):
     with gzip.open(tmp_path / "corpus.jsonl.gz", "wt", encoding="utf-8") as file:
         file.writelines(json.dumps(row) + "\n" for row in [*GOOD, GOOD[0]])
     first = ingest([tmp_path], store)
-    assert (first.added, first.already_present, first.skipped, first.files) == (5, 1, 0, 1)
+    assert (first.added, first.passages, first.passages_left, first.skipped) == (1, 5, 1, 0)
     again = ingest([tmp_path], store)
-    assert (again.added, again.already_present, again.passages) == (0, 6, 6)
+    assert (again.added, again.left, again.passages, again.passages_left) == (0, 1, 0, 0)
     found = store.retrieve("Title 3")[0]
     assert (found.title, found.text, found.metadata["id"]) == ("Title 3", "Text number 3.", "3")
 
@@ -49,7 +49,7 @@ def test_a_broken_line_stops_or_is_passed_over(tmp_path, store):
 def test_a_long_document_is_cut_and_keeps_its_title(tmp_path, store):
     (tmp_path / "long.md").write_text("# Long story\n\n" + "A sentence of some words. " * 400)
     report = ingest([tmp_path], store)
-    assert report.added > 2
+    assert report.passages > 2
     assert {found.title for found in store.retrieve("sentence")} == {"Long story"}
 
 

@@ -1,8 +1,13 @@
+import datetime
 import gzip
-import logging
 
+import docx
+import openpyxl
+import pptx
 import pytest
-from pypdf import PdfReader, PdfWriter
+from pptx.chart.data import CategoryChartData
+from pptx.enum.chart import XL_CHART_TYPE
+from reportlab.lib.pdfencrypt import StandardEncryption
 from reportlab.pdfgen.canvas import Canvas
 
 from skr_core.errors import DataError, InputError
@@ -21,8 +26,9 @@ def survivors(path):
     return list(load_file(path, errors.append)), errors
 
 
-def write_pdf(path, pages, title="A paper"):
-    canvas = Canvas(str(path))
+def write_pdf(path, pages, title="A paper", password=None):
+    encryption = StandardEncryption(password) if password else None
+    canvas = Canvas(str(path), encrypt=encryption)
     canvas.setTitle(title)
     for text in pages:
         canvas.drawString(72, 720, text)
@@ -53,7 +59,8 @@ def test_text_is_titled_by_its_name_and_markdown_by_its_heading(tmp_path):
     (tmp_path / "page.md").write_text("intro\n# The Title #\ntext")
     [note], [page] = read(tmp_path / "note.txt"), read(tmp_path / "page.md")
     assert (note.title, note.text) == ("note", "# Not a heading\nCafé")
-    assert (page.title, page.metadata) == ("The Title", {"source": str(tmp_path / "page.md")})
+    assert (page.title, page.metadata["heading"]) == ("The Title", "The Title")
+    assert page.metadata["source"] == str(tmp_path / "page.md")
 
 
 def test_text_that_is_not_utf8_is_an_error(tmp_path):
@@ -69,7 +76,7 @@ def test_html_gives_its_visible_text(tmp_path):
     )
     [page] = read(tmp_path / "page.html")
     assert page.title == "Paris"
-    assert page.text.split("\n") == ["It is in France.", "One", "Two"]
+    assert page.text.split("\n") == ["It is **in** France.", "", "* One", "* Two"]
 
 
 def test_html_in_another_encoding_is_read_as_it_declares(tmp_path):
@@ -90,12 +97,9 @@ def test_a_pdf_gives_a_document_a_page(tmp_path):
     assert second.metadata["page"] == 2
 
 
-def test_encrypted_broken_and_empty_pdfs_are_errors(tmp_path, caplog):
-    caplog.set_level(logging.CRITICAL)
+def test_encrypted_broken_and_empty_pdfs_are_errors(tmp_path):
     good = write_pdf(tmp_path / "good.pdf", ["text"])
-    writer = PdfWriter(clone_from=PdfReader(good))
-    writer.encrypt("secret", algorithm="AES-256")
-    writer.write(tmp_path / "encrypted.pdf")
+    write_pdf(tmp_path / "encrypted.pdf", ["text"], password="secret")
     (tmp_path / "broken.pdf").write_bytes(good.read_bytes()[:200])
     (tmp_path / "nothing.pdf").write_bytes(b"")
     write_pdf(tmp_path / "scan.pdf", [""])
@@ -160,8 +164,8 @@ def test_a_large_file_is_read_line_by_line(tmp_path):
 def test_a_store_inside_a_folder_is_no_document(tmp_path):
     (tmp_path / "note.txt").write_text("A note.")
     (tmp_path / "store").mkdir()
-    (tmp_path / "store" / "store.lock").touch()
-    (tmp_path / "store" / "references.jsonl").write_text('{"format": 1}')
+    (tmp_path / "store" / "store.sqlite3").touch()
+    (tmp_path / "store" / "note.txt").write_text("Not ours.")
     assert find_files([tmp_path]) == [tmp_path / "note.txt"]
 
 
@@ -185,13 +189,94 @@ def test_a_comment_in_a_block_of_code_is_no_heading(tmp_path):
 
 def test_html_keeps_code_and_rows(tmp_path):
     (tmp_path / "page.html").write_text(
-        "<p>Some\n  text.</p><pre>\ndef f():\n    return  <b>arr</b>[0]<br>\n\tx\n</pre>"
+        "<p>Some text.</p><pre>\ndef f():\n    return  <b>arr</b>[0]<br>\n\tx\n# no heading\n</pre>"
         "<table><tr><th>Year</th><th>Revenue</th></tr>\n<tr>\n <td> 2019 </td>\n "
-        "<td>7,\n431</td></tr></table><table><tr><td><p>A page</p></td><td><p>In a table</p></td>"
-        "</tr></table>"
+        "<td>7,\n431</td></tr></table>"
     )
     [page] = read(tmp_path / "page.html")
-    assert page.text == (
-        "Some text.\ndef f():\n    return  arr[0]\n\n\tx\n"
-        "Year | Revenue\n2019 | 7, 431\nA page\nIn a table"
+    text, code, table = page.text.split("```")
+    assert text.strip() == "Some text."
+    assert [line.rstrip() for line in code.strip().split("\n")] == [
+        "def f():",
+        "    return  arr[0]",
+        "",
+        "\tx",
+        "# no heading",
+    ]
+    assert table.split() == "| Year | Revenue | | --- | --- | | 2019 | 7, 431 |".split()
+
+
+def test_html_is_cut_at_its_headings_and_its_navigation_left_out(tmp_path):
+    (tmp_path / "page.html").write_text(
+        "<title>City guides</title><nav><a href='/'>Home</a></nav><h1>Paris</h1><p>A city.</p>"
+        "<h2>River</h2><p>The <a href='https://example.org/s'>Seine</a>.</p>" + "<p>More.</p>" * 400
     )
+    first, second = read(tmp_path / "page.html")
+    assert (first.title, first.text.strip()) == ("Paris", "A city.")
+    assert second.metadata["heading"] == second.title == "Paris: River"
+    assert second.text.startswith("The Seine.")
+
+
+def test_several_headings_of_the_first_level_are_chapters(tmp_path):
+    (tmp_path / "book.md").write_text("# One\n\nA.\n\n# Two\n\nB." + " More." * 400)
+    assert [each.title for each in read(tmp_path / "book.md")] == ["book: One", "book: Two"]
+
+
+def test_a_word_document_is_cut_at_its_headings(tmp_path):
+    document = docx.Document()
+    document.add_heading("The harbour", level=1)
+    document.add_paragraph("The board keeps the books.")
+    document.add_heading("Fees", level=2)
+    table = document.add_table(rows=2, cols=2)
+    for cell, text in zip(
+        [*table.rows[0].cells, *table.rows[1].cells], ["Ship", "Fee", "Barge", "7 | 8"], strict=True
+    ):
+        cell.text = text
+    document.add_paragraph("More of it. " * 200)
+    document.save(str(tmp_path / "harbour.docx"))
+    first, second = read(tmp_path / "harbour.docx")
+    assert (first.title, first.text.strip()) == ("The harbour", "The board keeps the books.")
+    assert second.metadata["heading"] == "The harbour: Fees"
+    assert "| Barge | 7" in second.text
+
+
+def test_a_presentation_gives_a_document_a_slide(tmp_path):
+    presentation = pptx.Presentation()
+    first = presentation.slides.add_slide(presentation.slide_layouts[5])
+    first.shapes.title.text = "Fees"
+    group = first.shapes.add_group_shape()
+    group.shapes.add_textbox(0, 0, 9, 9).text_frame.text = "In a group"
+    table = first.shapes.add_table(1, 2, 0, 0, 9, 9).table
+    table.cell(0, 0).text, table.cell(0, 1).text = "Barge", "7"
+    first.notes_slide.notes_text_frame.text = "Say it slowly."
+    second = presentation.slides.add_slide(presentation.slide_layouts[5])
+    chart = CategoryChartData()
+    chart.categories = ["North", "South"]
+    chart.add_series("Ships", (3, 4))
+    second.shapes.add_chart(XL_CHART_TYPE.PIE, 0, 0, 9, 9, chart)
+    presentation.core_properties.title = "The harbour"
+    presentation.save(str(tmp_path / "harbour.pptx"))
+    one, two = read(tmp_path / "harbour.pptx")
+    assert one.text.split("\n\n") == ["## Fees", "In a group", "Barge | 7", "Say it slowly."]
+    assert (one.title, one.metadata["page"], two.metadata["page"]) == ("The harbour", 1, 2)
+    assert two.text.split("\n") == [" | Ships", "North | 3.0", "South | 4.0"]
+
+
+def test_a_workbook_gives_a_document_a_sheet(tmp_path):
+    workbook = openpyxl.Workbook()
+    workbook.active.title = "Fees"
+    for row in [["Ship", "Fee", "Since"], ["Barge", 7, datetime.date(2026, 1, 2)], [], [None, "x"]]:
+        workbook.active.append(row)
+    workbook.create_sheet("Ships").append(["Two\nlines"])
+    workbook.save(tmp_path / "harbour.xlsx")
+    fees, ships = read(tmp_path / "harbour.xlsx")
+    assert fees.text.split("\n") == ["Ship | Fee | Since", "Barge | 7 | 2026-01-02", " | x"]
+    assert (fees.title, fees.metadata["heading"]) == ("harbour: Fees", "Fees")
+    assert ships.text == "Two lines"
+
+
+@pytest.mark.parametrize("suffix", ["docx", "pptx", "xlsx"])
+def test_what_is_no_office_file_is_an_error(tmp_path, suffix):
+    (tmp_path / f"a.{suffix}").write_bytes(b"PK no archive")
+    with pytest.raises(DataError, match=f"not a readable {suffix.upper()}"):
+        read(tmp_path / f"a.{suffix}")

@@ -44,6 +44,7 @@ from skr_core import (
     Answer,
     Budget,
     Question,
+    ReferenceStore,
     Settings,
 )
 from skr_core.reflectors import JudgeReflector
@@ -66,6 +67,7 @@ from skr_graphs import (
     create_self_completion_graph,
 )
 from skr_learn import calibrate, collect, rescore
+from skr_store import Store
 
 model = FakeListChatModel(responses=["Paris [1]."])
 store = InMemoryVectorStore.from_texts(["It is Paris."], DeterministicFakeEmbedding(size=16))
@@ -109,6 +111,15 @@ create_skr_chain(
 )
 create_skr_chain(model, store, router=AlwaysRetrieve(), budget=None)
 create_skr_chain(model, store, document_prompt=PromptTemplate.from_template("{page_content}"))
+
+
+def remembering(memory: ReferenceStore) -> None:
+    create_skr_chain(model, store, reference_store=Store.ephemeral(), scope="shared")
+    create_skr_chain(model, store, reference_store=Store.ephemeral().searched_by("bm25"), scope="a")
+    create_skr_chain(model, store, reference_store=memory, scope="shared", ttl=3600)
+    create_skr_chain(model, store, reference_store=memory, scope=lambda config: config["tags"][0])
+    SKRQueryEngine.from_defaults(mapping, reference_store=memory, scope=lambda: "amber")
+
 
 graph = create_skr_graph(model, store, checkpointer=InMemorySaver(), review_queries=True)
 thread: RunnableConfig = {"configurable": {"thread_id": "1"}}

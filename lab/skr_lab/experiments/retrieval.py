@@ -35,7 +35,7 @@ from skr_lab.opening import (
     row_of,
 )
 from skr_learn.evaluate import System
-from skr_store.chroma_store import ChromaStore
+from skr_store import Store
 
 NONE = "none"
 """The row without a corpus."""
@@ -138,7 +138,7 @@ class RetrievalQuality(Claiming):
         systems: list[System] = []
         for search in SEARCHES:
             for part, some in (("", references), ("half corpus, ", half_of(references))):
-                store = ChromaStore.ephemeral(embedder=embedder, search=search)
+                store = Store.ephemeral(embedder=embedder, search=search)
                 bench.stack.enter_context(store)
                 with progress(f"Ingesting ({search}{', half' if part else ''})") as advance:
                     add_all(store, some, advance)

@@ -1,56 +1,105 @@
-// Documents into the store.
+// The documents of the store: listed, uploaded and removed.
 
-import { ask, listen } from "./api.js";
-import { count, failure, h } from "./dom.js";
+import { ask } from "./api.js";
+import { count, failure, h, moment, say } from "./dom.js";
 
-/** Show how much the store holds, and take files in. */
+const EVERY = 700; // milliseconds between two looks at the uploads
+
+/** Show the documents and the uploads under way; returns what ends looking at these. */
 export async function showDocuments(place, about) {
-  const held = h("p", { id: "held" });
-  const tell = (number) => {
-    held.textContent = `The store “${about.store}” holds ${count(number, "passage")}.`;
-  };
-  tell(about.references);
-  const files = h("input", { id: "files", type: "file", multiple: true, accept: about.kinds.join(","), required: true });
-  const bar = h("progress", { hidden: true, "aria-label": "Reading the files" });
+  const held = h("p", {});
   const told = h("div", { role: "status" });
+  const uploads = h("ul", { id: "uploads", "aria-label": "Uploads" });
+  const list = h("ul", { class: "runs", id: "documents", "aria-label": "Documents" });
+  const more = h("p", { class: "faint" });
+  const find = h("input", { id: "find", type: "search", oninput: () => refresh() });
+  const state = { timer: 0, left: false, ended: null, asked: 0 };
+
+  const trying = async (work) => {
+    try {
+      await work();
+    } catch (error) {
+      told.replaceChildren(failure(error.message));
+    }
+  };
+  const refresh = () => trying(async () => {
+    const asked = ++state.asked;
+    const { documents, total } = await ask("GET", `/api/documents?find=${encodeURIComponent(find.value)}`);
+    const { references } = await ask("GET", "/api/system");
+    if (asked !== state.asked) return; // another one was asked for meanwhile
+    held.textContent = `The store “${about.store}” holds ${count(references, "passage")}.`;
+    list.replaceChildren(...documents.map((each) => entry({ ...each, name: each.name || "(without a name)" }, remove)));
+    more.textContent = total > documents.length
+      ? `The latest ${documents.length} of ${count(total, "document")}: filter to see others.`
+      : count(total, "document");
+  });
+  const remove = ({ id, name }) => trying(async () => {
+    if (!confirm(`Remove ${name}? No question finds it any more.`)) return;
+    told.replaceChildren();
+    await ask("DELETE", `/api/documents/${id}`, {});
+    say(`${name} was removed.`);
+    await refresh();
+    find.focus(); // the button that was pressed is gone
+  });
+  const follow = () => trying(async () => {
+    clearTimeout(state.timer);
+    const all = await ask("GET", "/api/uploads");
+    if (state.left) return;
+    const over = all.filter((each) => each.state === "done" || each.state === "failed");
+    uploads.replaceChildren(...all.reverse().map(upload));
+    if (state.ended !== null && over.length !== state.ended) {
+      say(`${over.at(-1).name}: ${over.at(-1).line}`);
+      await refresh();
+    }
+    state.ended = over.length;
+    if (over.length < all.length && !state.left) state.timer = setTimeout(follow, EVERY);
+  });
+
+  const files = h("input", { id: "files", type: "file", multiple: true, accept: about.kinds.join(","), required: true });
   const send = h("button", { type: "submit", class: "main" }, "Add to the store");
   const form = h("form", {
     class: "panel",
-    onsubmit: async (event) => {
+    onsubmit: (event) => {
       event.preventDefault();
       const body = new FormData();
       for (const file of files.files) body.append("files", file);
       send.disabled = true;
-      bar.hidden = false;
-      told.replaceChildren("Uploading …");
-      try {
-        await listen("/api/documents", body, (name, said) => {
-          if (name === "progress") told.replaceChildren(`${count(said.done, "passage")} read`);
-          if (name !== "result") return;
-          told.replaceChildren(...report(said));
-          form.reset(); // at once: later it would take away what is chosen next
-        });
-        tell((await ask("GET", "/api/system")).references);
-      } catch (error) {
-        told.replaceChildren(failure(error.message));
-      }
-      bar.hidden = true;
-      send.disabled = false;
+      trying(async () => {
+        told.replaceChildren("Uploading …");
+        await ask("POST", "/api/documents", body);
+        form.reset();
+        told.replaceChildren();
+        await follow();
+      }).finally(() => { send.disabled = false; });
     },
   }, h("label", { for: "files" }, "Files to add"), files,
-  h("p", { class: "faint" }, `At most 20 files and 50 MB at a time: ${about.kinds.join(", ")}.`), send, bar, told);
+  h("p", { class: "faint" }, `At most 20 files and 50 MB at a time: ${about.kinds.join(", ")}. A file replaces the one of its name.`),
+  send, told, uploads);
   for (const kind of ["dragover", "drop"]) {
     form.addEventListener(kind, (event) => {
       event.preventDefault();
       if (kind === "drop" && event.dataTransfer.files.length) files.files = event.dataTransfer.files;
     });
   }
-  place.append(h("h1", {}, "Documents"), held, form);
+  place.append(h("h1", {}, "Documents"), held, form,
+    h("div", { class: "row" }, h("label", { for: "find" }, "Filter by name"), find), list, more);
+  await refresh();
+  await follow();
+  return () => {
+    state.left = true;
+    clearTimeout(state.timer);
+  };
 }
 
-function report(said) {
-  const skipped = said.skipped ? `, ${said.skipped} left out` : "";
-  const parts = [h("p", {}, `${count(said.added, "passage")} added, ${said.already_present} there already${skipped}.`)];
-  if (said.problems.length) parts.push(h("ul", {}, said.problems.map((each) => h("li", {}, each))));
-  return parts;
+function upload({ name, state, line }) {
+  const bar = state === "reading" ? h("progress", { "aria-label": `Reading ${name}` }) : null;
+  return h("li", { class: state === "failed" ? "failure" : "" }, h("strong", {}, name), " ", line || state, bar);
+}
+
+function entry(document, remove) {
+  const { name, passages, added } = document;
+  return h("li", {},
+    h("div", {}, h("strong", {}, name),
+      h("p", { class: "faint" }, `${count(passages, "passage")} · ${moment(added * 1000)}`)),
+    h("button", { type: "button", "aria-label": `Remove ${name}`, onclick: () => remove(document) }, "Remove"));
 }

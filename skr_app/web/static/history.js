@@ -1,7 +1,7 @@
 // The history of runs, and two of them side by side.
 
 import { ask } from "./api.js";
-import { count, h, thumb } from "./dom.js";
+import { count, h, moment, thumb } from "./dom.js";
 import { RunView } from "./run.js";
 
 /** List the latest runs; two can be chosen and compared. */
@@ -42,7 +42,7 @@ function line(run, about, choose) {
       h("p", { class: "faint" }, facts.join(" · "), judged)));
 }
 
-const when = (run) => new Date(run.asked_at).toLocaleString("en-GB", { dateStyle: "medium", timeStyle: "short" });
+const when = (run) => moment(run.asked_at);
 
 /** Show two runs beside one another, with what differs between them. */
 export async function showCompare(place, about, keys) {

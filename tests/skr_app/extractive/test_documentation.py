@@ -10,7 +10,7 @@ import pytest
 from skr_app.extractive import ExtractiveModel
 from skr_core import Answer, Settings
 from skr_graphs import GraphAnswerer
-from skr_store import ChromaStore, ingest
+from skr_store import Store, ingest
 
 ROOT = Path(__file__).resolve().parents[3]
 ASKED = {
@@ -23,7 +23,7 @@ ASKED = {
     "Which exception does a failing retriever raise?": "RetrieverError",
     "How do I get the sources of an answer from the chain?": "return_sources",
     "How do I keep a model's replies so that nothing is asked twice?": "CachedModel|--cache",
-    "Can several processes open one store?": "store serve|one process at a time|One process opens",
+    "Can several processes open one store?": "Any number of processes|any number of processes",
     "What does the stop reason uncited mean?": "cites nothing|cites none",
     "What does an arbiter cost?": "one short call|one direct call|one call|One call more",
     "Does a saved router work with another model?": "refuse",
@@ -33,7 +33,7 @@ ASKED = {
     "For how many seconds may a server be silent?": "60 seconds",
     "Which kinds of files can I ingest?": "Markdown|PDF",
     "How do I use a reranker?": "compressor",
-    "Where is what a store acknowledges kept on the disk?": "references.jsonl",
+    "Where is what a store acknowledges kept on the disk?": "store.sqlite3",
 }
 OTHERS = {  # never looked at while the model was made
     "How many questions should I give to collect?": "hundred",
@@ -55,7 +55,7 @@ LEAST = 22
 
 @pytest.fixture(scope="module")
 def answers() -> dict[str, Answer]:
-    with ChromaStore.ephemeral() as store:
+    with Store.ephemeral() as store:
         ingest([ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))], store)
         system = GraphAnswerer(Settings.of(ExtractiveModel(), store))
         return {question: system.answer(question) for question in ASKED | OTHERS}

@@ -17,10 +17,10 @@ from skr_app.extractive import ExtractiveModel
 from skr_app.web import (
     Access,
     Calibrating,
+    Documents,
     Page,
     Runs,
     ServedSystem,
-    Uploads,
     create_app,
     server_of,
 )
@@ -34,7 +34,7 @@ from skr_core import (
     Verdict,
 )
 from skr_learn import Record
-from skr_store import ChromaStore
+from skr_store import Store
 
 TWO_HOPS = "Where was the director of the film Jaws born?"
 HOSTILE = "What does the manual of Zanzibar say that lamps burn?"
@@ -92,7 +92,7 @@ def pages(folder: Path) -> Iterator[MakePage]:
     with ExitStack() as stack:
 
         def make(model: Any = None, *, collected: bool = False) -> Page:
-            store = stack.enter_context(ChromaStore.ephemeral(k=2))
+            store = stack.enter_context(Store.ephemeral(k=2))
             store.add([Reference.of(text, title) for title, text in PASSAGES])
             settings = Settings.of(model or ExtractiveModel(), store)
             runs = stack.enter_context(Runs(folder))
@@ -101,7 +101,8 @@ def pages(folder: Path) -> Iterator[MakePage]:
             known = records(settings) if collected else []
             calibrating = Calibrating(system, folder, known, QUESTIONS)
             facts = facts_of("extractive", "the store")
-            return Page(system, calibrating, Uploads(folder / "uploads", store), facts)
+            documents = stack.enter_context(Documents(folder / "uploads", store))
+            return Page(system, calibrating, documents, facts)
 
         yield make
 

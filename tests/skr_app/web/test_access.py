@@ -74,6 +74,18 @@ async def test_other_pages_cannot_write(page, headers: dict[str, str], path: str
 
 
 @pytest.mark.parametrize("headers", FOREIGN)
+async def test_other_pages_cannot_remove(page, headers: dict[str, str]):
+    async with client(page, Access.of("127.0.0.1", 8010)) as asking:
+        [document] = (await asking.get("/api/documents")).json()["documents"]
+        path = f"/api/documents/{document['id']}"
+        answer = await asking.request("DELETE", path, json={}, headers=headers)
+        assert answer.status_code == HTTPStatus.FORBIDDEN
+        assert (await asking.get("/api/documents")).json()["total"] == 1
+    async with client(page, Access.of("0.0.0.0", 8010, TOKEN)) as asking:
+        assert (await asking.request("DELETE", path, json={})).status_code == 401
+
+
+@pytest.mark.parametrize("headers", FOREIGN)
 async def test_other_pages_cannot_read(page, headers: dict[str, str]):
     async with client(page, Access.of("127.0.0.1", 8010)) as asking:
         for path in ("/api/runs", "/static/main.js"):

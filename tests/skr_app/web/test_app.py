@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import random
 import threading
 import time
+from collections.abc import Iterator
 from dataclasses import replace
 from http import HTTPStatus
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +17,7 @@ import httpx
 import orjson
 import pytest
 from blockbuster import blockbuster_ctx
+from starlette.datastructures import UploadFile as StarletteFile
 
 from langchain_skr import load_model
 from skr_app.web import (
@@ -22,17 +26,22 @@ from skr_app.web import (
     STATIC,
     UNKNOWN,
     Access,
+    Documents,
     Page,
     Runs,
     checked_name,
     create_app,
 )
-from skr_core import Generation, OnToken, Prompt
+from skr_app.web.documents import LISTED
+from skr_core import Generation, OnToken, Prompt, Reference
 from skr_core.errors import InputError, RetrieverError, StampMismatch
+from skr_core.prompts import SUFFICIENT
 from skr_core.testing import ScriptedModel
 from skr_core.types import Stamp
 from skr_graphs import events as graph_events
 from skr_learn import Record
+from skr_store import Store
+from skr_store.ingestion import IngestReport, ingest
 from tests.servers import OpenAIServer
 from tests.skr_app.web.conftest import HOSTILE, TWO_HOPS, MakePage, served_by, serving
 
@@ -260,25 +269,221 @@ async def test_calibrating_serves_what_it_found(make_page: MakePage, tmp_path: P
         assert await decision(asking, "Who is the CEO of firm 7?") == "loop"
 
 
-async def test_uploads_are_ingested_with_progress(make_page: MakePage, tmp_path: Path):
+async def upload(asking: httpx.AsyncClient, *files: tuple[str, bytes]) -> list[dict[str, str]]:
+    """Upload files, and wait until all have been read; gives what became of every upload."""
+    answer = await asking.post("/api/documents", files=[("files", each) for each in files])
+    assert (answer.status_code, answer.json()) == (HTTPStatus.ACCEPTED, {"uploaded": len(files)})
+    return await all_read(asking)
+
+
+async def all_read(asking: httpx.AsyncClient) -> list[dict[str, str]]:
+    while True:
+        uploads: list[dict[str, str]] = (await asking.get("/api/uploads")).json()
+        if all(each["state"] in ("done", "failed") for each in uploads):
+            return uploads
+        await asyncio.sleep(0.01)
+
+
+async def documents(asking: httpx.AsyncClient, find: str = "") -> list[dict[str, Any]]:
+    found = (await asking.get("/api/documents", params={"find": find})).json()
+    listed: list[dict[str, Any]] = found["documents"]
+    assert found["total"] == len(listed)
+    return listed
+
+
+async def sources_of(asking: httpx.AsyncClient, question: str) -> str:
+    run = (await ask(asking, question, action="single"))[-1][1]
+    return str(run["output"]["references"])
+
+
+FERRY = b"# Ferry\n\nThe ferry of Lorn sails at noon."
+
+
+async def test_uploads_are_read_and_told_of(make_page: MakePage, tmp_path: Path):
     page = make_page()
     before = page.system.store.count()
     async with client(page) as asking:
-        files = [
-            ("files", ("../../etc/ferry.md", b"# Ferry\n\nThe ferry of Lorn sails at noon.")),
-            ("files", ("broken.jsonl", b'{"text": "The harbour of Lorn is old."}\n{nonsense\n')),
-        ]
-        told = read((await asking.post("/api/documents", files=files)).text)
-        assert told[0][0] == "progress"
-        name, report = told[-1]
-        assert (name, report["added"], report["skipped"]) == ("result", 2, 1)
-        assert str(tmp_path) not in str(report)
-        assert "broken.jsonl" in report["problems"][0]
+        broken = b'{"text": "The harbour of Lorn is old."}\n{nonsense\n'
+        told = await upload(asking, ("../../etc/ferry.md", FERRY), ("broken.jsonl", broken))
+        assert told[0] == {"name": "ferry.md", "state": "done", "line": "1 passage added"}
+        assert told[1]["line"].startswith("1 passage added, 1 left out: broken.jsonl, line 2")
         assert (await asking.get("/api/system")).json()["references"] == before + 2
         run = (await ask(asking, "When does the ferry of Lorn sail?"))[-1][1]
         assert "noon" in run["answer"]
-    kept = [path.name for path in (tmp_path / "page" / "uploads").rglob("*.*") if path.is_file()]
+        listed = await documents(asking, "FERRY")
+        assert [(each["name"], each["passages"]) for each in listed] == [("ferry.md", 1)]
+        assert listed[0]["added"] == pytest.approx(time.time(), abs=600)
+        assert str(tmp_path) not in str([told, run, listed])
+    kept = [path.name for path in (tmp_path / "page" / "uploads").rglob("*") if path.is_file()]
     assert sorted(kept) == ["broken.jsonl", "ferry.md"]
+
+
+async def test_a_file_that_is_uploaded_again_replaces_the_one_of_its_name(make_page: MakePage):
+    question = "When does the ferry of Lorn sail?"
+    async with client(make_page()) as asking:
+        await upload(asking, ("ferry.md", FERRY))
+        told = await upload(asking, ("ferry.md", FERRY.replace(b"noon", b"dusk")))
+        assert told[-1]["line"] == "1 passage added, 1 old passage removed"
+        found = await sources_of(asking, question)
+        assert "dusk" in found
+        assert "noon" not in found
+        assert len(await documents(asking, "ferry")) == 1
+        assert (await upload(asking, ("ferry.md", FERRY.replace(b"noon", b"dusk"))))[-1][
+            "line"
+        ] == "unchanged"
+
+
+async def test_what_is_removed_is_found_no_more(make_page: MakePage, tmp_path: Path):
+    page = make_page()
+    elsewhere = tmp_path / "elsewhere" / "tower.txt"
+    elsewhere.parent.mkdir()
+    elsewhere.write_text("The tower of Lorn is 31 metres tall.")
+    page.system.store.sync(elsewhere.parent)
+    page.system.store.in_scope("a tenant").add(
+        [Reference.of("Hidden.", metadata={"source": "own"})]
+    )
+    async with client(page) as asking:
+        await upload(asking, ("ferry.md", FERRY))
+        listed = {each["name"]: each["id"] for each in await documents(asking)}
+        assert set(listed) == {"ferry.md", "tower.txt", ""}  # no other scope, and no folder
+        for name in ("ferry.md", "tower.txt"):
+            gone = await asking.request("DELETE", f"/api/documents/{listed[name]}", json={})
+            assert gone.json() == {"removed": 1}
+        assert await documents(asking, ".") == []
+        again = await asking.request("DELETE", f"/api/documents/{listed[name]}", json={})
+        assert again.status_code == HTTPStatus.BAD_REQUEST
+        assert "no such document" in again.json()["error"]
+        assert "noon" not in await sources_of(asking, "When does the ferry of Lorn sail?")
+        assert "31" not in await sources_of(asking, "How tall is the tower of Lorn?")
+        assert (await upload(asking, ("ferry.md", FERRY)))[-1]["line"] == "1 passage added"
+    assert elsewhere.exists()
+
+
+async def test_the_latest_documents_are_listed_and_others_are_found(make_page: MakePage):
+    page = make_page()
+    page.system.store.add(
+        [
+            Reference.of(f"Note {n}.", metadata={"source": f"/srv/notes/{n}.md"})
+            for n in range(LISTED + 5)
+        ]
+    )
+    async with client(page) as asking:
+        found = (await asking.get("/api/documents")).json()
+        assert (len(found["documents"]), found["total"]) == (LISTED, LISTED + 6)
+        assert [each["name"] for each in await documents(asking, "104")] == ["104.md"]
+
+
+class Held:
+    """A model that answers with the first reference when it is told to go on."""
+
+    name = "held"
+
+    def __init__(self) -> None:
+        self.begun, self.go_on = asyncio.Event(), asyncio.Event()
+
+    def generate(self, prompt: Prompt, *, on_token: OnToken | None = None) -> Generation:
+        raise NotImplementedError("the page awaits its models")
+
+    async def agenerate(self, prompt: Prompt, *, on_token: OnToken | None = None) -> Generation:
+        self.begun.set()
+        await self.go_on.wait()
+        return Generation(f"{SUFFICIENT}\nThe ferry of Lorn sails at noon [1].")
+
+
+async def test_a_question_under_way_keeps_what_is_removed_meanwhile(make_page: MakePage):
+    model = Held()
+    async with client(make_page(model)) as asking:
+        await upload(asking, ("ferry.md", FERRY))
+        question = "When does the ferry of Lorn sail?"
+        answer = asyncio.create_task(ask(asking, question, action="single"))
+        await model.begun.wait()
+        [ferry] = await documents(asking, "ferry")
+        await asking.request("DELETE", f"/api/documents/{ferry['id']}", json={})
+        model.go_on.set()
+        run = (await answer)[-1][1]
+        assert "".join(run["citations"][0]["parts"]) == "The ferry of Lorn sails at noon."
+        assert "noon" not in await sources_of(asking, question)
+
+
+class Stuck:
+    """A store's `ingest` that goes on when it is told to."""
+
+    def __init__(self) -> None:
+        self.go_on = threading.Event()
+
+    def __call__(self, paths: Any, store: Any, **more: Any) -> IngestReport:
+        self.go_on.wait()
+        return ingest(paths, store, **more)
+
+
+@pytest.fixture
+def stuck(monkeypatch: pytest.MonkeyPatch) -> Iterator[Stuck]:
+    stuck = Stuck()
+    monkeypatch.setattr("skr_app.web.documents.ingest", stuck)
+    yield stuck
+    stuck.go_on.set()
+
+
+async def test_uploads_wait_for_their_turn_and_have_a_quota(
+    make_page: MakePage, stuck: Stuck, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr("skr_app.web.documents.MOST_WAITING", 2)
+    async with client(make_page()) as asking:
+        both = [("files", ("ferry.md", FERRY)), ("files", ("harbour.md", FERRY))]
+        assert (await asking.post("/api/documents", files=both)).status_code == 202
+        more = [("files", ("more.md", FERRY))]
+        refused = await asking.post("/api/documents", files=more)
+        assert refused.status_code == HTTPStatus.BAD_REQUEST
+        assert refused.json()["error"].startswith("2 files wait already, and at most 2 may")
+        stuck.go_on.set()
+        await all_read(asking)
+        told = await upload(asking, ("more.md", FERRY))
+        assert [each["name"] for each in told] == ["ferry.md", "harbour.md", "more.md"]
+        monkeypatch.setattr("skr_app.web.documents.MOST_KEPT", 2_000_000)
+        large = [("files", ("large.md", b"x" * 2_000_000))]
+        refused = await asking.post("/api/documents", files=large)
+        assert "at most 2 MB of uploaded files are kept" in refused.json()["error"]
+
+
+async def test_a_document_that_is_being_added_is_not_removed(make_page: MakePage, stuck: Stuck):
+    async with client(make_page()) as asking:
+        stuck.go_on.set()
+        await upload(asking, ("ferry.md", FERRY))
+        stuck.go_on.clear()
+        again = [("files", ("ferry.md", FERRY))]
+        await asking.post("/api/documents", files=again)
+        [ferry] = await documents(asking, "ferry")
+        refused = await asking.request("DELETE", f"/api/documents/{ferry['id']}", json={})
+        assert refused.json() == {"error": "ferry.md is being added: remove it when that is done"}
+        stuck.go_on.set()
+
+
+def test_what_waits_is_dropped_when_the_page_is_closed(tmp_path: Path, stuck: Stuck):
+    with Store.ephemeral() as store:
+        with Documents(tmp_path, store) as page:
+            files = [StarletteFile(BytesIO(FERRY), filename=f"{n}.md") for n in range(3)]
+            page.add(files)
+            _wait_until(lambda: page.uploads()[0].state == "reading")
+            threading.Timer(0.2, stuck.go_on.set).start()
+        states = [each.state for each in page.uploads()]
+        assert states == ["failed", "waiting", "waiting"]
+        assert list(tmp_path.rglob("*")) == []
+
+
+@pytest.mark.integration
+def test_large_uploads_do_not_hold_up_a_question(make_page: MakePage):
+    words = [f"word{number}" for number in range(5_000)]
+    pick = random.Random(0)
+    large = "\n\n".join(" ".join(pick.choices(words, k=80)) for _ in range(3_000)).encode()
+    with serving(make_page()) as url:
+        for number in range(8):
+            files = [("files", (f"large{number}.md", large + str(number).encode()))]
+            assert httpx.post(f"{url}/api/documents", files=files, timeout=60).status_code == 202
+        answer = httpx.post(f"{url}/api/questions", json={"question": TWO_HOPS}, timeout=600)
+        assert "Cincinnati" in read(answer.text)[-1][1]["answer"]
+        states = [each["state"] for each in httpx.get(f"{url}/api/uploads", timeout=60).json()]
+        assert states.count("reading") <= 1
+        assert "waiting" in states
 
 
 @pytest.mark.parametrize(
@@ -290,15 +495,23 @@ async def test_uploads_are_ingested_with_progress(make_page: MakePage, tmp_path:
         ([("files", ("a.md", b"x")), ("files", ("A.md", b"y"))], "same name"),
         ([("other", ("a.md", b"x"))], "choose a file"),
         ([("files", (f"{n}.md", b"x")) for n in range(MOST_FILES + 1)], "many files"),
-        ([("files", ("a.md", b""))], "no passage found in the upload"),
     ],
 )
-async def test_uploads_are_limited(make_page: MakePage, tmp_path: Path, files: Any, line: str):
+async def test_uploads_are_limited(make_page: MakePage, files: Any, line: str):
     async with client(make_page()) as asking:
         answer = await asking.post("/api/documents", files=files)
-        told = answer.json()["error"] if answer.status_code != 200 else read(answer.text)[-1][1]
-        assert line in told
-        assert str(tmp_path) not in told
+        assert answer.status_code == HTTPStatus.BAD_REQUEST
+        assert line in answer.json()["error"]
+        assert (await asking.get("/api/uploads")).json() == []
+
+
+async def test_a_file_of_nothing_is_one_line_and_not_kept(make_page: MakePage, tmp_path: Path):
+    async with client(make_page()) as asking:
+        [told] = await upload(asking, ("a.md", b""))
+        assert told["state"] == "failed"
+        assert told["line"].startswith("no passage found in a.md")
+        assert await documents(asking, "a.md") == []
+    assert not list((tmp_path / "page" / "uploads").rglob("*.md"))
 
 
 async def test_an_upload_that_is_too_large_is_refused(make_page: MakePage):
@@ -454,10 +667,9 @@ async def test_nothing_blocks_the_loop(make_page: MakePage):
         with blockbuster_ctx():
             run = (await ask(asking, TWO_HOPS))[-1][1]
             await asking.put(f"/api/runs/{run['id']}/vote", json={"right": True})
-            ferry = ("ferry.md", b"# Ferry\n\nThe ferry of Lorn sails at noon.", "text/markdown")
-            files = [("files", ferry)]
-            told = read((await asking.post("/api/documents", files=files)).text)
-            assert told[-1][0] == "result"
+            await upload(asking, ("ferry.md", FERRY))
+            [ferry] = await documents(asking, "ferry")
+            await asking.request("DELETE", f"/api/documents/{ferry['id']}", json={})
             assert (await asking.get("/api/system")).status_code == 200
 
 

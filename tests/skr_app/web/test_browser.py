@@ -323,16 +323,31 @@ def test_votes_are_kept_and_calibrated_on(calibrated: Page):
     expect(known.locator(".steps")).to_contain_text("more retrieval changes accuracy by")
 
 
-def test_files_are_uploaded_and_asked_about(tab: Page, tmp_path: Path):
+def test_files_are_uploaded_listed_and_removed(tab: Page, tmp_path: Path):
     (tmp_path / "ferry.md").write_text("# Ferry\n\nThe ferry of Lorn sails at noon.")
     (tmp_path / "run.sh").write_text("true")
     tab.get_by_role("link", name="Documents").click()
     tab.get_by_label("Files to add").set_input_files(tmp_path / "ferry.md")
     tab.get_by_role("button", name="Add to the store").click()
-    expect(tab.get_by_text("1 passage added")).to_be_visible()
+    uploads = tab.get_by_role("list", name="Uploads").get_by_role("listitem")
+    expect(uploads).to_have_text("ferry.md 1 passage added")
+    expect(tab.locator("#status")).to_have_text("ferry.md: 1 passage added")
     tab.get_by_label("Files to add").set_input_files(tmp_path / "run.sh")
     tab.get_by_role("button", name="Add to the store").click()
     expect(tab.get_by_role("alert")).to_contain_text("run.sh is of an unknown kind")
+    tab.get_by_label("Filter by name").fill("ferry")
+    listed = tab.get_by_role("list", name="Documents").get_by_role("listitem")
+    expect(listed).to_have_count(1)
+    expect(listed).to_contain_text("1 passage")
+    remove = listed.get_by_role("button", name="Remove ferry.md")
+    tab.once("dialog", lambda dialog: dialog.dismiss())
+    remove.click()
+    expect(listed).to_have_count(1)
+    tab.once("dialog", lambda dialog: dialog.accept())
+    remove.click()
+    expect(listed).to_have_count(0)
+    expect(tab.locator("#status")).to_have_text("ferry.md was removed.")
+    expect(tab.get_by_label("Filter by name")).to_be_focused()
 
 
 def test_all_of_it_works_by_keyboard_alone(tab: Page):

@@ -17,8 +17,7 @@ import httpx
 import pytest
 
 from skr_core import Reference
-from skr_core.errors import StoreLocked
-from skr_store import ChromaStore
+from skr_store import Store
 from tests.skr_app.conftest import Skr
 
 
@@ -63,21 +62,21 @@ def test_the_demonstration_asks_for_a_token_where_others_can_reach_it():
 @pytest.mark.integration
 @pytest.mark.soak
 def test_it_holds_the_store_and_serves_it_to_others(tmp_path: Path):
-    with ChromaStore.open(tmp_path / "store") as store:
+    with Store.open(tmp_path / "store") as store:
         store.add([Reference.of("The ferry of Lorn sails at noon.", "Ferry")])
     with socket.create_server(("127.0.0.1", 0)) as probe:
         port = probe.getsockname()[1]
     folders = ("--store", tmp_path / "store", "--folder", tmp_path / "page")
     with served(*folders, "--store-port", port) as (process, address):
         assert get(f"{address}api/system").json()["references"] == 1
-        with pytest.raises(StoreLocked):
-            ChromaStore.open(tmp_path / "store")
-        with ChromaStore.connect(f"http://127.0.0.1:{port}") as shared:
+        with Store.open(tmp_path / "store") as beside:
+            assert beside.count() == 1
+        with Store.connect(f"http://127.0.0.1:{port}") as shared:
             shared.add([Reference.of("The ferry of Lorn is red.", "Ferry")])
         assert get(f"{address}api/system").json()["references"] == 2
         process.send_signal(signal.SIGTERM)
         assert process.wait(60) == 0
-    with ChromaStore.open(tmp_path / "store") as store:
+    with Store.open(tmp_path / "store") as store:
         assert store.count() == 2
 
 

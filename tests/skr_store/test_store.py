@@ -9,10 +9,8 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from skr_core import HashingEmbedder, Reference, ReferenceStore
-from skr_core.errors import EmbedderMismatch, InputError, StoreError, StoreLocked
-from skr_core.models.embedders import NoEmbedder
-from skr_store import ChromaStore, embedded
-from skr_store.journal import read_journal
+from skr_core.errors import InputError, StoreError
+from skr_store import Store, vectors
 
 PARIS = Reference.of("It is the capital of France.", "Paris", metadata={"page": 3, "#odd key": 0.5})
 ROME = Reference.of("It is the capital of Italy.", "Rome")
@@ -40,7 +38,7 @@ class MeaningEmbedder:
 
 @pytest.fixture
 def store():
-    with ChromaStore.ephemeral() as store:
+    with Store.ephemeral() as store:
         yield store
 
 
@@ -50,14 +48,14 @@ def titles(references):
 
 def test_it_fits_the_port(store):
     assert isinstance(store, ReferenceStore)
-    assert store.name == "chroma:bm25:k=10:none"
-    with ChromaStore.ephemeral(embedder=HashingEmbedder()) as other:
-        assert other.name == "chroma:hybrid:k=10:hashing-1024-v1"
+    assert store.name == "store:bm25:k=10:none"
+    with Store.ephemeral(embedder=HashingEmbedder()) as other:
+        assert other.name == "store:hybrid:k=10:hashing-1024-v1"
 
 
 @pytest.mark.parametrize("search", ["hybrid", "dense", "bm25"])
 def test_what_is_added_is_found_with_all_it_had(search):
-    with ChromaStore.ephemeral(embedder=HashingEmbedder(), search=search, k=1) as store:
+    with Store.ephemeral(embedder=HashingEmbedder(), search=search, k=1) as store:
         assert store.add([PARIS, ROME, CAT]) == 3
         [found] = store.retrieve("What is the capital of France?")
     assert found == Reference(PARIS.id, PARIS.text, PARIS.title, found.score)
@@ -92,7 +90,7 @@ def test_metadata_that_are_not_flat_are_refused_before_anything_is_kept(store, v
 
 @pytest.mark.parametrize("search", ["hybrid", "dense", "bm25"])
 def test_an_empty_store_and_a_blank_query_find_nothing(search):
-    with ChromaStore.ephemeral(search=search) as store:
+    with Store.ephemeral(search=search) as store:
         assert store.retrieve("capital") == []
         store.add([PARIS])
         assert store.retrieve("") == store.retrieve(" \n\t") == []
@@ -112,10 +110,10 @@ def test_odd_text_is_kept_once_and_found(store, text):
 
 
 def test_memory_stores_are_apart():
-    with ChromaStore.ephemeral() as one, ChromaStore.ephemeral() as other:
+    with Store.ephemeral() as one, Store.ephemeral() as other:
         one.add([PARIS])
         assert other.count() == 0
-    with ChromaStore.ephemeral() as later:
+    with Store.ephemeral() as later:
         assert later.count() == 0
 
 
@@ -132,7 +130,7 @@ def test_hybrid_finds_what_either_alone_misses():
     query = "feline XK-42"
     found = {}
     for search in ("dense", "bm25", "hybrid"):
-        with ChromaStore.ephemeral(embedder=MeaningEmbedder(), search=search, k=3) as store:
+        with Store.ephemeral(embedder=MeaningEmbedder(), search=search, k=3) as store:
             store.add([*fill, tower])
             found[search] = {reference.id for reference in store.retrieve(query)}
     assert tower.id not in found["dense"]
@@ -142,12 +140,12 @@ def test_hybrid_finds_what_either_alone_misses():
 
 
 async def test_one_store_is_searched_in_several_ways():
-    with ChromaStore.ephemeral(embedder=MeaningEmbedder()) as store:
+    with Store.ephemeral(embedder=MeaningEmbedder()) as store:
         store.add([PARIS, ROME, CAT])
         near, worded = (store.searched_by(search, k=1) for search in ("dense", "bm25"))
         assert titles(near.retrieve("a feline")) == ["Cat"]
         assert titles(await worded.aretrieve("a feline of Italy")) == ["Rome"]
-        assert (near.name, worded.name) == ("chroma:dense:k=1:meaning", "chroma:bm25:k=1:meaning")
+        assert (near.name, worded.name) == ("store:dense:k=1:meaning", "store:bm25:k=1:meaning")
         late = Reference.of("A feline.", "Late")
         store.add([late])
         assert titles(worded.retrieve("feline")) == ["Late"]
@@ -173,19 +171,19 @@ def test_threads_may_add_and_search_side_by_side(store):
 @pytest.mark.parametrize("options", [{"search": "fuzzy"}, {"k": 0}])
 def test_unusable_options_are_refused(options):
     with pytest.raises(InputError):
-        ChromaStore.ephemeral(**options)
+        Store.ephemeral(**options)
 
 
 @pytest.mark.parametrize("url", ["localhost:8000", "ftp://localhost", "http://", "http://h:port"])
 def test_what_is_not_an_address_is_refused(url):
     with pytest.raises(InputError, match="address"):
-        ChromaStore.connect(url)
+        Store.connect(url)
 
 
 def test_a_folder_keeps_what_was_added(tmp_path):
-    with ChromaStore.open(tmp_path / "new" / "store") as store:
+    with Store.open(tmp_path / "new" / "store") as store:
         store.add([PARIS, ROME])
-    with ChromaStore.open(tmp_path / "new" / "store") as store:
+    with Store.open(tmp_path / "new" / "store") as store:
         assert store.count() == 2
         assert store.add([ROME, CAT]) == 1
         assert store.retrieve("purrs")[0].metadata == {}
@@ -196,40 +194,15 @@ def test_a_folder_keeps_what_was_added(tmp_path):
 def test_a_folder_that_is_a_file_is_refused(tmp_path):
     (tmp_path / "file").write_text("text")
     with pytest.raises(StoreError, match="folder"):
-        ChromaStore.open(tmp_path / "file")
-
-
-def test_another_embedder_is_refused_and_rebuild_lets_it_in(tmp_path):
-    with ChromaStore.open(tmp_path, embedder=HashingEmbedder()) as store:
-        store.add([PARIS, ROME])
-    with pytest.raises(EmbedderMismatch, match=r"hashing-1024-v1.*other.*rebuild"):
-        ChromaStore.open(tmp_path, embedder=OtherEmbedder())
-    with ChromaStore.rebuild(tmp_path, embedder=OtherEmbedder()) as store:
-        assert titles(store.retrieve("capital of Italy"))[0] == "Rome"
-    with pytest.raises(EmbedderMismatch):
-        ChromaStore.open(tmp_path)
-
-
-def test_a_store_of_words_has_no_vectors_to_search_until_it_is_rebuilt(tmp_path):
-    with ChromaStore.open(tmp_path) as store:
-        store.add([PARIS, ROME])
-        assert store.retrieve("capital of Italy")[0].title == "Rome"
-        with pytest.raises(InputError, match=r"no vectors.*rebuild"):
-            store.searched_by("dense")
-    with pytest.raises(EmbedderMismatch, match="made without an embedder, but hashing-1024-v1"):
-        ChromaStore.open(tmp_path, search="dense")
-    with pytest.raises(InputError, match="no vectors"):
-        ChromaStore.open(tmp_path, embedder=NoEmbedder(), search="dense")
-    with ChromaStore.rebuild(tmp_path, search="dense") as store:
-        assert titles(store.retrieve("Italy Rome"))[0] == "Rome"
+        Store.open(tmp_path / "file")
 
 
 @pytest.mark.parametrize("search", ["hybrid", "dense", "bm25"])
 def test_a_store_that_was_made_with_hashing_goes_on_with_it(tmp_path, search):
-    with ChromaStore.open(tmp_path, embedder=HashingEmbedder()) as store:
+    with Store.open(tmp_path, embedder=HashingEmbedder()) as store:
         store.add([PARIS, ROME])
-    with ChromaStore.open(tmp_path, search=search, k=1) as store:
-        assert store.name == f"chroma:{search}:k=1:hashing-1024-v1"
+    with Store.open(tmp_path, search=search, k=1) as store:
+        assert store.name == f"store:{search}:k=1:hashing-1024-v1"
         assert store.add([CAT]) == 1
         assert titles(store.retrieve("an animal that purrs")) == ["Cat"]
 
@@ -247,51 +220,14 @@ class BrokenEmbedder(OtherEmbedder):
         return super().embed(texts)
 
 
-@pytest.mark.parametrize("calls", [0, 1])
-def test_a_rebuild_that_fails_leaves_the_old_store(tmp_path, calls):
-    with ChromaStore.open(tmp_path) as store:
-        store.add([PARIS, ROME])
-    with pytest.raises(InputError, match="broken"):
-        ChromaStore.rebuild(tmp_path, embedder=BrokenEmbedder(calls))
-    assert not (tmp_path / "index.draft").exists()
-    with ChromaStore.open(tmp_path) as store:
-        assert titles(store.retrieve("capital of Italy"))[0] == "Rome"
-
-
-def test_rebuilding_again_after_a_torn_line_and_a_kill(tmp_path):
-    with ChromaStore.open(tmp_path) as store:
-        store.add([PARIS, ROME])
-    shutil.copytree(tmp_path / "index", tmp_path / "index.draft")
-    with (tmp_path / "references.jsonl").open("ab") as file:
-        file.write(b'{"id": "torn')
-    for embedder in (OtherEmbedder(), HashingEmbedder()):
-        with ChromaStore.rebuild(tmp_path, embedder=embedder) as store:
-            assert store.count() == 2
-            assert titles(store.retrieve("capital of Italy"))[0] == "Rome"
-
-
-def test_a_rebuild_killed_before_the_journal_changed_opens_as_it_was(tmp_path, monkeypatch):
-    with ChromaStore.open(tmp_path) as store:
-        store.add([PARIS, ROME])
-
-    def killed(*_):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(embedded, "rewrite_journal", killed)
-    with pytest.raises(KeyboardInterrupt):
-        ChromaStore.rebuild(tmp_path, embedder=OtherEmbedder())
-    with ChromaStore.open(tmp_path) as store:
-        assert titles(store.retrieve("capital of Italy"))[0] == "Rome"
-
-
 def test_a_new_store_is_not_made_with_an_embedder_that_does_not_work(tmp_path):
     with pytest.raises(InputError, match="broken"):
-        ChromaStore.open(tmp_path / "store", embedder=BrokenEmbedder(0))
+        Store.open(tmp_path / "store", embedder=BrokenEmbedder(0))
     assert not (tmp_path / "store").exists()
 
 
 async def test_a_closed_store_says_so(tmp_path):
-    for store in (ChromaStore.open(tmp_path), ChromaStore.ephemeral()):
+    for store in (Store.open(tmp_path), Store.ephemeral()):
         store.close()
         for use in (store.count, lambda s=store: s.add([PARIS]), lambda s=store: s.retrieve("x")):
             with pytest.raises(StoreError, match="the store is closed"):
@@ -300,27 +236,6 @@ async def test_a_closed_store_says_so(tmp_path):
             await store.aadd([PARIS])
         with pytest.raises(StoreError, match="the store is closed"):
             await store.aretrieve("x")
-
-
-def test_rebuild_needs_a_journal(tmp_path):
-    with pytest.raises(InputError, match=r"references\.jsonl"):
-        ChromaStore.rebuild(tmp_path)
-
-
-def test_a_folder_is_open_once(tmp_path):
-    with ChromaStore.open(tmp_path):
-        with pytest.raises(StoreLocked, match="skr store serve"):
-            ChromaStore.open(tmp_path)
-        script = f"""
-            from skr_store.chroma_store import ChromaStore
-            from skr_core.errors import StoreLocked
-            try:
-                ChromaStore.open({str(tmp_path)!r})
-            except StoreLocked:
-                print("locked")
-        """
-        assert python(script).stdout.strip() == "locked"
-    ChromaStore.open(tmp_path).close()
 
 
 def python(script, **options):
@@ -335,74 +250,12 @@ def python(script, **options):
     )
 
 
-def test_what_the_index_lost_comes_back_from_the_journal(tmp_path):
-    with ChromaStore.open(tmp_path) as store:
-        store.add([PARIS, ROME])
-    shutil.rmtree(tmp_path / "index")
-    with ChromaStore.open(tmp_path) as store:
-        assert store.count() == 2
-        assert titles(store.retrieve("Italy"))[0] == "Rome"
-
-
-def test_what_only_the_index_has_enters_the_journal(tmp_path):
-    with ChromaStore.open(tmp_path) as store:
-        store.add([PARIS, ROME])
-    (tmp_path / "references.jsonl").unlink()
-    with ChromaStore.open(tmp_path):
-        recorded = list(read_journal(tmp_path / "references.jsonl"))
-    assert {each.id for each in recorded} == {PARIS.id, ROME.id}
-
-
-@pytest.mark.parametrize("damage", ["database", "vectors"])
-def test_an_unreadable_index_is_made_again(tmp_path, damage):
-    passages = [Reference.of(f"passage number {n}") for n in range(1200)]
-    with ChromaStore.open(tmp_path) as store:
-        store.add(passages)
-    files = tmp_path / "index"
-    broken = [files / "chroma.sqlite3"] if damage == "database" else list(files.rglob("*.bin"))
-    assert broken
-    for file in broken:
-        file.write_bytes(b"broken" * 100)
-    with ChromaStore.open(tmp_path) as store:
-        assert store.count() == 1200
-        assert store.retrieve("number 77")[0].text == "passage number 77"
-
-
-def test_a_runaway_index_is_noticed_and_made_again(tmp_path, monkeypatch):
-    with ChromaStore.open(tmp_path) as store:
-        store.add([PARIS])
-        runaway = tmp_path / "index" / "link_lists.bin"
-        with runaway.open("wb") as file:
-            file.truncate(embedded.BYTES_SET_ASIDE * 2)  # takes no room on the disk
-        with pytest.raises(StoreError, match="out of proportion"):
-            store.add([ROME])
-    with ChromaStore.open(tmp_path) as store:
-        assert store.count() == 2
-        assert not runaway.exists()
-
-
-def test_after_a_kill_a_runaway_index_is_noticed_within_a_batch(tmp_path):
-    with ChromaStore.open(tmp_path) as store:
-        store.add([PARIS])
-    (tmp_path / "index.seal").unlink()
-    with ChromaStore.open(tmp_path) as store:
-        runaway = tmp_path / "index" / "link_lists.bin"
-        with runaway.open("wb") as file:
-            file.truncate(embedded.BYTES_SET_ASIDE * 3)
-        with pytest.raises(StoreError, match="out of proportion"):
-            store.add([Reference.of(f"passage number {n}") for n in range(500)])
-        assert store.count() == 101
-    with ChromaStore.open(tmp_path) as store:
-        assert store.count() == 501
-        assert store._index.batch_size > 100
-
-
 def test_a_killed_process_loses_nothing_that_was_acknowledged(tmp_path):
     script = f"""
         import os, signal, threading
-        from skr_store.chroma_store import ChromaStore
+        from skr_store import Store
         from skr_core.types import Reference
-        store = ChromaStore.open({str(tmp_path)!r})
+        store = Store.open({str(tmp_path)!r})
         for n in range(10**6):
             if n == 1:
                 threading.Timer(1, os.kill, (os.getpid(), signal.SIGKILL)).start()
@@ -413,7 +266,7 @@ def test_a_killed_process_loses_nothing_that_was_acknowledged(tmp_path):
     acknowledged = [int(line) for line in killed.stdout.splitlines()]
     assert killed.returncode < 0
     assert acknowledged
-    with ChromaStore.open(tmp_path, k=1) as store:
+    with Store.open(tmp_path, k=1) as store:
         assert store.count() >= 20 * len(acknowledged)
         for n in (acknowledged[0], acknowledged[-1]):
             passage = Reference.of(f"passage n{n} m19")
@@ -422,17 +275,87 @@ def test_a_killed_process_loses_nothing_that_was_acknowledged(tmp_path):
 
 
 async def test_the_event_loop_runs_while_a_folder_is_searched(tmp_path):
-    with ChromaStore.open(tmp_path) as store:
+    with Store.open(tmp_path) as store:
         await store.aadd([Reference.of(f"passage number {n}") for n in range(300)])
         results = await asyncio.gather(*(store.aretrieve(f"number {n}") for n in range(20)))
     assert all(len(found) == 10 for found in results)
 
 
-def test_chroma_is_told_to_tell_nobody(tmp_path):
+def test_chroma_is_told_to_tell_nobody(tmp_path, small):
     from chromadb.api.shared_system_client import SharedSystemClient
 
-    with ChromaStore.open(tmp_path / "store") as store:
-        store.add([Reference.of("Paris is in France.")])
+    with Store.open(tmp_path / "store", embedder=HashingEmbedder()) as store:
+        store.add([Reference.of(f"passage {n}") for n in range(10)])
         systems = SharedSystemClient._identifier_to_system
         (ours,) = [each for path, each in systems.items() if str(tmp_path) in path]
         assert not ours.settings.anonymized_telemetry
+
+
+@pytest.fixture
+def small(monkeypatch):
+    """Chroma is used from the first vectors on."""
+    monkeypatch.setattr(vectors, "EXACT", 5)
+    monkeypatch.setattr(vectors, "BEHIND", 5)
+
+
+def test_a_folder_is_open_as_often_as_one_likes(tmp_path):
+    with Store.open(tmp_path) as one, Store.open(tmp_path) as other:
+        assert one.add([PARIS]) == 1
+        assert titles(other.retrieve("France")) == ["Paris"]
+        assert other.add([PARIS, ROME]) == 1
+        assert titles(one.retrieve("Italy"))[0] == "Rome"
+        script = f"""
+            from skr_core import Reference
+            from skr_store import Store
+            with Store.open({str(tmp_path)!r}) as store:
+                print(store.add([Reference.of("A late zebra.")]), store.count())
+        """
+        assert python(script).stdout.split() == ["1", "3"]
+        assert one.retrieve("zebra")[0].text == other.retrieve("zebra")[0].text == "A late zebra."
+
+
+def test_each_embedder_has_vectors_of_its_own(tmp_path, small):
+    """They are made of what it has not seen, and no search mixes them."""
+    passages = [Reference.of(f"passage number {n}") for n in range(20)]
+    with Store.open(tmp_path, search="bm25") as store:
+        store.add([PARIS, *passages])
+    with Store.open(tmp_path, embedder=MeaningEmbedder(), search="dense", k=1) as store:
+        store.add([CAT])
+        assert titles(store.retrieve("a feline")) == ["Cat"]
+        late = Reference.of("A feline.", "Late")
+        with Store.open(tmp_path, embedder=HashingEmbedder(), search="dense", k=1) as other:
+            assert titles(other.retrieve("capital of France")) == ["Paris"]
+            other.add([late])
+        store.clear("shared")
+        assert store.retrieve("a feline") == []
+    with Store.open(tmp_path, embedder=MeaningEmbedder()) as store:
+        assert store.count() == 0
+
+
+def test_nothing_is_embedded_twice(tmp_path, small):
+    class Counting(HashingEmbedder):
+        name = "counting"
+        texts = 0
+
+        def embed(self, texts):
+            self.texts += len([each for each in texts if each != "probe"])
+            return super().embed(texts)
+
+    embedder = Counting()
+    passages = [Reference.of(f"passage number {n}") for n in range(30)]
+    with Store.open(tmp_path, embedder=embedder) as store:
+        store.add(passages)
+        store.add(passages)
+        store.in_scope("another").add(passages)
+    for index in (*tmp_path.glob("words*"), *tmp_path.glob("vectors*")):
+        shutil.rmtree(index, ignore_errors=True)
+    with Store.open(tmp_path, embedder=embedder, search="dense", k=1) as store:
+        assert embedder.texts == 30
+        assert store.retrieve("passage number 7")[0].text == "passage number 7"
+
+
+def test_a_store_of_an_earlier_version_is_to_be_made_again(tmp_path):
+    (tmp_path / "references.jsonl").write_text("{}")
+    (tmp_path / "index").mkdir()
+    with pytest.raises(StoreError, match=r"make it again from its documents.*skr ingest"):
+        Store.open(tmp_path)
