@@ -272,11 +272,10 @@ def existing_store(store: str) -> Path:
     Raises:
         StoreError: There is no store.
     """
-    from skr_store.database import DATABASE_NAME
-    from skr_store.folder import is_earlier
+    from skr_store.database import holds_store
 
     path = store_folder(store)
-    if not (path / DATABASE_NAME).exists() and not is_earlier(path):
+    if not holds_store(path):
         raise StoreError(
             f"there is no store at {path}: make one with  skr ingest FILES --store {path}"
         )
@@ -289,13 +288,11 @@ def place_of_store(store: str) -> Path:
     Raises:
         StoreError: The folder holds other files: ingestion would pass over a store in it.
     """
-    from skr_store.database import DATABASE_NAME
-    from skr_store.folder import is_earlier
+    from skr_store.database import holds_store
 
     path = store_folder(store)
-    files = {each.name for each in path.iterdir()} if path.is_dir() else set()
-    is_store = DATABASE_NAME in files or is_earlier(path)
-    if not is_store and any(each[0] != "." for each in files):
+    files = path.iterdir() if path.is_dir() else ()
+    if not holds_store(path) and any(each.name[0] != "." for each in files):
         raise StoreError(
             f"{path} holds other files and no store: name a folder for the store alone, such as "
             f"{path / 'store'}"

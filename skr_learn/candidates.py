@@ -119,7 +119,10 @@ class OfPolicy:
 
     def replayed(self, router: Policy, training: Training) -> Served:
         """Return what the policy serves of other records."""
-        return Served.of(self._table(training), *router.replayed(training.records))
+        # What the policy was learnt from shows no more than what it looks at.
+        same = router.stated == training.parts["stated"] and router.embedder is training.embedder
+        views = training.views if same else None
+        return Served.of(self._table(training), *router.replayed(training.records, views))
 
     def _table(self, training: Training) -> ActionTable:
         return training.table if self.looks == "question" else training.table.after_draft()

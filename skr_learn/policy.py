@@ -234,17 +234,20 @@ class Policy:
         """Async version of `decide_after`."""
         return await arun(self._step(question, answers))
 
-    def replayed(self, records: Sequence[Record]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def replayed(
+        self, records: Sequence[Record], views: Views | None = None
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return what it would do with records, whose answers are all there.
 
         Args:
             records: n records.
+            views: What they show of what it looks at, where that has been measured.
 
         Returns:
             The index of the dearest action that is taken, and of the one whose answer is served,
             shape (n,) each.
         """
-        outlook = self.outlook(records)
+        outlook = self.outlook(records, views)
         if self.rules.looks == "nothing":
             ends = np.full(len(records), len(self.actions) - 1)
         else:
@@ -256,15 +259,16 @@ class Policy:
                 ends[row] = served[row] = self.actions.index(action)
         return ends, served
 
-    def outlook(self, records: Sequence[Record]) -> Outlook:
-        """Return what it expects of records, whose answers are all there."""
+    def outlook(self, records: Sequence[Record], views: Views | None = None) -> Outlook:
+        """Return what it expects of records, whose answers are all there; see `replayed`."""
         costs = np.array(self.rules.costs)
         if self.rules.looks == "question":
-            seen = [Seen(record.question) for record in records]
+            views = views or self._views([Seen(record.question) for record in records])
             gains = self.stages[0].gains
             assert gains is not None
-            return Outlook([gains.predict(self._views(seen).whole(0))], [], costs, answers=0)
-        views = self._views([record.seen(self.actions).only(self.stated) for record in records])
+            return Outlook([gains.predict(views.whole(0))], [], costs, answers=0)
+        if views is None:
+            views = self._views([record.seen(self.actions).only(self.stated) for record in records])
         counts = range(1, len(self.actions) + 1)
         chances = [
             stage.chances_of(views, count) for stage, count in zip(self.stages, counts, strict=True)

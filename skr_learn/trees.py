@@ -68,7 +68,7 @@ class Trees:
                 grown = ExtraTreeRegressor(
                     max_depth=DEPTH, min_samples_leaf=LEAF, max_features=SHARE, random_state=place
                 )
-                some = np.arange(len(read))
+                some: Any = slice(None)
                 if len(read) > DRAWN:
                     some = np.sort(draw.choice(len(read), DRAWN, replace=False))
                 trees.append(grown.fit(read[some], wanted[some], check_input=False).tree_)
@@ -129,12 +129,11 @@ class Trees:
         """
         given = {name: arrays[name] for name in cls.__annotations__}
         shape = given["features"].shape
-        if len(shape) != 2 or not all(shape) or given["values"].ndim != 3:
+        dimensions = [array.ndim for array in given.values()]
+        if dimensions != [2, 2, 2, 2, 3] or not all(shape):
             raise ValueError("these are no trees")
         if any(array.shape[:2] != shape for array in given.values()):
             raise ValueError("the nodes of the trees differ in number")
-        if any(given[name].ndim != 2 for name in given if name != "values"):
-            raise ValueError("these are no trees")
         if not all(np.isfinite(array).all() for array in given.values()):
             raise ValueError("a tree holds what is no number")
         inner = given["features"] >= 0

@@ -36,6 +36,15 @@ SILENT: dict[str, Any] = {"anonymized_telemetry": False}
 """Settings of every Chroma that is opened here: it tells nobody that it is used."""
 
 
+def open_folder(path: Path) -> Any:
+    """Open the Chroma of a folder; made if missing."""
+    with extra("chroma"):
+        import chromadb
+        from chromadb.config import Settings
+
+    return chromadb.PersistentClient(path, Settings(**SILENT))
+
+
 def close_client(client: Any) -> None:
     """Let go of the files and connections of a blocking client."""
     sessions = sessions_of(client)

@@ -1,29 +1,24 @@
 """The truth of a store: its passages, their sources, scopes and vectors, in one SQLite file.
 
-An addition is acknowledged when it is committed here. Many processes read while one writes, and a
-second writer waits for the first. The indexes of words and of vectors are made from this file and
-may be deleted at any time. A row is never used again: "up to which row" says what an index holds.
+An addition is acknowledged when it is committed here. The indexes of words and of vectors are made
+from this file and may be deleted at any time. A row is never used again: "up to which row" says
+what an index holds.
 """
 
 from __future__ import annotations
 
 import os
-import random
-import shutil
 import sqlite3
-import threading
 import time
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from tempfile import mkdtemp
 from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from skr_core.errors import StoreError, StoreLocked
 from skr_core.types import Reference
+from skr_store.sqlite import SQLite
 from skr_store.storable import provenance, with_provenance
 
 if TYPE_CHECKING:
@@ -33,8 +28,6 @@ if TYPE_CHECKING:
     from skr_core.ports import Vectors
 
 DATABASE_NAME = "store.sqlite3"
-SECONDS_TO_WAIT = 60
-"""How long a second writer waits for the first."""
 AT_ONCE = 500
 """Values in one statement."""
 
@@ -110,7 +103,7 @@ class Progress:
     whole: bool = True
 
 
-class Database:
+class Database(SQLite):
     """The SQLite file of a store; safe to use from several threads, and after a fork.
 
     Args:
@@ -122,75 +115,10 @@ class Database:
     """
 
     def __init__(self, folder: Path, writable: bool) -> None:
-        self.path, self.writable = folder / DATABASE_NAME, writable
-        self._copy: Path | None = None
-        self._begin()
-        with explained(self.path):
-            if writable:
-                self._create()
-            elif not self.path.exists():
-                raise StoreError(f"{folder} is read-only here, so no store can be made in it")
-            self.one("SELECT count(*) FROM settings")
-
-    def _create(self) -> None:
-        """Make the tables, unless they are there; opening a store does not wait for who writes."""
-        if self.path.exists() and self.one("SELECT count(*) FROM sqlite_master"):
-            return
-        with self.transaction() as write:
-            for statement in _SCHEMA.split(";"):
-                write.execute(statement)
-
-    def _begin(self) -> None:
-        self._reader: sqlite3.Connection | None = None
-        self._writer: sqlite3.Connection | None = None
-        self._reading, self._writing = threading.RLock(), threading.RLock()
-
-    def hold(self) -> None:
-        """Before a fork: wait for other threads, and close the connections.
-
-        SQLite keeps the locks of a file in the memory of the process. A child that inherits an open
-        connection would take its parent's locks for its own.
-        """
-        self._writing.acquire()
-        self._reading.acquire()
-        self._close_connections()
-
-    def resume(self) -> None:
-        """After a fork, in the parent."""
-        self._reading.release()
-        self._writing.release()
-
-    def forget(self) -> None:
-        """After a fork, in the child: begin anew, with locks of its own."""
-        self._begin()
-
-    def close(self) -> None:
-        """Close the connections; the last one moves what the log holds into the file."""
-        with self._writing, self._reading:
-            self._close_connections()
-            if self._copy is not None:
-                shutil.rmtree(self._copy, ignore_errors=True)
-                self._copy = None
-
-    def _close_connections(self) -> None:
-        for connection in (self._reader, self._writer):
-            if connection is not None:
-                connection.close()
-        self._reader = self._writer = None
+        super().__init__(folder / DATABASE_NAME, _SCHEMA, writable)
+        self.one("SELECT count(*) FROM settings")  # which one of another kind has not
 
     # Reading
-
-    def all(self, statement: str, *values: object) -> list[Any]:
-        """The rows of a query."""
-        with self._reading, explained(self.path):
-            if self._reader is None:
-                self._reader = self._open_reader()
-            return self._reader.execute(statement, values).fetchall()
-
-    def one(self, statement: str, *values: object) -> Any:
-        """The first value of a query's first row; None where there is no row."""
-        rows = self.all(statement, *values)
-        return rows[0][0] if rows else None
 
     def last_vector(self) -> int:
         """The number of the vector that was added last; 0 where there is none."""
@@ -224,28 +152,15 @@ class Database:
 
     def references(self, rows: Sequence[int], scope: str) -> dict[int, Reference]:
         """Passages of a scope by their rows; what is gone or has expired is left out."""
-        found: dict[int, Reference] = {}
-        for some in _parts(rows):
-            marks = ",".join("?" * len(some))
-            for row, identity, title, text, kept in self.all(
-                f"SELECT p.row, id, title, text, (SELECT kept FROM origins o WHERE o.row = p.row"
-                f" ORDER BY source LIMIT 1) FROM passages p WHERE p.row IN ({marks})"
-                f" AND scope = ? AND (expires IS NULL OR expires > ?)",
-                *some,
-                scope,
-                time.time(),
-            ):
-                found[row] = _reference(identity, title, text, kept)
-        return found
-
-    def rows_of(self, ids: Sequence[str], scope: str) -> dict[str, int]:
-        """The rows of those passages that a scope has already."""
-        found: dict[str, int] = {}
-        for some in _parts(ids):
-            marks = ",".join("?" * len(some))
-            statement = f"SELECT id, row FROM passages WHERE id IN ({marks}) AND scope = ?"
-            found.update(self.all(statement, *some, scope))
-        return found
+        found = self._all_of(
+            "SELECT p.row, id, title, text, (SELECT kept FROM origins o WHERE o.row = p.row"
+            " ORDER BY source LIMIT 1) FROM passages p WHERE p.row IN (:values)"
+            " AND scope = ? AND (expires IS NULL OR expires > ?)",
+            rows,
+            scope,
+            time.time(),
+        )
+        return {row: _reference(*each) for row, *each in found}
 
     def sources(self, scope: str | None = None) -> list[Source]:
         """The documents of a scope, or of all, by name."""
@@ -262,19 +177,27 @@ class Database:
         """The hash of each document of a scope, as it was read; None where it was not ended."""
         return dict(self.all("SELECT name, hash FROM sources WHERE scope = ?", scope))
 
+    def _all_of(self, statement: str, values: Sequence[object], *others: object) -> list[Any]:
+        """The rows of a query about many values, which stand in place of `:values`."""
+        found = []
+        for start in range(0, len(values), AT_ONCE):
+            some = values[start : start + AT_ONCE]
+            asked = statement.replace(":values", ",".join("?" * len(some)))
+            found += self.all(asked, *some, *others)
+        return found
+
     # Vectors
 
     def vectors_of(self, ids: Sequence[str], embedder: str) -> dict[str, bytes]:
         """Vectors that are known by a passage's content, in whatever scope it was embedded."""
-        found: dict[str, bytes] = {}
-        for some in _parts(ids):
-            marks = ",".join("?" * len(some))
-            statement = (
-                f"SELECT id, vector FROM passages JOIN vectors USING (row)"
-                f" WHERE id IN ({marks}) AND embedder = ?"
+        return dict(
+            self._all_of(
+                "SELECT id, vector FROM passages JOIN vectors USING (row)"
+                " WHERE id IN (:values) AND embedder = ?",
+                ids,
+                embedder,
             )
-            found.update(self.all(statement, *some, embedder))
-        return found
+        )
 
     def vectors_after(
         self, number: int, embedder: str, limit: int
@@ -301,32 +224,9 @@ class Database:
     def add_vectors(self, rows: Sequence[int], vectors: Vectors, embedder: str) -> None:
         """Keep the vectors of passages; one that went meanwhile is passed over."""
         with self.transaction() as write:
-            _add_vectors(write, zip(rows, map(_blob, vectors), strict=True), embedder)
+            _add_vectors(write, zip(rows, map(blob, vectors), strict=True), embedder)
 
     # Writing
-
-    @contextmanager
-    def transaction(self) -> Iterator[sqlite3.Connection]:
-        """Write, all or nothing; on the disk when this ends.
-
-        Raises:
-            StoreLocked: Another process is writing, and does not end.
-            StoreError: The folder is read-only here, or its disk takes no more.
-        """
-        if not self.writable:
-            raise StoreError(f"{self.path.parent} is read-only here: nothing can be added to it")
-        with self._writing, explained(self.path):
-            connection = self._writer or self._open_writer()
-            if connection.in_transaction:  # this thread's, which holds the lock: all or nothing
-                yield connection
-                return
-            _execute(connection, "BEGIN IMMEDIATE")
-            try:
-                yield connection
-                connection.execute("COMMIT")
-            except BaseException:
-                connection.rollback()
-                raise
 
     def insert(
         self,
@@ -480,71 +380,6 @@ class Database:
         """The number of the last removal."""
         return self.one("SELECT max(number) FROM removed") or 0
 
-    # Connections
-
-    def _open_writer(self) -> sqlite3.Connection:
-        connection = sqlite3.connect(
-            self.path, timeout=0, isolation_level=None, check_same_thread=False
-        )
-        try:
-            _execute(connection, "PRAGMA journal_mode = WAL")
-            connection.execute("PRAGMA synchronous = FULL")
-        except BaseException:
-            connection.close()
-            raise
-        self._writer = connection
-        return connection
-
-    def _open_reader(self) -> sqlite3.Connection:
-        path, mode = self.path, "mode=ro"
-        if not self.writable:
-            log = path.with_name(path.name + "-wal")
-            if log.exists() and log.stat().st_size:
-                # SQLite writes beside a file whose log has not been moved into it.
-                if self._copy is None:
-                    self._copy = Path(mkdtemp(prefix="skr-read-only-"))
-                    for each in (path, log):
-                        shutil.copyfile(each, self._copy / each.name)
-                path = self._copy / path.name
-            else:
-                mode = "mode=ro&immutable=1"
-        address = f"{path.absolute().as_uri()}?{mode}"
-        return sqlite3.connect(
-            address, SECONDS_TO_WAIT, isolation_level=None, check_same_thread=False, uri=True
-        )
-
-
-@contextmanager
-def explained(path: Path) -> Iterator[None]:
-    """Raise one error for whatever SQLite raises at a path.
-
-    Raises:
-        StoreLocked: Another process is writing.
-        StoreError: Anything else.
-    """
-    try:
-        yield
-    except sqlite3.Error as error:
-        if "locked" in str(error):
-            raise StoreLocked(
-                f"{path.parent}: another process has been writing to this store for "
-                f"{SECONDS_TO_WAIT} seconds: try again when it has ended"
-            ) from error
-        raise StoreError(f"{path}: {error}") from error
-
-
-def _execute(connection: sqlite3.Connection, statement: str) -> None:
-    """Wait for whoever writes; in short naps, because SQLite's long ones may miss every gap."""
-    until = time.monotonic() + SECONDS_TO_WAIT
-    while True:
-        try:
-            connection.execute(statement)
-            return
-        except sqlite3.OperationalError as error:
-            if "locked" not in str(error) or time.monotonic() > until:
-                raise
-        time.sleep(random.uniform(0.0005, 0.005))
-
 
 def _insert_passage(
     write: sqlite3.Connection, reference: Reference, scope: str, expires: float | None
@@ -630,13 +465,32 @@ def _remove(write: sqlite3.Connection, rows: Sequence[int]) -> None:
     )
 
 
-def _blob(vector: NDArray[np.float32]) -> bytes:
+def blob(vector: NDArray[np.float32]) -> bytes:
+    """A vector as it is kept; `matrix` reads many.
+
+    Example:
+        >>> import numpy as np
+        >>> matrix([blob(np.ones(2, dtype=np.float32))]).tolist()
+        [[1.0, 1.0]]
+    """
     return vector.astype("<f4", copy=False).tobytes()
 
 
-def _parts(values: Sequence[Any]) -> Iterator[Sequence[Any]]:
-    for start in range(0, len(values), AT_ONCE):
-        yield values[start : start + AT_ONCE]
+def matrix(blobs: Sequence[bytes]) -> Vectors:
+    """The vectors that are kept as bytes, one in a row."""
+    import numpy as np
+
+    return np.frombuffer(b"".join(blobs), "<f4").reshape(len(blobs), -1)
+
+
+def holds_store(folder: Path) -> bool:
+    """Whether a folder holds a store, of this version or an earlier one."""
+    return (folder / DATABASE_NAME).exists() or is_earlier(folder)
+
+
+def is_earlier(folder: Path) -> bool:
+    """Whether a folder holds a store that an earlier version made: a journal and its index."""
+    return (folder / "references.jsonl").exists() and (folder / "index").exists()
 
 
 def can_be_written(folder: Path) -> bool:

@@ -16,7 +16,15 @@ from skr_core.flow import Flow, call
 from skr_core.models.embedders import NoEmbedder, default_embedder
 from skr_core.references.fusion import reciprocal_rank_fusion
 from skr_core.types import Reference
-from skr_store.database import DATABASE_NAME, Database, Reading, Source, can_be_written
+from skr_store.database import (
+    DATABASE_NAME,
+    Database,
+    Reading,
+    Source,
+    blob,
+    can_be_written,
+    is_earlier,
+)
 from skr_store.storable import searchable_text, storable_reference
 from skr_store.vectors import VectorSearch
 from skr_store.words import BEHIND_AT_REST, Words
@@ -187,8 +195,7 @@ class Folder:
             some = missing[start : start + AT_ONCE]
             texts = [searchable_text(each) for each in some]
             rows = yield from call(self.embedder.embed, self.embedder.aembed, texts)
-            blobs = [row.astype("<f4", copy=False).tobytes() for row in rows]
-            known.update(zip([each.id for each in some], blobs, strict=True))
+            known.update(zip([each.id for each in some], map(blob, rows), strict=True))
         return [known[each] for each in ids]
 
     def _insert(
@@ -262,11 +269,6 @@ def in_thread(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> Fl
         return await asyncio.to_thread(function, *args, **kwargs)
 
     return (yield from call(function, awaitable, *args, **kwargs))
-
-
-def is_earlier(path: Path) -> bool:
-    """Whether a folder holds a store that an earlier version made: a journal and its index."""
-    return (path / "references.jsonl").exists() and (path / "index").exists()
 
 
 _open: WeakSet[Folder] = WeakSet()

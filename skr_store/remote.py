@@ -65,7 +65,7 @@ class Remote:
         key: str,
         place: Mapping[str, str | None],
     ) -> None:
-        self.embedder, self._url = embedder, url
+        self.embedder, self.language, self._url = embedder, "", url
         self._client, self._connect = connect_server(url, collection, key, place)
         self._awaitable: WeakKeyDictionary[asyncio.AbstractEventLoop, Any] = WeakKeyDictionary()
         try:

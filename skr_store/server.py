@@ -18,16 +18,15 @@ from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 from typing import Any
 
-from skr_core.errors import StoreError, StoreLocked, extra
+from skr_core.errors import StoreError, StoreLocked
 from skr_core.models.embedders import HashingEmbedder
 from skr_core.ports import Embedder
 from skr_store._compat import handle_of
-from skr_store.chroma import COLLECTION, CONFIGURATION, PORT, SILENT, explained
-from skr_store.database import Database, Progress
+from skr_store.chroma import COLLECTION, CONFIGURATION, PORT, explained, open_folder
+from skr_store.database import Database, Progress, blob, matrix
 from skr_store.folder import Folder
 from skr_store.locking import try_lock
 from skr_store.remote import EMBEDDER_KEY, NEVER, packed, row_id, unpacked
-from skr_store.vectors import matrix
 
 SERVED = "served"
 SERVED_NAME = "served"
@@ -182,7 +181,7 @@ def _keep(database: Database, collection: Any, ids: list[str], embedder: str) ->
         expires = float(kept["expires"])
         database.insert(
             [unpacked(text, kept)],
-            [vector.astype("<f4").tobytes()],
+            [blob(vector)],
             kept["scope"],
             expires=None if expires >= NEVER else expires,
             embedder=embedder,
@@ -192,13 +191,9 @@ def _keep(database: Database, collection: Any, ids: list[str], embedder: str) ->
 @contextmanager
 def _collection(database: Database, embedder: str, *, afresh: bool = False) -> Iterator[Any]:
     """The served collection, opened in this process."""
-    with extra("chroma"):
-        import chromadb
-        from chromadb.config import Settings
-
     path = database.path.with_name(SERVED_NAME)
     with explained(path):
-        client: Any = chromadb.PersistentClient(path, Settings(**SILENT))
+        client = open_folder(path)
         try:
             names = [each.name for each in client.list_collections()]
             if COLLECTION in names:

@@ -56,6 +56,9 @@ class Backend(Protocol):
     @property
     def embedder(self) -> Embedder: ...
 
+    @property
+    def language(self) -> str: ...
+
     def insert(
         self, references: Sequence[Reference], scope: str, expires: float | None
     ) -> Flow[int]: ...
@@ -405,7 +408,7 @@ class Store:
             len({each.scope for each in sources}),
             backend.size(),
             backend.embedder.name,
-            getattr(backend, "language", ""),
+            backend.language,
         )
 
     def close(self) -> None:

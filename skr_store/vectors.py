@@ -7,13 +7,11 @@ import logging
 import shutil
 import threading
 import time
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from skr_core.errors import extra
 from skr_core.types import Reference
-from skr_store.chroma import COLLECTION, CONFIGURATION, SILENT, explained
-from skr_store.database import Database, Progress
+from skr_store.chroma import COLLECTION, CONFIGURATION, explained, open_folder
+from skr_store.database import Database, Progress, matrix
 from skr_store.locking import try_lock
 from skr_store.storable import searchable_text
 
@@ -191,12 +189,8 @@ class VectorSearch:
         self._exact = _Exact(upto)
 
     def _open(self, *, afresh: bool) -> None:
-        with extra("chroma"):
-            import chromadb
-            from chromadb.config import Settings
-
         if self._client is None:
-            self._client = chromadb.PersistentClient(self._path, Settings(**SILENT))
+            self._client = open_folder(self._path)
         if afresh and self._client.list_collections():
             self._client.delete_collection(COLLECTION)
         self._collection = self._client.get_or_create_collection(
@@ -269,10 +263,3 @@ class _Exact:
             places = places[near >= np.partition(near, -limit)[-limit]]
         found = [(self._rows[place], float(cosines[place])) for place in places.tolist()]
         return sorted(found, key=lambda each: -each[1])
-
-
-def matrix(blobs: Sequence[bytes]) -> Vectors:
-    """The vectors that are kept as bytes, one in a row."""
-    import numpy as np
-
-    return np.frombuffer(b"".join(blobs), "<f4").reshape(len(blobs), -1)

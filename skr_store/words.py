@@ -88,7 +88,7 @@ class Words:
             database.set("words", f"{FORMAT}:{self.language}")
 
     def _begin(self) -> None:
-        self._lock, self._writing = threading.Lock(), threading.Lock()
+        self._lock = threading.Lock()
         self._index: Any = None
         self._searcher: Any = None
         self._seen: Progress | None = None
@@ -149,26 +149,16 @@ class Words:
                 least = min(BEHIND, max(LEAST_BEHIND, self._tail.after // 2))
         if behind < least and self._database.last_removed() - seen.removed < least:
             return
-        with self._writing:
-            lock = try_lock(self._path.with_name(LOCK_NAME))
-            if lock is None:
-                return
-            try:
-                try:
-                    self._write()
-                except StoreError:
-                    raise
-                except Exception as error:
-                    _log.warning("%s is made again: %s", self._path, error)
-                    shutil.rmtree(self._path, ignore_errors=True)
-                    with self._lock:
-                        self._index = self._searcher = None
-                    self._write()
-            except Exception as error:
-                self._retry_at = time.monotonic() + SECONDS_TO_RETRY
-                _log.warning("%s is searched without its newest words: %s", self._path, error)
-            finally:
-                lock.release()
+        lock = try_lock(self._path.with_name(LOCK_NAME))
+        if lock is None:  # another thread or process does so
+            return
+        try:
+            self._write_or_make_again()
+        except Exception as error:
+            self._retry_at = time.monotonic() + SECONDS_TO_RETRY
+            _log.warning("%s is searched without its newest words: %s", self._path, error)
+        finally:
+            lock.release()
 
     def _make_again(self) -> None:
         """Take away an index of other terms."""
@@ -179,6 +169,19 @@ class Words:
             shutil.rmtree(self._path, ignore_errors=True)
         finally:
             lock.release()
+
+    def _write_or_make_again(self) -> None:
+        """With the lock: write to the index, or to a new one where it cannot be read."""
+        try:
+            self._write()
+        except StoreError:
+            raise
+        except Exception as error:
+            _log.warning("%s is made again: %s", self._path, error)
+            shutil.rmtree(self._path, ignore_errors=True)
+            with self._lock:
+                self._index = self._searcher = None
+            self._write()
 
     def _write(self) -> None:
         """With the lock: write what was added and what was removed."""
@@ -200,7 +203,7 @@ class Words:
                 document = Document()
                 document.add_unsigned("row", row)
                 document.add_text("scope", scope)
-                document.add_text("terms", prepared(keyword_text(Reference("", text, title))))
+                document.add_text("terms", _terms_text(title, text))
                 writer.add_document(document)
         writer.commit()
         writer.wait_merging_threads()
@@ -219,8 +222,7 @@ class Words:
         if reading:
             while texts := self._database.texts_after(self._tail.last, AT_ONCE):
                 for row, scope, title, text in texts:
-                    terms = self._terms.analyze(prepared(keyword_text(Reference("", text, title))))
-                    self._tail.add(row, scope, terms)
+                    self._tail.add(row, scope, self._terms.analyze(_terms_text(title, text)))
         return self._searcher
 
     def _opened(self) -> Any:
@@ -248,8 +250,8 @@ class Words:
         rows = self._database.all(
             "SELECT title, text FROM passages WHERE row <= ? ORDER BY row DESC LIMIT 100", row
         )
-        texts = [prepared(keyword_text(Reference("", text, title))) for title, text in rows]
-        return sum(len(self._terms.analyze(each)) for each in texts) / max(1, len(texts))
+        lengths = [len(self._terms.analyze(_terms_text(*each))) for each in rows]
+        return sum(lengths) / max(1, len(lengths))
 
     def _search_index(
         self, searcher: Any, terms: Counter[str], scope: str, limit: int
@@ -312,7 +314,7 @@ class _Tail:
             self._postings[term][row] = count
 
     def search(self, terms: Counter[str], scope: str, searcher: Any) -> list[tuple[int, float]]:
-        """Rank the passages of a scope; `searcher` tells how rare the terms are in"""
+        """Rank the passages of a scope; `searcher` tells how rare the terms are in tantivy's."""
         if not self._passages:
             return []
         total = len(self._passages) + (searcher.num_docs if searcher else 0)
@@ -346,6 +348,10 @@ def prepared(text: str) -> str:
     if text.isascii():
         return text
     return _UNSPACED.sub(_with_pairs, unicodedata.normalize("NFKC", text))
+
+
+def _terms_text(title: str, text: str) -> str:
+    return prepared(keyword_text(Reference("", text, title)))
 
 
 def _with_pairs(found: re.Match[str]) -> str:

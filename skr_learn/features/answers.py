@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,8 @@ LONGEST = 200
 """Words of an answer that are compared; a longer one is an essay."""
 LONGEST_TEXT = 1_000
 """Characters of a text whose pieces are compared."""
+REMEMBERED = 64
+"""Texts that are taken to pieces once."""
 PAIR_FEATURES = 10
 """How many numbers `pair_features` returns."""
 
@@ -56,6 +59,10 @@ _ASKS_NAME = re.compile(
     r"\bwho(?:m|se)?\b|\bwhere\b"
     r"|\b(?:what|which) (?:city|country|state|county|place|location|town)\b"
 )
+
+
+# An answer is compared with its question and with each of the others.
+_normalised = lru_cache(REMEMBERED)(normalise)
 
 
 def fits(question: str, answer: str) -> float:
@@ -119,8 +126,8 @@ def agree(these: str, those: str) -> bool:
         >>> agree("The Eiffel Tower.", "eiffel tower"), agree("", "")
         (True, False)
     """
-    first = _JOINED.sub(" ", normalise(these)).strip()
-    return bool(first) and first == _JOINED.sub(" ", normalise(those)).strip()
+    first = _JOINED.sub(" ", _normalised(these)).strip()
+    return bool(first) and first == _JOINED.sub(" ", _normalised(those)).strip()
 
 
 def trigram_cosine(these: str, those: str) -> float:
@@ -136,6 +143,7 @@ def trigram_cosine(these: str, those: str) -> float:
     return len(first & second) / math.sqrt(len(first) * len(second))
 
 
+@lru_cache(REMEMBERED)
 def _trigrams(text: str) -> set[str]:
     padded = f" {text.lower()[:LONGEST_TEXT]} "
     return {padded[place : place + 3] for place in range(len(padded) - 2)}
@@ -143,7 +151,7 @@ def _trigrams(text: str) -> set[str]:
 
 def _comparable(text: str) -> str:
     """Normalised, with small numbers as digits."""
-    return " ".join(_SPELLED.get(word, word) for word in normalise(text).split())
+    return " ".join(_SPELLED.get(word, word) for word in _normalised(text).split())
 
 
 def form_features(answer: str) -> list[float]:
@@ -181,7 +189,7 @@ def pair_features(these: str, those: str) -> list[float]:
         >>> pair_features("in 1815", "1815")[:4]
         [0.0, 0.0, 1.0, 0.6666666666666666]
     """
-    first, second = (normalise(text).split()[:LONGEST] for text in (these, those))
+    first, second = (_normalised(text).split()[:LONGEST] for text in (these, those))
     if not first or not second:
         return [0.0] * PAIR_FEATURES
     said, other = " ".join(first), " ".join(second)
