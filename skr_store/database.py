@@ -10,7 +10,8 @@ from __future__ import annotations
 import os
 import sqlite3
 import time
-from collections.abc import Iterable, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -152,7 +153,8 @@ class Database(SQLite):
 
     def references(self, rows: Sequence[int], scope: str) -> dict[int, Reference]:
         """Passages of a scope by their rows; what is gone or has expired is left out."""
-        found = self._all_of(
+        found = _all_of(
+            self.all,
             "SELECT p.row, id, title, text, (SELECT kept FROM origins o WHERE o.row = p.row"
             " ORDER BY source LIMIT 1) FROM passages p WHERE p.row IN (:values)"
             " AND scope = ? AND (expires IS NULL OR expires > ?)",
@@ -177,21 +179,13 @@ class Database(SQLite):
         """The hash of each document of a scope, as it was read; None where it was not ended."""
         return dict(self.all("SELECT name, hash FROM sources WHERE scope = ?", scope))
 
-    def _all_of(self, statement: str, values: Sequence[object], *others: object) -> list[Any]:
-        """The rows of a query about many values, which stand in place of `:values`."""
-        found = []
-        for start in range(0, len(values), AT_ONCE):
-            some = values[start : start + AT_ONCE]
-            asked = statement.replace(":values", ",".join("?" * len(some)))
-            found += self.all(asked, *some, *others)
-        return found
-
     # Vectors
 
     def vectors_of(self, ids: Sequence[str], embedder: str) -> dict[str, bytes]:
         """Vectors that are known by a passage's content, in whatever scope it was embedded."""
         return dict(
-            self._all_of(
+            _all_of(
+                self.all,
                 "SELECT id, vector FROM passages JOIN vectors USING (row)"
                 " WHERE id IN (:values) AND embedder = ?",
                 ids,
@@ -249,21 +243,16 @@ class Database(SQLite):
         Returns:
             How many were new.
         """
-        new = 0
         with self.transaction() as write:
-            sources: dict[str, int] = {}
-            for reference, vector in zip(references, vectors, strict=True):
-                row, is_new = _insert_passage(write, reference, scope, expires)
-                if not is_new:
-                    continue
-                new += 1
-                name = str(reference.metadata.get("source", ""))
-                if name not in sources:
-                    sources[name] = _source(write, scope, name)
-                _origin(write, sources[name], row, 0, reference)
-                if vector is not None:
-                    _add_vectors(write, [(row, vector)], embedder)
-        return new
+            new, rows = _insert_passages(write, references, scope, expires)
+            firsts = {each.id: each for each in reversed(references) if each.id in new}
+            sources: defaultdict[str, list[Reference]] = defaultdict(list)
+            for each in firsts.values():
+                sources[str(each.metadata.get("source", ""))].append(each)
+            for name, some in sources.items():
+                _add_origins(write, _source(write, scope, name), 0, rows, some)
+            _add_vectors(write, _vectors_by_row(references, vectors, rows), embedder)
+        return len(new)
 
     def read_source(
         self, reading: Reading, vectors: Sequence[bytes | None], scope: str, embedder: str
@@ -279,7 +268,7 @@ class Database(SQLite):
         Returns:
             How many passages are new, and how many left.
         """
-        new = left = 0
+        left = 0
         with self.transaction() as write:
             source = _source(write, scope, reading.source)
             if reading.is_first:
@@ -289,23 +278,20 @@ class Database(SQLite):
                 )
             of_source = "SELECT reading FROM sources WHERE source = ?"
             [[number]] = write.execute(of_source, (source,)).fetchall()
-            for reference, vector in zip(reading.references, vectors, strict=True):
-                row, is_new = _insert_passage(write, reference, scope, None)
-                new += is_new
-                _origin(write, source, row, number, reference)
-                if vector is not None:
-                    _add_vectors(write, [(row, vector)], embedder)
+            new, rows = _insert_passages(write, reading.references, scope, None)
+            _add_origins(write, source, number, rows, reading.references)
+            _add_vectors(write, _vectors_by_row(reading.references, vectors, rows), embedder)
             if reading.hash is not None:
-                rows = write.execute(
+                gone = write.execute(
                     "DELETE FROM origins WHERE source = ? AND reading < ? RETURNING row",
                     (source, number),
                 ).fetchall()
-                left = _remove_without_origin(write, [row for (row,) in rows])
+                left = _remove_without_origin(write, [row for (row,) in gone])
                 write.execute(
                     "UPDATE sources SET hash = ?, added = ? WHERE source = ?",
                     (reading.hash, time.time(), source),
                 )
-        return new, left
+        return len(new), left
 
     def delete(self, source: str | None, scope: str | None) -> int:
         """Remove documents with the passages that no other document has.
@@ -381,22 +367,38 @@ class Database(SQLite):
         return self.one("SELECT max(number) FROM removed") or 0
 
 
-def _insert_passage(
-    write: sqlite3.Connection, reference: Reference, scope: str, expires: float | None
-) -> tuple[int, bool]:
-    """The row of a passage, and whether it is new; what is added again lives as long as told."""
-    inserted = write.execute(
-        "INSERT OR IGNORE INTO passages (id, scope, title, text, expires) VALUES (?, ?, ?, ?, ?)",
-        (reference.id, scope, reference.title, reference.text, expires),
+def _all_of(
+    ask: Callable[..., list[Any]], statement: str, values: Sequence[object], *others: object
+) -> list[Any]:
+    """The rows of a query about many values, which stand in place of `:values`."""
+    found = []
+    for start in range(0, len(values), AT_ONCE):
+        some = values[start : start + AT_ONCE]
+        found += ask(statement.replace(":values", ",".join("?" * len(some))), *some, *others)
+    return found
+
+
+def _insert_passages(
+    write: sqlite3.Connection, references: Sequence[Reference], scope: str, expires: float | None
+) -> tuple[set[str], dict[str, int]]:
+    """The ids of the passages that are new, and the row of each by its id.
+
+    What is added again lives as long as it is told to, unless it lives longer.
+    """
+
+    def ask(statement: str, *values: object) -> list[Any]:
+        return write.execute(statement, values).fetchall()
+
+    [[last]] = ask("SELECT coalesce(max(row), 0) FROM passages")
+    write.executemany(
+        "INSERT INTO passages (id, scope, title, text, expires) VALUES (?, ?, ?, ?, ?)"
+        " ON CONFLICT (id, scope) DO UPDATE SET expires = excluded.expires"
+        " WHERE expires IS NOT NULL AND (excluded.expires IS NULL OR excluded.expires > expires)",
+        [(each.id, scope, each.title, each.text, expires) for each in references],
     )
-    if inserted.rowcount:
-        return int(inserted.lastrowid or 0), True
-    [[row, until]] = write.execute(
-        "SELECT row, expires FROM passages WHERE id = ? AND scope = ?", (reference.id, scope)
-    )
-    if until is not None and (expires is None or expires > until):
-        write.execute("UPDATE passages SET expires = ? WHERE row = ?", (expires, row))
-    return row, False
+    found = "SELECT id, row FROM passages WHERE id IN (:values) AND scope = ?"
+    rows = dict(_all_of(ask, found, [each.id for each in references], scope))
+    return {identity for identity, row in rows.items() if row > last}, rows
 
 
 def _source(write: sqlite3.Connection, scope: str, name: str) -> int:
@@ -408,13 +410,24 @@ def _source(write: sqlite3.Connection, scope: str, name: str) -> int:
     return int(found.fetchone()[0])
 
 
-def _origin(
-    write: sqlite3.Connection, source: int, row: int, reading: int, reference: Reference
+def _add_origins(
+    write: sqlite3.Connection,
+    source: int,
+    reading: int,
+    rows: Mapping[str, int],
+    references: Iterable[Reference],
 ) -> None:
-    kept = {"metadata": dict(reference.metadata), **provenance(reference)}
-    write.execute(
+    write.executemany(
         "INSERT OR REPLACE INTO origins VALUES (?, ?, ?, ?)",
-        (source, row, reading, orjson.dumps(kept).decode()),
+        [
+            (
+                source,
+                rows[each.id],
+                reading,
+                orjson.dumps({"metadata": dict(each.metadata), **provenance(each)}).decode(),
+            )
+            for each in references
+        ],
     )
 
 
@@ -422,6 +435,13 @@ def _reference(identity: str, title: str, text: str, kept: str | None) -> Refere
     row = orjson.loads(kept or "{}")
     reference = Reference(identity, text, title, metadata=row.get("metadata", {}))
     return with_provenance(reference, row)
+
+
+def _vectors_by_row(
+    references: Sequence[Reference], vectors: Sequence[bytes | None], rows: Mapping[str, int]
+) -> list[tuple[int, bytes]]:
+    pairs = zip(references, vectors, strict=True)
+    return [(rows[each.id], vector) for each, vector in pairs if vector is not None]
 
 
 def _add_vectors(

@@ -169,6 +169,51 @@ def ingested(folder: Path) -> str:
     return "\n".join(said)
 
 
+def synced(folder: Path) -> str:
+    documents, asked = folder / "documents", folder / "asked.txt"
+    with Store.open(folder / "store", k=3) as store:
+        if not asked.exists():
+            _write(documents, range(240), "first")
+            store.sync(documents)
+            asked.touch()
+        _write(documents, range(0, 240, 2), "second")  # of the others every third leaves
+        for n in range(1, 240, 6):
+            (documents / f"{n}.md").unlink(missing_ok=True)
+        store.sync(documents, prune=True, on_progress=lambda done, _: hold(folder, done // 20))
+        report = store.sync(documents, prune=True)
+        said = [f"{report.left} left of {store.count()}"]
+        said += [f"{Path(each.name).name} {each.passages}" for each in store.sources()]
+        for n in range(240):
+            found = {each.text for each in store.retrieve(f"lamp x{n}") if f"x{n} " in each.text}
+            said.append(f"{n} {sorted(found)}")
+    return "\n".join(said)
+
+
+def _write(documents: Path, numbers: range, version: str) -> None:
+    documents.mkdir(exist_ok=True)
+    for n in numbers:
+        draft = documents / f".{n}.draft"
+        draft.write_text(f"# Lamp {n}\n\nThe {version} lamp x{n} burns.")
+        draft.rename(documents / f"{n}.md")
+
+
+def remembered(folder: Path) -> str:
+    with Store.open(folder / "store", k=20) as store:
+        graph = create_self_completion_graph(
+            model=Model(folder),
+            retriever=MappingRetriever(FIRST | SECOND),
+            reference_store=store,
+            scope="shared",
+        ).compile()
+        asked = folder / "asked.txt"
+        done = asked.read_text() if asked.exists() else ""
+        for question in QUESTIONS:
+            if f"answered 0 {question}" not in done:
+                graph.invoke({"question": question})
+                _acknowledge(folder, question)
+        return "\n".join(sorted(each.text for each in store.retrieve("engineer Ada port")))
+
+
 WORKS: dict[str, Work] = {
     "graph": functools.partial(blocking_graph, durability="sync"),
     "graph awaited": functools.partial(awaited_graph, durability="sync"),
@@ -178,6 +223,8 @@ WORKS: dict[str, Work] = {
     "collect with a cache": functools.partial(collected, cached=True),
     "evaluate": evaluated,
     "ingest": ingested,
+    "sync": synced,
+    "ask and remember": remembered,
 }
 
 

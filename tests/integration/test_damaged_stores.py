@@ -198,18 +198,35 @@ def test_fifty_kills_of_two_who_add(kind: str, tmp_path: Path):
     kill_two_who_add(tmp_path / "store", kind, 50)
 
 
-def test_while_an_index_is_made_again_a_kill_loses_nothing(folder: Path):
-    for turn in range(5):
+def kill_while_an_index_is_made_again(folder: Path, times: int) -> None:
+    draw, killed = random.Random(7), 0
+    for turn in range(times):
         for each in indexes(folder):
             shutil.rmtree(each)
         process = multiprocessing.get_context("spawn").Process(
             target=everything_is_found, args=(folder,)
         )
         process.start()
-        time.sleep(0.4 + 0.2 * turn)
+        until = time.monotonic() + 60
+        while process.is_alive() and not indexes(folder) and time.monotonic() < until:
+            time.sleep(0.002)
+        time.sleep(draw.uniform(0, 0.3) if turn else 0)
         process.kill()
         process.join()
+        killed += process.exitcode == -signal.SIGKILL
         everything_is_found(folder)
+    assert killed
+    print(f"{killed} of {times} killed while an index was made again")  # noqa: T201
+
+
+def test_while_an_index_is_made_again_a_kill_loses_nothing(folder: Path):
+    kill_while_an_index_is_made_again(folder, 5)
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(3600)
+def test_while_an_index_is_made_again_fifty_kills_lose_nothing(folder: Path):
+    kill_while_an_index_is_made_again(folder, 50)
 
 
 @pytest.mark.parametrize("kind", ["words", "vectors"])
