@@ -140,7 +140,8 @@ class SQLite:
         return connection
 
     def _open_reader(self) -> sqlite3.Connection:
-        path, mode = self.path, "mode=ro"
+        # What a killed process left half-written is put right by who reads next, and that writes.
+        path, mode = self.path, "mode=rw" if self.writable else "mode=ro"
         if not self.writable:
             log = path.with_name(path.name + "-wal")
             if log.exists() and log.stat().st_size:
@@ -153,9 +154,11 @@ class SQLite:
             else:
                 mode = "mode=ro&immutable=1"
         address = f"{path.absolute().as_uri()}?{mode}"
-        return sqlite3.connect(
+        connection = sqlite3.connect(
             address, SECONDS_TO_WAIT, isolation_level=None, check_same_thread=False, uri=True
         )
+        connection.execute("PRAGMA query_only = ON")
+        return connection
 
 
 @contextmanager

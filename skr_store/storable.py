@@ -67,12 +67,10 @@ def with_provenance(reference: Reference, row: Mapping[str, Any]) -> Reference:
         >>> with_provenance(Reference.of("Text."), {"shown": "Page 3: Text."}).shown
         'Page 3: Text.'
     """
-    return replace(
-        reference,
-        shown=row.get("shown"),
-        original=row.get("original"),
-        also_in=tuple(row.get("also_in", ())),
-    )
+    kept = {name: row[name] for name in ("shown", "original") if name in row}
+    if "also_in" in row:
+        kept["also_in"] = tuple(row["also_in"])
+    return replace(reference, **kept) if kept else reference
 
 
 def _json(value: Any) -> Any:

@@ -269,9 +269,11 @@ class Words:
         while True:
             hits = searcher.search(query, depth, count=False).hits
             # Those that score as the last one are all looked at, so that their ids decide.
-            if len(hits) < depth or depth > 16 * limit or hits[limit - 1][0] > hits[-1][0] * 1.0001:
+            last = hits[limit - 1][0] / 1.0001 if len(hits) >= limit else 0.0
+            if len(hits) < depth or depth > 16 * limit or last > hits[-1][0]:
                 break
             depth *= 4
+        hits = [hit for hit in hits if hit[0] >= last]
         rows = searcher.fast_field_values("row", [address for _, address in hits])
         return list(zip(rows, (score for score, _ in hits), strict=True))
 

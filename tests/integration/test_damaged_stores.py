@@ -8,6 +8,7 @@ import os
 import random
 import shutil
 import signal
+import sqlite3
 import subprocess
 import sys
 import textwrap
@@ -172,7 +173,7 @@ def kill_two_who_add(path: Path, kind: str, times: int) -> None:
                 assert "Traceback" not in process.stderr.read()
         with Store.open(path, k=1) as store:  # right after
             for n in draw.sample(acknowledged, 3):
-                assert store.retrieve(f"passage p{n} q7")[0].text == f"passage p{n} q7"
+                is_found(store, n)
     expected = {Reference.of(f"passage p{n} q{m}").id for n in acknowledged for m in range(20)}
     with Store.open(path, k=1) as store:
         database = store.backend.database  # type: ignore[attr-defined]
@@ -182,9 +183,16 @@ def kill_two_who_add(path: Path, kind: str, times: int) -> None:
         # Nothing but what was in flight came on top.
         assert len(there) <= len(expected) + 40 * times
         for n in draw.sample(acknowledged, 20):
-            assert store.retrieve(f"passage p{n} q7")[0].text == f"passage p{n} q7"
+            is_found(store, n)
         found = store.searched_by("bm25", k=len(there)).retrieve("passage")
         assert len(found) == len({each.id for each in found}) == len(there)
+
+
+def is_found(store: Store, number: int) -> None:
+    query = f"passage p{number} q7"
+    assert store.searched_by("bm25", k=1).retrieve(query)[0].text == query
+    # A graph of vectors misses one now and then, but not all twenty that are so much alike.
+    assert store.retrieve(query)[0].text.startswith(f"passage p{number} ")
 
 
 @pytest.mark.parametrize("kind", ["words", "vectors"])
@@ -196,6 +204,23 @@ def test_three_kills_of_two_who_add(kind: str, tmp_path: Path):
 @pytest.mark.parametrize("kind", ["words", "vectors"])
 def test_fifty_kills_of_two_who_add(kind: str, tmp_path: Path):
     kill_two_who_add(tmp_path / "store", kind, 50)
+
+
+def test_a_store_whose_maker_was_killed_is_made(tmp_path: Path):
+    folder = tmp_path / "store"
+    folder.mkdir()
+    connection = sqlite3.connect(tmp_path / "store.sqlite3", isolation_level=None)
+    connection.execute("PRAGMA cache_size = 1")  # so that it writes before it commits
+    connection.execute("BEGIN")
+    connection.execute("CREATE TABLE half (made TEXT)")
+    connection.executemany("INSERT INTO half VALUES (?)", [("made" * 1_000,)] * 50)
+    for name in ("store.sqlite3", "store.sqlite3-journal"):
+        shutil.copyfile(tmp_path / name, folder / name)
+        assert (folder / name).stat().st_size
+    connection.close()
+    with Store.open(folder) as store:
+        assert store.add(PASSAGES[:3]) == 3
+        assert store.retrieve("Title 1")[0].title == "Title 1"
 
 
 def kill_while_an_index_is_made_again(folder: Path, times: int) -> None:

@@ -97,7 +97,7 @@ def kill(name: str, times: int, tmp_path: Path) -> None:
         while process.is_alive() and not (held if last.exists() else begun).exists():
             time.sleep(0.002)
         if not last.exists():
-            time.sleep(draw.uniform(0, 0.5))
+            time.sleep(2 * draw.uniform(0, 0.5) ** 2)  # most of them soon
         process.kill()
         process.join()
         last.unlink(missing_ok=True)
