@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import aclosing
+from dataclasses import replace
 from difflib import get_close_matches
 from typing import Any, NotRequired, TypeVar
 
@@ -54,6 +55,7 @@ CONFIGURABLE = {
     "when_insufficient": "What is answered when the references never sufficed.",
     "on_retriever_error": "What happens when the first searches all fail.",
     "decompose": "Whether the question is taken apart before the first search.",
+    "instructions": "The words that stand before every prompt for an answer.",
 }
 """What a run's config may replace; models and retrievers have ``configurable_fields`` for it."""
 
@@ -144,6 +146,7 @@ class GraphChain(Runnable[Asked, Result]):
         self._untyped: Any = graph  # the overloads of its methods do not know output keys
         self.name = graph.name
         self._made_of: tuple[Any, ...] | None = None
+        self._instructions: Any = None
 
     def __reduce__(self) -> tuple[Any, ...]:
         """The arguments it was made of, for a pickle: a compiled graph cannot be in one."""
@@ -153,6 +156,27 @@ class GraphChain(Runnable[Asked, Result]):
                 "needed, or by create_skr_chain"
             )
         return self._made_of
+
+    def _call(
+        self, asked: Asked, config: RunnableConfig | None, bound: Mapping[str, Any], **options: Any
+    ) -> dict[str, Any]:
+        """The graph's arguments, with what this run replaces of the graph's own.
+
+        Raises:
+            InputError: The question is refused, see `graph_input`.
+            TypeError: Something was bound to the chain, which would reach no model.
+        """
+        if bound:
+            raise TypeError(
+                f"a chain takes no {', '.join(bound)}: bind it to the model, as in "
+                "create_skr_chain(model.bind(stop=[...]), retriever)"
+            )
+        given = graph_input(asked)
+        context = _context(config, stream=True if "stream_mode" in options else None)
+        if context.instructions is None and hasattr(self._instructions, "written"):
+            values = {**ensure_config(config).get("configurable", {}), **given}
+            context = replace(context, instructions=self._instructions.written(values))
+        return {"input": given, "config": config, "context": context, **options}
 
     @property
     def InputType(self) -> type[Asked]:
@@ -200,7 +224,9 @@ class SKRChain(GraphChain[str]):
 
     def invoke(self, input: Asked, config: RunnableConfig | None = None, **kwargs: Any) -> str:
         """Answer a question, given as `Asked` says."""
-        answer: str = self._untyped.invoke(**_call(input, config, kwargs, output_keys="answer"))
+        answer: str = self._untyped.invoke(
+            **self._call(input, config, kwargs, output_keys="answer")
+        )
         return answer
 
     async def ainvoke(
@@ -208,7 +234,7 @@ class SKRChain(GraphChain[str]):
     ) -> str:
         """Async version of `invoke`."""
         answer: str = await self._untyped.ainvoke(
-            **_call(input, config, kwargs, output_keys="answer")
+            **self._call(input, config, kwargs, output_keys="answer")
         )
         return answer
 
@@ -216,7 +242,7 @@ class SKRChain(GraphChain[str]):
         self, input: Asked, config: RunnableConfig | None = None, **kwargs: Any
     ) -> Iterator[str]:
         """Yield the final answer's tokens, and no others; closing it ends the model's reply."""
-        call = _call(input, config, kwargs, stream_mode="custom", output_keys="answer")
+        call = self._call(input, config, kwargs, stream_mode="custom", output_keys="answer")
         events: Any = self._untyped.stream(**call)
         with call["context"].reading(events):
             for event in events:
@@ -227,7 +253,7 @@ class SKRChain(GraphChain[str]):
         self, input: Asked, config: RunnableConfig | None = None, **kwargs: Any
     ) -> AsyncIterator[str]:
         """Async version of `stream`."""
-        call = _call(input, config, kwargs, stream_mode="custom", output_keys="answer")
+        call = self._call(input, config, kwargs, stream_mode="custom", output_keys="answer")
         async with aclosing(self._untyped.astream(**call)) as events:
             async for event in events:
                 if event["type"] == "token":
@@ -249,13 +275,15 @@ class SKRSourcesChain(GraphChain[AnswerWithSources]):
         self, input: Asked, config: RunnableConfig | None = None, **kwargs: Any
     ) -> AnswerWithSources:
         """Answer a question, given as `Asked` says."""
-        return _with_sources(input, self._untyped.invoke(**_call(input, config, kwargs)))
+        return _with_sources(input, self._untyped.invoke(**self._call(input, config, kwargs)))
 
     async def ainvoke(
         self, input: Asked, config: RunnableConfig | None = None, **kwargs: Any
     ) -> AnswerWithSources:
         """Async version of `invoke`."""
-        return _with_sources(input, await self._untyped.ainvoke(**_call(input, config, kwargs)))
+        return _with_sources(
+            input, await self._untyped.ainvoke(**self._call(input, config, kwargs))
+        )
 
     def stream(
         self, input: Asked, config: RunnableConfig | None = None, **kwargs: Any
@@ -266,7 +294,7 @@ class SKRSourcesChain(GraphChain[AnswerWithSources]):
         model's reply.
         """
         pieces = _Pieces(input)
-        call = _call(input, config, kwargs, **_STREAMED)
+        call = self._call(input, config, kwargs, **_STREAMED)
         yield pieces.asked
         events: Any = self._untyped.stream(**call)
         with call["context"].reading(events):
@@ -280,7 +308,7 @@ class SKRSourcesChain(GraphChain[AnswerWithSources]):
     ) -> AsyncIterator[Any]:
         """Async version of `stream`."""
         pieces = _Pieces(input)
-        call = _call(input, config, kwargs, **_STREAMED)
+        call = self._call(input, config, kwargs, **_STREAMED)
         yield pieces.asked
         async with aclosing(self._untyped.astream(**call)) as events:
             async for mode, event in events:
@@ -366,24 +394,6 @@ def _refused(why: str) -> InputError:
         "the chain takes a string, messages, or a mapping with question (or input) or messages, "
         f"and history (or chat_history) beside it: {why}"
     )
-
-
-def _call(
-    asked: Asked, config: RunnableConfig | None, bound: Mapping[str, Any], **options: Any
-) -> dict[str, Any]:
-    """The graph's arguments, with what this run replaces of the graph's own.
-
-    Raises:
-        InputError: The question is refused, see `graph_input`.
-        TypeError: Something was bound to the chain, which would reach no model.
-    """
-    if bound:
-        raise TypeError(
-            f"a chain takes no {', '.join(bound)}: bind it to the model, as in "
-            "create_skr_chain(model.bind(stop=[...]), retriever)"
-        )
-    context = _context(config, stream=True if "stream_mode" in options else None)
-    return {"input": graph_input(asked), "config": config, "context": context, **options}
 
 
 def _context(config: RunnableConfig | None, stream: bool | None = None) -> SKRContext:

@@ -17,6 +17,7 @@ from skr_core.budget import Budget
 from skr_core.ports import AnswerArbiter, ReferenceStore
 from skr_core.prompts.templates import TOOL_DESCRIPTION, TOOL_NAME, PromptTemplates
 from skr_core.settings import (
+    Instructions,
     OnRetrieverError,
     ReflectorLike,
     RouterLike,
@@ -38,8 +39,8 @@ _NUMBER = (
     "reads with budget=Budget(max_references=5)"
 )
 _WORDS = (
-    "the words of the prompts are templates=as_templates({...}), those of a document "
-    "document_prompt=..."
+    "the words before every answer are instructions=..., those of the prompts "
+    "templates=as_templates({...}), those of a document document_prompt=..."
 )
 _MEMORY = (
     'a checkpointer keeps the conversation; or ask with {"question": ..., "history": [messages]}'
@@ -71,6 +72,7 @@ def create_skr_graph(
     on_retriever_error: OnRetrieverError | None = None,
     demonstrations: Sequence[Demonstration] | None = None,
     templates: PromptTemplates | None = None,
+    instructions: Instructions | BasePromptTemplate[Any] | None = None,
     decompose: bool | None = None,
     metadata_keys: Sequence[str] | None = None,
     arbiter: AnswerArbiter | None = None,
@@ -106,6 +108,10 @@ def create_skr_graph(
         on_retriever_error: The outcome where the first searches all fail, see `OnRetrieverError`.
         demonstrations: Worked examples for the answer prompts.
         templates: The words of the prompts.
+        instructions: The words that stand before them where an answer is asked for, such as a
+            persona, a policy or a language: a text, a function of the run's config, or a prompt
+            template, whose variables a run's ``configurable`` fills, and in a chain the other keys
+            of the input.
         decompose: Whether to ask for the parts of a question before the first search; one call
             more.
         metadata_keys: The metadata of a document that the model sees beside its title.
@@ -145,6 +151,7 @@ def create_skr_graph(
         on_retriever_error=on_retriever_error,
         demonstrations=demonstrations,
         templates=templates,
+        instructions=_as_function(instructions),
         decompose=decompose,
         metadata_keys=metadata_keys,
         arbiter=arbiter,
@@ -171,6 +178,7 @@ def create_skr_chain(
     on_retriever_error: OnRetrieverError | None = None,
     demonstrations: Sequence[Demonstration] | None = None,
     templates: PromptTemplates | None = None,
+    instructions: Instructions | BasePromptTemplate[Any] | None = None,
     decompose: bool | None = None,
     metadata_keys: Sequence[str] | None = None,
     arbiter: AnswerArbiter | None = None,
@@ -196,6 +204,7 @@ def create_skr_chain(
     on_retriever_error: OnRetrieverError | None = None,
     demonstrations: Sequence[Demonstration] | None = None,
     templates: PromptTemplates | None = None,
+    instructions: Instructions | BasePromptTemplate[Any] | None = None,
     decompose: bool | None = None,
     metadata_keys: Sequence[str] | None = None,
     arbiter: AnswerArbiter | None = None,
@@ -221,6 +230,7 @@ def create_skr_chain(
     on_retriever_error: OnRetrieverError | None = None,
     demonstrations: Sequence[Demonstration] | None = None,
     templates: PromptTemplates | None = None,
+    instructions: Instructions | BasePromptTemplate[Any] | None = None,
     decompose: bool | None = None,
     metadata_keys: Sequence[str] | None = None,
     arbiter: AnswerArbiter | None = None,
@@ -246,6 +256,7 @@ def create_skr_chain(
     on_retriever_error: OnRetrieverError | None = None,
     demonstrations: Sequence[Demonstration] | None = None,
     templates: PromptTemplates | None = None,
+    instructions: Instructions | BasePromptTemplate[Any] | None = None,
     decompose: bool | None = None,
     metadata_keys: Sequence[str] | None = None,
     arbiter: AnswerArbiter | None = None,
@@ -270,6 +281,7 @@ def create_skr_chain(
         on_retriever_error: The outcome where the first searches all fail.
         demonstrations: Worked examples for the answer prompts.
         templates: The words of the prompts.
+        instructions: The words that stand before them where an answer is asked for.
         decompose: Whether to ask for the parts of a question before the first search.
         metadata_keys: The metadata of a document that the model sees beside its title.
         arbiter: The judge of which answer is served; a router that is one brings it along.
@@ -312,12 +324,14 @@ def create_skr_chain(
         "on_retriever_error": on_retriever_error,
         "demonstrations": demonstrations,
         "templates": templates,
+        "instructions": _as_function(instructions),
         "decompose": decompose,
         "metadata_keys": metadata_keys,
         "arbiter": arbiter,
     }
     graph = create_skr_graph(model, retriever, **options)
     chain = SKRSourcesChain(graph) if return_sources else SKRChain(graph)
+    chain._instructions = options["instructions"]
     again = partial(create_skr_chain, return_sources=return_sources, **options)
     chain._made_of = again, (model, retriever)
     return chain
@@ -344,6 +358,7 @@ def create_skr_tool(
     on_retriever_error: OnRetrieverError | None = None,
     demonstrations: Sequence[Demonstration] | None = None,
     templates: PromptTemplates | None = None,
+    instructions: Instructions | BasePromptTemplate[Any] | None = None,
     decompose: bool | None = None,
     metadata_keys: Sequence[str] | None = None,
     arbiter: AnswerArbiter | None = None,
@@ -370,6 +385,7 @@ def create_skr_tool(
         on_retriever_error: The outcome where the first searches all fail.
         demonstrations: Worked examples for the answer prompts.
         templates: The words of the prompts.
+        instructions: The words that stand before them where an answer is asked for.
         decompose: Whether to ask for the parts of a question before the first search.
         metadata_keys: The metadata of a document that the model sees beside its title.
         arbiter: The judge of which answer is served; a router that is one brings it along.
@@ -416,6 +432,7 @@ def create_skr_tool(
         on_retriever_error=on_retriever_error,
         demonstrations=demonstrations,
         templates=templates,
+        instructions=instructions,
         decompose=decompose,
         metadata_keys=metadata_keys,
         arbiter=arbiter,
@@ -423,3 +440,12 @@ def create_skr_tool(
     from langchain_skr.tool import tool_of  # with LangGraph's agents
 
     return tool_of(graph, name, description)
+
+
+def _as_function(instructions: Instructions | BasePromptTemplate[Any] | None) -> Any:
+    """A prompt template as a function of a run's config, anything else as it is."""
+    if not hasattr(instructions, "format_prompt"):
+        return instructions
+    from langchain_skr.prompt_templates import TemplatedInstructions
+
+    return TemplatedInstructions(instructions)

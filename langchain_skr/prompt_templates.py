@@ -78,6 +78,53 @@ def as_templates(
     return replace(templates, **given)
 
 
+class TemplatedInstructions:
+    """Instructions that a prompt template writes anew for each run; a function of its config.
+
+    Its variables are filled from the run's ``configurable``; a chain fills them from the other keys
+    of its input too.
+
+    Args:
+        template: The template; its messages are joined to one text.
+
+    Raises:
+        InputError: It is none.
+
+    Example:
+        >>> from langchain_core.prompts import PromptTemplate
+        >>> words = TemplatedInstructions(PromptTemplate.from_template("You speak to {user}."))
+        >>> words({"configurable": {"user": "Ada"}})
+        'You speak to Ada.'
+    """
+
+    def __init__(self, template: object) -> None:
+        if not isinstance(template, BasePromptTemplate):
+            raise InputError(
+                f"instructions is {type(template).__name__}: give a text, a prompt template, or a "
+                "function of a run's config"
+            )
+        self.template: BasePromptTemplate[Any] = template
+
+    def __call__(self, config: Mapping[str, Any]) -> str:
+        """Return the instructions of a run with this config."""
+        return self.written(config.get("configurable") or {})
+
+    def written(self, values: Mapping[str, Any]) -> str:
+        """Return the instructions with these values.
+
+        Raises:
+            InputError: A variable has none.
+        """
+        named = self.template.input_variables
+        if missing := sorted(set(named) - values.keys()):
+            raise InputError(
+                f"the instructions name {{{'}, {'.join(missing)}}}, which neither the run's "
+                "configurable nor the input of a chain holds"
+            )
+        prompt = self.template.format_prompt(**{name: values[name] for name in named})
+        return "\n\n".join(str(each.text) for each in prompt.to_messages())
+
+
 class PromptedRetriever:
     """A retriever whose references are shown to models as a template writes them.
 

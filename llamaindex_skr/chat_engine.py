@@ -15,7 +15,7 @@ from llama_index.core.schema import QueryType
 from llama_index.core.vector_stores.types import MetadataFilters
 
 from llamaindex_skr.llms import ModelLike
-from llamaindex_skr.query_engine import engine_parts
+from llamaindex_skr.query_engine import InstructionsLike, engine_parts
 from llamaindex_skr.responses import (
     SKRStreamingChatResponse,
     astream_chat_response,
@@ -35,7 +35,10 @@ if TYPE_CHECKING:
     from skr_graphs import CompiledGraph
 
 _NUMBER = "similarity_top_k is the number of nodes that an index finds"
-_WORDS = "the words of the prompts are templates=PromptTemplates(...)"
+_WORDS = (
+    "the words before every answer are instructions=..., those of the prompts "
+    "templates=PromptTemplates(...)"
+)
 _ROLES = (MessageRole.USER, MessageRole.ASSISTANT)
 
 
@@ -115,6 +118,7 @@ class SKRChatEngine(PicklableGraph, BaseChatEngine):
         on_retriever_error: settings.OnRetrieverError | None = None,
         demonstrations: Sequence[Demonstration] | None = None,
         templates: PromptTemplates | None = None,
+        instructions: InstructionsLike | None = None,
         decompose: bool | None = None,
         metadata_keys: Sequence[str] | None = None,
         arbiter: AnswerArbiter | None = None,
@@ -154,6 +158,7 @@ class SKRChatEngine(PicklableGraph, BaseChatEngine):
                 "on_retriever_error": on_retriever_error,
                 "demonstrations": demonstrations,
                 "templates": templates,
+                "instructions": instructions,
                 "decompose": decompose,
                 "metadata_keys": metadata_keys,
                 "arbiter": arbiter,

@@ -20,7 +20,7 @@ from llama_index.core.vector_stores.types import MetadataFilters
 from llamaindex_skr._compat import is_read_as_text
 from llamaindex_skr.llms import ModelLike, as_language_model
 from llamaindex_skr.responses import astream_response, stream_response, to_response
-from llamaindex_skr.runs import CallersScope, GraphRun, PicklableGraph
+from llamaindex_skr.runs import GraphRun, PerQuestion, PicklableGraph, per_question
 from llamaindex_skr.sources import RetrieverLike, as_retriever, bundled
 from skr_core import Budget, PromptTemplates, settings
 from skr_core.errors import InputError
@@ -33,7 +33,10 @@ if TYPE_CHECKING:
     from skr_graphs import CompiledGraph, SelfCompletionGraph
 
 _NUMBER = "similarity_top_k is the number of nodes that an index finds"
-_WORDS = "the words of the prompts are templates=PromptTemplates(...), or update_prompts(...)"
+_WORDS = (
+    "the words before every answer are instructions=..., those of the prompts "
+    "templates=PromptTemplates(...), or update_prompts(...)"
+)
 _CONVERSES = "SKRChatEngine.from_defaults(...) converses"
 
 
@@ -112,6 +115,7 @@ class SKRQueryEngine(PicklableGraph, BaseQueryEngine):
         on_retriever_error: settings.OnRetrieverError | None = None,
         demonstrations: Sequence[Demonstration] | None = None,
         templates: PromptTemplates | None = None,
+        instructions: InstructionsLike | None = None,
         decompose: bool | None = None,
         metadata_keys: Sequence[str] | None = None,
         arbiter: AnswerArbiter | None = None,
@@ -148,6 +152,9 @@ class SKRQueryEngine(PicklableGraph, BaseQueryEngine):
                 `skr_core.settings.OnRetrieverError`.
             demonstrations: The worked examples for the answer prompts.
             templates: The words of the prompts.
+            instructions: The words that stand before them where an answer is asked for: a text, a
+                prompt template whose variables are all filled (``partial_format``, function
+                mappings), or a function that returns a text, called once for each question.
             decompose: Whether the model is asked for the parts of a question before the first
                 search, with one call more.
             metadata_keys: The keys of a reference's metadata that the model sees beside its title.
@@ -177,6 +184,7 @@ class SKRQueryEngine(PicklableGraph, BaseQueryEngine):
                 "on_retriever_error": on_retriever_error,
                 "demonstrations": demonstrations,
                 "templates": templates,
+                "instructions": instructions,
                 "decompose": decompose,
                 "metadata_keys": metadata_keys,
                 "arbiter": arbiter,
@@ -242,6 +250,10 @@ class SKRQueryEngine(PicklableGraph, BaseQueryEngine):
 settings.answerer_of.register(SKRQueryEngine)(SKRQueryEngine._answerer)
 
 
+InstructionsLike = str | Callable[[], str] | BasePromptTemplate
+"""Instructions: a text, a function that returns one, or a prompt template of LlamaIndex."""
+
+
 @dataclass(frozen=True)
 class EngineParts:
     """The parts that query engines and chat engines are made of.
@@ -298,17 +310,36 @@ def engine_parts(
         )
         for postprocessor in node_postprocessors:
             postprocessor.callback_manager = manager
-    scope = options["scope"]
-    asking = CallersScope(scope) if callable(scope) else None
+    asked = {
+        "scope": per_question(options["scope"]),
+        "instructions": per_question(_as_words(options["instructions"])),
+    }
     # Folders are read here, once, and not with each run's settings.
-    made = settings.Settings.of(model, source, **{**options, "scope": asking or scope})
+    made = settings.Settings.of(model, source, **{**options, **asked})
+    changing = {name: each for name, each in asked.items() if isinstance(each, PerQuestion)}
     return EngineParts(
         partial(create_self_completion_graph, **vars(made)),
-        SKRContext(
-            retriever=source, scope=asking, templates=options["templates"], stream=streaming
-        ),
+        SKRContext(retriever=source, templates=options["templates"], stream=streaming, **changing),
         manager,
     )
+
+
+def _as_words(instructions: InstructionsLike | None) -> str | Callable[[], str] | None:
+    """The instructions as a text, or as the function that makes it.
+
+    Raises:
+        InputError: A template has a variable that nothing fills.
+    """
+    if not isinstance(instructions, BasePromptTemplate):
+        return instructions
+    template = instructions
+    filled = {*template.kwargs, *(template.function_mappings or {})}
+    if unfilled := sorted({*template.template_vars} - filled):
+        raise InputError(
+            f"the template given as instructions names {', '.join(unfilled)}, which nothing fills: "
+            "use partial_format(...) or function_mappings, or give a function"
+        )
+    return lambda: template.format()
 
 
 # LlamaIndex fills {name} and leaves every other brace alone; str.format, which renders the

@@ -158,12 +158,12 @@ def emit(event: Mapping[str, Any], span_id: str | None = None) -> None:
 
 
 @dataclass(frozen=True)
-class CallersScope:
-    """The scope of whoever asks, as the function of a run's config that a graph wants.
+class PerQuestion:
+    """What an application says anew for each question, as the function of a run's config.
 
     LlamaIndex's runs have no config, so an application says by other means who asks, such as a
-    ``ContextVar``. A stream may be read in another context than the one it was asked in: the scope
-    is that of the asking.
+    ``ContextVar``. A stream may be read in another context than the one it was asked in: what holds
+    is what was said when it was asked.
 
     Attributes:
         given: The application's function.
@@ -172,13 +172,18 @@ class CallersScope:
     given: Callable[[], str]
 
     def __call__(self, config: Mapping[str, Any]) -> str:
-        """Return the scope."""
+        """Return what it says."""
         return self.given()
 
-    def now(self) -> CallersScope:
-        """Ask for the scope at once; it stays the same."""
-        scope = self.given()
-        return CallersScope(lambda: scope)
+    def now(self) -> PerQuestion:
+        """Ask the application at once; what it says stays the same."""
+        said = self.given()
+        return PerQuestion(lambda: said)
+
+
+def per_question(given: str | Callable[[], str] | None) -> str | PerQuestion | None:
+    """A text as it is, and an application's function as one of a run's config."""
+    return PerQuestion(given) if callable(given) else given
 
 
 class GraphRun:
@@ -222,9 +227,13 @@ class GraphRun:
         self._graph: Any = graph  # its overloads know no list of stream modes
         context = context or SKRContext()
         # Each run has a context of its own, so that closing one does not close another.
-        self._context = replace(context, stream=context.stream if stream is None else stream)
-        if isinstance(context.scope, CallersScope):
-            self._context = replace(self._context, scope=context.scope.now())
+        said = {
+            name: each.now()
+            for name in ("scope", "instructions")
+            if isinstance(each := getattr(context, name), PerQuestion)
+        }
+        stream = context.stream if stream is None else stream
+        self._context = replace(context, stream=stream, **said)
         given: dict[str, Any] = {"question": question}
         if history:
             given["history"] = list(history)

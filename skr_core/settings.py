@@ -70,6 +70,10 @@ Scope = str | Callable[[Any], str]
 """The scope in which a reference store is searched and added to: a text, or a function that returns
 it for a run's config (LangChain's ``RunnableConfig``), such as the tenant's name."""
 
+Instructions = str | Callable[[Any], str]
+"""Words that stand before every prompt that asks for an answer, such as an app's persona, policy or
+language: a text, or a function that returns it for a run's config."""
+
 WhenInsufficient = Literal["best_draft", "own_knowledge", "refuse"]
 """What is answered when the references never sufficed.
 
@@ -105,6 +109,8 @@ class Settings:
         on_retriever_error: The way out when a search fails, see `OnRetrieverError`.
         demonstrations: Worked examples for the answer prompts (SKR §3.1).
         templates: The words of the prompts.
+        instructions: The words that stand before them where an answer is asked for, in the system
+            message, see `Instructions`.
         decompose: Whether the parts of a question are asked for before the first search; one
             call more.
         metadata_keys: The keys of a reference's metadata that the model sees, beside its title.
@@ -133,6 +139,7 @@ class Settings:
     on_retriever_error: OnRetrieverError = "raise"
     demonstrations: tuple[Demonstration, ...] = ()
     templates: PromptTemplates = DEFAULT_TEMPLATES
+    instructions: Instructions | None = None
     decompose: bool = False
     metadata_keys: tuple[str, ...] = ()
     arbiter: AnswerArbiter | None = None
@@ -153,6 +160,7 @@ class Settings:
         on_retriever_error: OnRetrieverError | None = None,
         demonstrations: Sequence[Demonstration] | None = None,
         templates: PromptTemplates | None = None,
+        instructions: Instructions | None = None,
         decompose: bool | None = None,
         metadata_keys: Sequence[str] | None = None,
         arbiter: AnswerArbiter | None = None,
@@ -192,6 +200,7 @@ class Settings:
             if demonstrations is None
             else tuple(_typed(Demonstration, each) for each in demonstrations),
             "templates": _typed(PromptTemplates, templates),
+            "instructions": instructions,
             "decompose": decompose,
             "metadata_keys": None if metadata_keys is None else _names(metadata_keys),
             "arbiter": arbiter,
@@ -206,6 +215,11 @@ class Settings:
                 raise InputError(f"{name} is {given[name]!r}: give one of {', '.join(choices)}")
         made = cls(model=asked, retriever=source, **given)
         made._check_scope()
+        if instructions is not None and not isinstance(instructions, str | Callable):
+            raise InputError(
+                f"instructions is {type(instructions).__name__}: give a text, or a function of a "
+                "run's config that returns one"
+            )
         learnt = getattr(made.router, "stamp", None)
         if isinstance(learnt, Stamp) and learnt.system not in ("", made.version):
             tell_once(
@@ -254,9 +268,40 @@ class Settings:
             "" if self.retriever is None else version_of(self.retriever),
             str(temperature_of(self.model)),
             *self.metadata_keys,
+            *self._instructions_version,
         )
         joined = encodable("\x00".join(parts))
         return hashlib.blake2b(joined.encode(), digest_size=6).hexdigest()
+
+    @property
+    def _instructions_version(self) -> tuple[str, ...]:
+        given = self.instructions
+        if not given:
+            return ()
+        return (given if isinstance(given, str) else f"by {getattr(given, '__qualname__', '')}",)
+
+    def of_run(self, config: Mapping[str, Any]) -> Settings:
+        """Return the settings of one run, whose templates hold its instructions.
+
+        Args:
+            config: The config of the run.
+
+        Raises:
+            InputError: The function that was given as the instructions returned no text.
+        """
+        if self.instructions is None:
+            return self
+        given: object = self.instructions
+        text: object = given(config) if callable(given) else given
+        if not isinstance(text, str):
+            if iscoroutine(text):
+                text.close()
+            raise InputError(
+                f"the function given as instructions returned {type(text).__name__}: return a text"
+            )
+        if not text.strip():
+            return self
+        return self.but(templates=self.templates.behind(text), instructions=None)
 
     @property
     def remembers(self) -> bool:

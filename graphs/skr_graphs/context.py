@@ -65,6 +65,7 @@ class SKRContext:
     on_retriever_error: OnRetrieverError | None = None
     demonstrations: Sequence[Demonstration] | None = None
     templates: PromptTemplates | None = None
+    instructions: str | SkipJsonSchema[Callable[[Any], str]] | None = None
     decompose: bool | None = None
     metadata_keys: Sequence[str] | None = None
     arbiter: Annotated[AnswerArbiter | None, SkipJsonSchema()] = None

@@ -36,6 +36,7 @@ from skr_core.ports import AnswerArbiter, LanguageModel, ReferenceStore, Retriev
 from skr_core.prompts.templates import PromptTemplates
 from skr_core.routers.constant import AlwaysRetrieve, FixedDecision
 from skr_core.settings import (
+    Instructions,
     OnRetrieverError,
     ReflectorLike,
     RouterLike,
@@ -98,6 +99,7 @@ def create_self_completion_graph(
     on_retriever_error: OnRetrieverError | None = None,
     demonstrations: Sequence[Demonstration] | None = None,
     templates: PromptTemplates | None = None,
+    instructions: Instructions | None = None,
     decompose: bool | None = None,
     metadata_keys: Sequence[str] | None = None,
     arbiter: AnswerArbiter | None = None,
@@ -124,6 +126,7 @@ def create_self_completion_graph(
             (default) or ``continue``.
         demonstrations: Worked examples for the answer prompts.
         templates: The words of the prompts.
+        instructions: The words that stand before them where an answer is asked for.
         decompose: Whether to ask for the parts of a question before the first search.
         metadata_keys: The keys of a reference's metadata that the model is shown, beside its title.
         arbiter: The arbiter between the answer from references and the model's own; a router that
@@ -162,6 +165,7 @@ def create_self_completion_graph(
             "on_retriever_error": on_retriever_error,
             "demonstrations": demonstrations,
             "templates": templates,
+            "instructions": instructions,
             "decompose": decompose,
             "metadata_keys": metadata_keys,
             "arbiter": arbiter,

@@ -105,7 +105,7 @@ def _step_context(
     ours = context if isinstance(context, SKRContext) else _NO_CONTEXT
     stream = streams_messages(config) if ours.stream is None else ours.stream
     return StepContext(
-        settings.of(context),
+        settings.of(context).of_run(config),
         runtime.stream_writer,
         stream,
         config,

@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from string import Formatter
 
 from skr_core.errors import InputError
@@ -333,6 +333,22 @@ class PromptTemplates:
         """
         return bool(_MARKER.search(words_of(self.answer_with_references)))
 
+    def behind(self, instructions: str) -> PromptTemplates:
+        """The same words behind instructions, in every template that asks for an answer.
+
+        Args:
+            instructions: The words, as they are: no brace in them is a placeholder.
+
+        Example:
+            >>> from skr_core.prompts.asking import answer_directly
+            >>> formal = PromptTemplates().behind("Say {name} at the end.")
+            >>> answer_directly("Capital of France?", templates=formal).system
+            'Say {name} at the end.'
+        """
+        text = instructions.replace("{", "{{").replace("}", "}}")
+        given = {name: _behind(text, getattr(self, name)) for name in _ANSWERING}
+        return replace(self, **given)
+
     @property
     def version(self) -> str:
         """A hash that changes with any words that may decide an answer.
@@ -342,6 +358,15 @@ class PromptTemplates:
         names = [each.name for each in fields(self) if each.name != "condense"]
         words = (str(getattr(self, name)) for name in names)
         return version_of(MISSING, SEARCHED, PARTIAL, *words)
+
+
+_ANSWERING = ("answer_directly", "answer_with_references", "answer_anyway")
+
+
+def _behind(instructions: str, template: Template) -> ChatTemplate:
+    if isinstance(template, ChatTemplate):
+        return ChatTemplate(template.user, f"{instructions}\n\n{template.system}")
+    return ChatTemplate(template, instructions)
 
 
 def _check_template(name: str, template: Template) -> None:

@@ -272,6 +272,7 @@ def test_schemas_and_drawing() -> None:
         "arbiter",
         "budget",
         "decompose",
+        "instructions",
         "on_retriever_error",
         "reflector",
         "router",

@@ -22,6 +22,7 @@ FACTORIES = [create_skr_chain, create_skr_graph, create_skr_tool]
 WIDER = {
     "router": "RouterLike",
     "reflector": "ReflectorLike",
+    "instructions": "Instructions | BasePromptTemplate[Any]",
     "demonstrations": "Sequence[Demonstration]",
     "metadata_keys": "Sequence[str]",
 }

@@ -14,6 +14,7 @@ from llamaindex_skr import (
     SKRQueryEngine,
     SKRRetriever,
 )
+from llamaindex_skr.query_engine import InstructionsLike
 from skr_core import Demonstration, Settings
 from skr_core.errors import InputError
 from skr_core.settings import ReflectorLike, RouterLike
@@ -24,6 +25,7 @@ WIDER: dict[str, Any] = {
     "router": RouterLike,
     "reflector": ReflectorLike,
     "scope": str | Callable[[], str],
+    "instructions": InstructionsLike,
     "demonstrations": Sequence[Demonstration],
     "metadata_keys": Sequence[str],
 }

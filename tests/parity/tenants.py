@@ -50,15 +50,18 @@ class Reader:
 
     Attributes:
         crossed: The prompts with passages of both tenants.
+        systems: The task and the system message of each prompt.
     """
 
     name = "reader"
 
     def __init__(self) -> None:
         self.crossed: list[str] = []
+        self.systems: list[tuple[str, str]] = []
 
     def generate(self, prompt: Prompt, *, on_token: OnToken | None = None) -> Generation:
         text = prompt.text
+        self.systems.append((prompt.task, prompt.system))
         shown = [tenant for tenant in TENANTS if tenant in text]
         if len(shown) > 1:
             self.crossed.append(text)
@@ -98,11 +101,15 @@ class App:
     Attributes:
         store: The store that remembers for both tenants.
         is_away: Whether the retriever finds nothing any more.
+        options: Further options of LangChain's factories.
+        engine_options: Further options of LlamaIndex's engines.
     """
 
     store: ReferenceStore
     model: Reader = field(default_factory=Reader)
     is_away: bool = False
+    options: dict[str, Any] = field(default_factory=dict)
+    engine_options: dict[str, Any] = field(default_factory=dict)
 
     def search(self, tenant: str, query: str) -> list[str]:
         """Find what belongs to a tenant."""
@@ -129,7 +136,7 @@ class App:
     @property
     def remembering(self) -> dict[str, Any]:
         """The options of LangChain's factories."""
-        return {"reference_store": self.store, "scope": tenant_of}
+        return {"reference_store": self.store, "scope": tenant_of, **self.options}
 
 
 class Door:
@@ -299,16 +306,16 @@ class FixedDoor(Door):
         def graph(tenant: str) -> Any:
             search = RunnableLambda(lambda query: [*map(Document, app.search(tenant, query))])
             return langchain_skr.create_skr_graph(
-                app.model, search, reference_store=app.store, scope=tenant
+                app.model, search, reference_store=app.store, scope=tenant, **app.options
             )
 
         self._graphs = {tenant: graph(tenant) for tenant in TENANTS}
 
     def ask(self, tenant: str, asked: str) -> object:
-        return self._graphs[tenant].invoke({"question": asked})
+        return self._graphs[tenant].invoke({"question": asked}, config_of(tenant))
 
     async def aask(self, tenant: str, asked: str) -> object:
-        return await self._graphs[tenant].ainvoke({"question": asked})
+        return await self._graphs[tenant].ainvoke({"question": asked}, config_of(tenant))
 
 
 def said(response: Any) -> str:
@@ -328,6 +335,7 @@ class EngineDoor(Door):
             streaming=self.streaming,
             reference_store=app.store,
             scope=TENANT.get,
+            **app.engine_options,
         )
 
     def ask(self, tenant: str, asked: str) -> object:
@@ -358,14 +366,17 @@ class EngineOfEachDoor(EngineDoor):
                 llm=app.model,
                 reference_store=app.store,
                 scope=tenant,
+                **app.engine_options,
             )
             for tenant in TENANTS
         }
 
     def ask(self, tenant: str, asked: str) -> object:
+        TENANT.set(tenant)
         return said(self._engines[tenant].query(asked))
 
     async def aask(self, tenant: str, asked: str) -> object:
+        TENANT.set(tenant)
         return said(await self._engines[tenant].aquery(asked))
 
 
@@ -381,6 +392,7 @@ class ChatDoor(Door):
             llm=self._app.model,
             reference_store=self._app.store,
             scope=TENANT.get,
+            **self._app.engine_options,
         )
 
     def ask(self, tenant: str, asked: str) -> object:
