@@ -18,6 +18,7 @@ from __future__ import annotations
 import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Annotated, Any, NotRequired
 
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage, ToolMessage
@@ -28,7 +29,6 @@ from langgraph.runtime import Runtime
 
 from langchain_skr.documents import RetrieverLike, as_retriever
 from langchain_skr.models import ModelLike, as_language_model
-from langchain_skr.naming import model_name
 from skr_core import conversation as condensing
 from skr_core.budget import Budget
 from skr_core.conversation import exchanges, latest_turns
@@ -39,11 +39,11 @@ from skr_core.plain import Plain, from_plain, to_plain
 from skr_core.ports import Retriever, Router
 from skr_core.prompts.templates import WITH_REFERENCES
 from skr_core.references.citations import CitedText, resolve_citations
-from skr_core.references.passages import fast_tokens, fence_references, pack_references, shown_text
+from skr_core.references.passages import fence_references, pack_references
 from skr_core.routers.routing_alone import routing_alone
 from skr_core.settings import RouterLike, Settings, as_router, decided
 from skr_core.types import NO_USAGE, Decision, Reference
-from skr_graphs import decide, is_too_long, said_in, unstreamed, warn_once
+from skr_graphs import decide, said_in, unstreamed, until_it_fits, warn_once
 
 with extra("langchain"):
     from langchain.agents.middleware import AgentMiddleware, AgentState
@@ -247,17 +247,18 @@ class SKRMiddleware(AgentMiddleware[SKRAgentState, Any, Any]):
         if not references:
             return (yield from call(handler, handler, request))
         numbers = {each.id: n for n, each in enumerate(_references(state, "skr_sources"), start=1)}
-        packed = pack_references(references, tokens_for(self.budget, model_name(request.model)))
-        try:
-            asked = _with_references(request, packed.references, numbers)
-            return (yield from call(handler, handler, asked))
-        except Exception as failure:
-            if not packed.references or not is_too_long(failure):
-                raise
-        tokens = sum(fast_tokens(shown_text(each)) for each in packed.references)
-        packed = pack_references(references, max(1, tokens // 2))
-        asked = _with_references(request, packed.references, numbers)
-        return (yield from call(handler, handler, asked))
+        messages = [request.system_message, *request.messages]
+        beside = [str(each.text) for each in messages if each is not None]
+
+        def ask(given: Sequence[Reference]) -> Flow[Any]:
+            return (yield from call(handler, handler, _with_references(request, given, numbers)))
+
+        _, answered, _ = yield from until_it_fits(
+            ask,
+            partial(pack_references, references),
+            tokens_for(self.budget, as_language_model(request.model), beside),
+        )
+        return answered
 
     def _check_tools(self, request: ModelRequest[Any]) -> None:
         """Refuse names that are no tool's: they would withhold nothing, without a word.

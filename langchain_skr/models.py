@@ -13,7 +13,7 @@ Example:
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Generator, Mapping
+from collections.abc import AsyncGenerator, Generator, Iterator, Mapping
 from typing import Any
 
 from langchain_core.language_models import BaseChatModel, BaseLanguageModel, LanguageModelInput
@@ -35,6 +35,7 @@ from skr_core.cleaning import remember_keys
 from skr_core.errors import InputError, MissingDependency, ModelError, extra, translated
 from skr_core.models.adapting import named_model
 from skr_core.models.chunked import ChunkedModel, Reply
+from skr_core.models.windows import Window
 from skr_core.ports import LanguageModel
 from skr_core.types import Generation, Prompt, Usage
 
@@ -119,6 +120,16 @@ class LangChainModel(ChunkedModel):
         self.streaming = streaming
         for layer in layers(model):
             remember_keys(layer)
+
+    @property
+    def window(self) -> Window | None:
+        """The window of the model's profile, the smallest where there are fallbacks."""
+        tokens = [
+            profile["max_input_tokens"]
+            for each in _held_models(self.model)
+            if (profile := getattr(each, "profile", None)) and profile.get("max_input_tokens")
+        ]
+        return Window(min(tokens)) if tokens else None
 
     @property
     def version(self) -> str:
@@ -252,6 +263,18 @@ def load_model(
             raise InputError(NO_LOGPROBS.format(spec))
         model = model.model_copy(update={"logprobs": True})
     return LangChainModel(model)
+
+
+def _held_models(model: Runnable[Any, Any]) -> Iterator[BaseLanguageModel[Any]]:
+    """The models that a runnable may ask: itself or what it wraps, and its fallbacks."""
+    from langchain_core.runnables.fallbacks import RunnableWithFallbacks
+
+    for layer in layers(model):
+        if isinstance(layer, BaseLanguageModel):
+            yield layer
+        elif isinstance(layer, RunnableWithFallbacks):
+            for fallback in layer.fallbacks:
+                yield from _held_models(fallback)
 
 
 def _settings(model: Runnable[Any, Any]) -> str:

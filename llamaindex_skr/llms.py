@@ -17,6 +17,7 @@ from collections.abc import AsyncGenerator, Generator, Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
 from llama_index.core.base.llms.generic_utils import messages_to_prompt
+from llama_index.core.constants import DEFAULT_CONTEXT_WINDOW
 from llama_index.core.llms import LLM, ChatMessage, ChatResponse, CompletionResponse
 
 from skr_core.budget import estimate_usage
@@ -25,6 +26,7 @@ from skr_core.errors import InputError, ModelError, extra, translated
 from skr_core.models.adapting import framework_of, named_model
 from skr_core.models.chunked import ChunkedModel, Reply
 from skr_core.models.openai_server import server_address, server_key
+from skr_core.models.windows import Window, context_window
 from skr_core.ports import LanguageModel, OnToken
 from skr_core.types import Generation, Prompt, Usage
 
@@ -120,6 +122,17 @@ class LlamaIndexModel(ChunkedModel):
         """The temperature of its replies; None where it has none."""
         given = getattr(self.llm, "temperature", None)
         return float(given) if isinstance(given, int | float) else None
+
+    @property
+    def window(self) -> Window | None:
+        """The window that the LLM's metadata declare; None where they only have the default."""
+        try:
+            metadata = self.llm.metadata
+        except ValueError:  # OpenAI's knows its own models alone
+            return None
+        if metadata.context_window in (None, DEFAULT_CONTEXT_WINDOW):
+            return None
+        return Window(metadata.context_window, max(0, metadata.num_output or 0))
 
     def _chunks(self, prompt: Prompt, stream: bool) -> Generator[Chunk, None, None]:
         with translated(ModelError, self.name):
@@ -319,7 +332,7 @@ def openai_like(
         model=model,
         api_base=server,
         api_key=key,
-        context_window=CONTEXT_WINDOW,
+        context_window=context_window(model) or CONTEXT_WINDOW,
         is_chat_model=True,
         logprobs=logprobs or None,  # False is sent too, and not every server knows the word
         timeout=timeout,

@@ -316,7 +316,9 @@ def engine_parts(
     }
     # Folders are read here, once, and not with each run's settings.
     made = settings.Settings.of(model, source, **{**options, **asked})
-    changing = {name: each for name, each in asked.items() if isinstance(each, PerQuestion)}
+    changing: dict[str, Any] = {
+        name: each for name, each in asked.items() if isinstance(each, PerQuestion)
+    }
     return EngineParts(
         partial(create_self_completion_graph, **vars(made)),
         SKRContext(retriever=source, templates=options["templates"], stream=streaming, **changing),

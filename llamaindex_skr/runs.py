@@ -227,7 +227,7 @@ class GraphRun:
         self._graph: Any = graph  # its overloads know no list of stream modes
         context = context or SKRContext()
         # Each run has a context of its own, so that closing one does not close another.
-        said = {
+        said: dict[str, Any] = {
             name: each.now()
             for name in ("scope", "instructions")
             if isinstance(each := getattr(context, name), PerQuestion)

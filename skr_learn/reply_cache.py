@@ -19,6 +19,7 @@ from typing import Any
 from skr_core.errors import InputError, StoreError
 from skr_core.flow import Flow, arun, call, run
 from skr_core.models.adapting import AnyModel, as_language_model
+from skr_core.models.windows import Window, window_of
 from skr_core.plain import from_plain, to_plain
 from skr_core.ports import LanguageModel, OnToken, temperature_of, version_of
 from skr_core.types import Generation, Prompt
@@ -193,6 +194,11 @@ class CachedModel:
     def temperature(self) -> float | None:
         """The temperature of the model's replies, as far as it says it."""
         return temperature_of(self.model)
+
+    @property
+    def window(self) -> Window | None:
+        """The tokens that the model declares to take."""
+        return window_of(self.model)
 
     def generate(self, prompt: Prompt, *, on_token: OnToken | None = None) -> Generation:
         """Look the reply up, or ask the model."""

@@ -4,7 +4,6 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from skr_graphs.asking import is_too_long
     from skr_graphs.building_blocks import (
         StateKeys,
         create_follow_up_node,
@@ -13,6 +12,7 @@ if TYPE_CHECKING:
     )
     from skr_graphs.context import SKRContext
     from skr_graphs.events import StreamedSources
+    from skr_graphs.fitting import until_it_fits
     from skr_graphs.graph import (
         CompiledGraph,
         GraphAnswerer,
@@ -39,9 +39,9 @@ _MODULES = {
     "create_route_node": "skr_graphs.building_blocks",
     "create_self_completion_graph": "skr_graphs.graph",
     "decide": "skr_graphs.steps",
-    "is_too_long": "skr_graphs.asking",
     "said_in": "skr_graphs.state",
     "unstreamed": "skr_graphs.node",
+    "until_it_fits": "skr_graphs.fitting",
     "warn_once": "skr_graphs.node",
     "without_messages": "skr_graphs.state",
 }
@@ -62,9 +62,9 @@ __all__ = [
     "create_route_node",
     "create_self_completion_graph",
     "decide",
-    "is_too_long",
     "said_in",
     "unstreamed",
+    "until_it_fits",
     "warn_once",
     "without_messages",
 ]

@@ -31,6 +31,7 @@ from skr_core.settings import Settings
 from skr_core.types import Reference, Round, StopReason
 from skr_graphs import events
 from skr_graphs.finish import best_draft, missing_in
+from skr_graphs.fitting import pack_rounds, tokens_beside
 from skr_graphs.node import StepContext, call_limit, round_limit, warn_once
 from skr_graphs.state import (
     SearchResult,
@@ -65,11 +66,18 @@ def follow_up(state: SKRState, step: StepContext) -> Flow[Plain]:
         return {"queries": list(fresh), "stop_reason": "" if fresh else "no_new_queries"}
     last = state["rounds"][-1]
     step.write(events.start("self_complete", len(state["rounds"])))
+    question = state["asked"]["standalone"]
+    room = tokens_beside(
+        settings, settings.templates.self_complete, [question, *asked, last["draft"]]
+    )
+    fitting = pack_rounds(
+        references_of(state), state["rankings"], room, settings.metadata_keys
+    ).references
     try:
         queries, spent = yield from answering.self_complete(
             settings.model,
-            state["asked"]["standalone"],
-            references_of(state),
+            question,
+            fitting,
             asked,
             missing=missing_in(last),
             partial=last["draft"],

@@ -17,6 +17,7 @@ from skr_core import answering, conversation
 from skr_core.conversation import exchanges
 from skr_core.errors import ModelError
 from skr_core.flow import Flow, call
+from skr_core.models.windows import history_tokens_for
 from skr_core.plain import Plain, from_plain, to_plain
 from skr_core.ports import ClimbingRouter, DraftRouter
 from skr_core.prompts.asking import checked_question
@@ -27,8 +28,9 @@ from skr_core.settings import Settings, decided, reflected
 from skr_core.types import NO_USAGE, Decision, Generation, Reference
 from skr_graphs import events
 from skr_graphs.arbitration import decide_again
-from skr_graphs.asking import TokenStream, ask_directly, ask_with_fitting
+from skr_graphs.asking import TokenStream, ask_directly
 from skr_graphs.finish import best_draft, missing_in
+from skr_graphs.fitting import ask_with_fitting
 from skr_graphs.node import StepContext, call_limit, round_limit, warn_once
 from skr_graphs.state import (
     AskedQuestion,
@@ -55,7 +57,8 @@ def condense(state: FirstState, step: StepContext) -> Flow[Plain]:
     started_at = time.time()
     opening = open_conversation(state)
     question, settings = opening.question, step.settings
-    turns = conversation.latest_turns(said_in(opening.before), settings.budget.max_history_tokens)
+    room = history_tokens_for(settings.budget, settings.model)
+    turns = conversation.latest_turns(said_in(opening.before), room)
     condensed = conversation.CondensedQuestion(question)
     if conversation.needs_condensing(question, turns, settings.budget):
         step.write(events.start("condense", 0))
@@ -204,6 +207,7 @@ def answer(state: SKRState, step: StepContext) -> Flow[Plain]:
     before = earlier[-1] if earlier else None
     number = len(state["rounds"])
     must_cite = settings.templates.asks_for_citations
+    asked_before, history = queries_asked(state), exchanges(state["asked"]["turns"])
     tokens: TokenStream
 
     def ask(references: Sequence[Reference]) -> Flow[Generation]:
@@ -226,18 +230,24 @@ def answer(state: SKRState, step: StepContext) -> Flow[Plain]:
                 settings.demonstrations,
                 tokens.write if streams else None,
                 templates=settings.templates,
-                queries=queries_asked(state),
+                queries=asked_before,
                 missing=missing_in(before),
                 partial=without_markers(before["draft"]) if before else "",
                 metadata_keys=settings.metadata_keys,
-                history=exchanges(state["asked"]["turns"]),
+                history=history,
             )
         )
 
     step.write(events.start("answer_with_references", number))
     try:
         packed, generation = yield from ask_with_fitting(
-            ask, references_of(state), settings, usage_of(state), state["rankings"]
+            ask,
+            references_of(state),
+            settings,
+            settings.templates.answer_with_references,
+            [state["question"], *asked_before, *history, before["draft"] if before else ""],
+            spent=usage_of(state),
+            rankings=state["rankings"],
         )
     except ModelError as failure:
         nothing = DraftedReply(reply=to_plain(Reply(None, "")), streamed=tokens.streamed, cut=None)

@@ -26,6 +26,7 @@ from skr_core.budget import Price, cost, estimate_usage, price_of
 from skr_core.errors import BudgetError, InputError
 from skr_core.flow import Flow, arun, call, run
 from skr_core.models.adapting import AnyModel, as_language_model
+from skr_core.models.windows import Window, window_of
 from skr_core.ports import LanguageModel, OnToken, temperature_of, version_of
 from skr_core.types import NO_USAGE, Generation, Prompt, Usage
 
@@ -194,6 +195,11 @@ class LimitedModel:
     def temperature(self) -> float | None:
         """The temperature of the model's replies, as far as it says it."""
         return temperature_of(self.model)
+
+    @property
+    def window(self) -> Window | None:
+        """The tokens that the model declares to take."""
+        return window_of(self.model)
 
     def generate(self, prompt: Prompt, *, on_token: OnToken | None = None) -> Generation:
         """Ask the model; raises `BudgetError` where a limit is reached."""

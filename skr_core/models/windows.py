@@ -1,8 +1,9 @@
-"""The context windows of well-known models, by their names.
+"""The context windows of models: what they declare, and of well-known ones what their names tell.
 
-A window is the smallest that a name is known to have: a server may offer more by its own settings.
-Of models that are not named here none is known, and `tokens_for` allows a careful default; a
-deployment's own name says nothing.
+A framework's model says itself how much it takes, as `Window`; that comes first. By name a window
+is the smallest that a model is known to have: a server may offer more by its own settings. Of
+others none is known, and `tokens_for` allows a careful default; a deployment's own name says
+nothing.
 
 Example:
     >>> context_window("openai/gpt-4o-mini"), context_window("my-own-model")
@@ -12,9 +13,12 @@ Example:
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
+from dataclasses import dataclass
 from functools import cache
 
 from skr_core.budget import Budget
+from skr_core.ports import LanguageModel
 
 # The first that fits the beginning of a name, or of what stands behind a provider's, counts.
 _WINDOWS = {
@@ -58,6 +62,19 @@ UNKNOWN_MODEL = 96_000
 """The tokens of references where the context window is not known: three quarters of 128,000."""
 
 
+@dataclass(frozen=True, slots=True)
+class Window:
+    """The tokens that a model declares to take, as the attribute ``window`` of a `LanguageModel`.
+
+    Attributes:
+        tokens: The tokens of a prompt, with its reply where both share them.
+        reply: The tokens that are kept for the reply.
+    """
+
+    tokens: int
+    reply: int = 0
+
+
 @cache
 def context_window(model_name: str) -> int | None:
     """Return the tokens that a model takes in one prompt, with its answer where both share them.
@@ -89,11 +106,48 @@ def reference_tokens_for(model_name: str) -> int | None:
     return None if window is None else int(window * (1 - ROOM_FOR_ANSWER))
 
 
-def tokens_for(budget: Budget, model: str) -> int:
-    """Return the tokens of references that a model of this name is handed within a budget.
+def window_of(model: object) -> Window | None:
+    """Return what a model declares to take; None where it declares nothing.
 
     Example:
-        >>> tokens_for(Budget(max_reference_tokens=500), "openai:gpt-4.1-mini")
+        >>> from skr_core.testing import ScriptedModel
+        >>> window_of(ScriptedModel()) is None
+        True
+    """
+    window = getattr(model, "window", None)
+    return window if isinstance(window, Window) else None
+
+
+def tokens_for(budget: Budget, model: LanguageModel, beside: Iterable[str] = ()) -> int:
+    """Return the tokens of references that a model is handed within a budget.
+
+    Args:
+        budget: The budget, whose `max_reference_tokens` may ask for fewer, or for more than is
+            known of a name, but not for more than the model declares.
+        model: The model.
+        beside: All other texts of the prompt, which take room where the model declares its own.
+
+    Example:
+        >>> from skr_core.testing import ScriptedModel
+        >>> tokens_for(Budget(max_reference_tokens=500), ScriptedModel())
         500
     """
-    return budget.max_reference_tokens or reference_tokens_for(model) or UNKNOWN_MODEL
+    declared = window_of(model)
+    if declared is None:
+        return budget.max_reference_tokens or reference_tokens_for(model.name) or UNKNOWN_MODEL
+    others = sum(map(_most_tokens, beside))
+    left = min(int(declared.tokens * (1 - ROOM_FOR_ANSWER)), declared.tokens - declared.reply)
+    return max(0, min(left - others, budget.max_reference_tokens or left))
+
+
+def history_tokens_for(budget: Budget, model: LanguageModel) -> int:
+    """Return the tokens of earlier turns that a prompt holds: at most a quarter of the window."""
+    declared = window_of(model)
+    if declared is None:
+        return budget.max_history_tokens
+    return min(budget.max_history_tokens, declared.tokens // 4)
+
+
+def _most_tokens(text: str) -> int:
+    """About as many tokens as a text may have; nobody waits for an exact count."""
+    return len(text.encode(errors="replace")) // 3
