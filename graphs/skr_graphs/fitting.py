@@ -164,7 +164,7 @@ def is_too_long(failure: Exception) -> bool:
     """Whether a model refused a prompt for its length, as far as its message says.
 
     Example:
-        >>> is_too_long(ModelError("This model's maximum context length is 8192 tokens."))
+        >>> is_too_long(ValueError("This model's maximum context length is 8192 tokens."))
         True
     """
     return bool(_TOO_LONG.search(str(failure)))
@@ -174,9 +174,9 @@ def said_window(failure: Exception) -> int | None:
     """The tokens of references that fit into the window that a server's refusal names.
 
     Example:
-        >>> said_window(ModelError("This model's maximum context length is 8,192 tokens."))
+        >>> said_window(ValueError("This model's maximum context length is 8,192 tokens."))
         6144
-        >>> said_window(ModelError("the prompt is too long")) is None
+        >>> said_window(ValueError("the prompt is too long")) is None
         True
     """
     said = _SAID.search(str(failure))
