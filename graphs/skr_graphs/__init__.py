@@ -4,6 +4,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from skr_graphs.asking import until_it_fits
     from skr_graphs.building_blocks import (
         StateKeys,
         create_follow_up_node,
@@ -12,7 +13,6 @@ if TYPE_CHECKING:
     )
     from skr_graphs.context import SKRContext
     from skr_graphs.events import StreamedSources
-    from skr_graphs.fitting import until_it_fits
     from skr_graphs.graph import (
         CompiledGraph,
         GraphAnswerer,
@@ -41,7 +41,7 @@ _MODULES = {
     "decide": "skr_graphs.steps",
     "said_in": "skr_graphs.state",
     "unstreamed": "skr_graphs.node",
-    "until_it_fits": "skr_graphs.fitting",
+    "until_it_fits": "skr_graphs.asking",
     "warn_once": "skr_graphs.node",
     "without_messages": "skr_graphs.state",
 }

@@ -19,8 +19,7 @@ from skr_core.replies.refusals import is_refusal, refuse
 from skr_core.settings import Settings
 from skr_core.types import NO_USAGE, Answer, Reference, Usage
 from skr_graphs import events
-from skr_graphs.asking import TokenStream
-from skr_graphs.fitting import ask_with_fitting
+from skr_graphs.asking import TokenStream, ask_with_fitting
 from skr_graphs.node import StepContext, call_limit
 from skr_graphs.state import SKRState, Update, answered, usage_of, usage_with
 

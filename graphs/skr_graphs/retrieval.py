@@ -30,8 +30,8 @@ from skr_core.replies.queries import not_asked
 from skr_core.settings import Settings
 from skr_core.types import Reference, Round, StopReason
 from skr_graphs import events
+from skr_graphs.asking import pack_rounds, tokens_beside
 from skr_graphs.finish import best_draft, missing_in
-from skr_graphs.fitting import pack_rounds, tokens_beside
 from skr_graphs.node import StepContext, call_limit, round_limit, warn_once
 from skr_graphs.state import (
     SearchResult,

@@ -28,9 +28,8 @@ from skr_core.settings import Settings, decided, reflected
 from skr_core.types import NO_USAGE, Decision, Generation, Reference
 from skr_graphs import events
 from skr_graphs.arbitration import decide_again
-from skr_graphs.asking import TokenStream, ask_directly
+from skr_graphs.asking import TokenStream, ask_directly, ask_with_fitting
 from skr_graphs.finish import best_draft, missing_in
-from skr_graphs.fitting import ask_with_fitting
 from skr_graphs.node import StepContext, call_limit, round_limit, warn_once
 from skr_graphs.state import (
     AskedQuestion,

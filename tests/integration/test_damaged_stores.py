@@ -195,9 +195,9 @@ def is_found(store: Store, number: int) -> None:
     assert store.retrieve(query)[0].text.startswith(f"passage p{number} ")
 
 
-@pytest.mark.parametrize("kind", ["words", "vectors"])
-def test_three_kills_of_two_who_add(kind: str, tmp_path: Path):
-    kill_two_who_add(tmp_path / "store", kind, 3)
+@pytest.mark.parametrize(("kind", "times"), [("words", 3), ("vectors", 1)])
+def test_a_few_kills_of_two_who_add(kind: str, times: int, tmp_path: Path):
+    kill_two_who_add(tmp_path / "store", kind, times)
 
 
 @pytest.mark.soak
@@ -340,12 +340,13 @@ def test_four_processes_ask_while_one_adds_and_one_is_killed(folder: Path):
         assert each.stdout is not None
         assert each.stdout.readline() == "open\n"
     with Store.open(folder, search="bm25") as store:
-        for start in range(0, 10_000, 500):
+        number = 10_000 if store.backend.embedder.name == "none" else 3_000
+        for start in range(0, number, 500):
             store.add([Reference.of(f"added x{n}") for n in range(start, start + 500)])
             if start == 2_000:
                 asking[0].kill()
-        assert store.count() == 10_600
-        assert store.retrieve("added x9999")[0].text == "added x9999"
+        assert store.count() == 600 + number
+        assert store.retrieve(f"added x{number - 1}")[0].text == f"added x{number - 1}"
     for each in asking[1:]:
         said, errors = each.communicate(timeout=120)
         assert (said, errors) == ("asked\n", "")

@@ -42,12 +42,11 @@ def app_of(store: ReferenceStore, **more: Any) -> App:
 
 
 @pytest.mark.parametrize("way", ["sync", "async"])
-@pytest.mark.parametrize("router", [None, "never"])
 @pytest.mark.parametrize("name", DOORS)
 async def test_instructions_stand_before_every_answer(
-    name: str, router: str | None, way: str, store: ReferenceStore
+    name: str, way: str, store: ReferenceStore
 ) -> None:
-    app = app_of(store, router=router)
+    app = app_of(store)
     door = DOORS[name](app)
     for tenant in TENANTS:
         app.model.systems.clear()
@@ -59,6 +58,15 @@ async def test_instructions_stand_before_every_answer(
         writing = [system for task, system in app.model.systems if task in WRITING]
         assert len(writing) >= 2
         assert set(writing) == {words(tenant)}
+
+
+@pytest.mark.parametrize("name", ["chain", "stream", "tool", "engine", "chat"])
+def test_what_is_answered_without_references_is_told_them_too(
+    name: str, store: ReferenceStore
+) -> None:
+    app = app_of(store, router="never")
+    DOORS[name](app).ask(TENANTS[0], question(1))
+    assert app.model.systems == [("answer_directly", words(TENANTS[0]))]
 
 
 PROMPTS = [
