@@ -72,7 +72,7 @@ it for a run's config (LangChain's ``RunnableConfig``), such as the tenant's nam
 
 Instructions = str | Callable[[Any], str]
 """Words that stand before every prompt that asks for an answer, such as an app's persona, policy or
-language: a text, or a function that returns it for a run's config."""
+language: a text, or a function that returns it for a run's config, called at each step of a run."""
 
 WhenInsufficient = Literal["best_draft", "own_knowledge", "refuse"]
 """What is answered when the references never sufficed.
@@ -268,17 +268,12 @@ class Settings:
             "" if self.retriever is None else version_of(self.retriever),
             str(temperature_of(self.model)),
             *self.metadata_keys,
-            *self._instructions_version,
         )
+        if words := self.instructions:
+            kept = words if isinstance(words, str) else f"by {getattr(words, '__qualname__', '')}"
+            parts = (*parts, kept)
         joined = encodable("\x00".join(parts))
         return hashlib.blake2b(joined.encode(), digest_size=6).hexdigest()
-
-    @property
-    def _instructions_version(self) -> tuple[str, ...]:
-        given = self.instructions
-        if not given:
-            return ()
-        return (given if isinstance(given, str) else f"by {getattr(given, '__qualname__', '')}",)
 
     def of_run(self, config: Mapping[str, Any]) -> Settings:
         """Return the settings of one run, whose templates hold its instructions.
@@ -291,14 +286,7 @@ class Settings:
         """
         if self.instructions is None:
             return self
-        given: object = self.instructions
-        text: object = given(config) if callable(given) else given
-        if not isinstance(text, str):
-            if iscoroutine(text):
-                text.close()
-            raise InputError(
-                f"the function given as instructions returned {type(text).__name__}: return a text"
-            )
+        text = _text_of_run("instructions", self.instructions, config, "return a text")
         if not text.strip():
             return self
         return self.but(templates=self.templates.behind(text), instructions=None)
@@ -323,15 +311,9 @@ class Settings:
         """
         if self.reference_store is None or self.scope is None:
             return None
-        scope: object = self.scope if isinstance(self.scope, str) else self.scope(config)
-        if not isinstance(scope, str) or not scope.strip():
-            if iscoroutine(scope):
-                scope.close()
-            what = "an empty text" if isinstance(scope, str) else type(scope).__name__
-            raise InputError(
-                f"the function given as scope returned {what}: nothing is searched or remembered "
-                "without a scope, so return its name, such as the tenant's"
-            )
+        scope = _text_of_run("scope", self.scope, config, _NO_SCOPE)
+        if not scope.strip():
+            raise InputError(f"the function given as scope returned an empty text: {_NO_SCOPE}")
         return scope
 
     def _check_scope(self) -> None:
@@ -435,6 +417,30 @@ _CHOICES = {
     "when_insufficient": get_args(WhenInsufficient),
     "on_retriever_error": get_args(OnRetrieverError),
 }
+
+
+_NO_SCOPE = (
+    "nothing is searched or remembered without a scope, so return its name, such as the tenant's"
+)
+
+
+def _text_of_run(
+    name: str, given: str | Callable[[Any], str], config: Mapping[str, Any], wanted: str
+) -> str:
+    """A setting that is a text, or a function that returns one for a run's config.
+
+    Args:
+        name: The setting's name.
+        given: The setting.
+        config: The config of the run.
+        wanted: The advice where the function returns no text.
+    """
+    text: object = given if isinstance(given, str) else given(config)
+    if isinstance(text, str):
+        return text
+    if iscoroutine(text):
+        text.close()
+    raise InputError(f"the function given as {name} returned {type(text).__name__}: {wanted}")
 
 
 def _names(metadata_keys: object) -> tuple[str, ...]:

@@ -262,13 +262,18 @@ class Policy:
     def outlook(self, records: Sequence[Record], views: Views | None = None) -> Outlook:
         """Return what it expects of records, whose answers are all there; see `replayed`."""
         costs = np.array(self.rules.costs)
-        if self.rules.looks == "question":
-            views = views or self._views([Seen(record.question) for record in records])
+        alone = self.rules.looks == "question"
+        if views is None:
+            views = self._views(
+                [
+                    Seen(record.question) if alone else record.seen(self.actions).only(self.stated)
+                    for record in records
+                ]
+            )
+        if alone:
             gains = self.stages[0].gains
             assert gains is not None
             return Outlook([gains.predict(views.whole(0))], [], costs, answers=0)
-        if views is None:
-            views = self._views([record.seen(self.actions).only(self.stated) for record in records])
         counts = range(1, len(self.actions) + 1)
         chances = [
             stage.chances_of(views, count) for stage, count in zip(self.stages, counts, strict=True)

@@ -31,7 +31,7 @@ class SQLite:
         writable: Whether this process may write to it.
 
     Raises:
-        StoreError: It cannot be read, or is of another kind.
+        StoreError: It cannot be read or made.
     """
 
     def __init__(self, path: Path, schema: str, writable: bool) -> None:
@@ -43,7 +43,6 @@ class SQLite:
                 self._create(schema)
             elif not self.path.exists():
                 raise StoreError(f"{path.parent} is read-only here, so no store can be made in it")
-            self.one("SELECT count(*) FROM sqlite_master")
 
     def _create(self, schema: str) -> None:
         """Make the tables, unless they are there; opening a store does not wait for who writes."""

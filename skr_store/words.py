@@ -83,7 +83,7 @@ class Words:
         self._copy: Path | None = None
         self._begin()
         if database.writable and (kept[0], kept[2]) != (FORMAT, self.language):
-            self._make_again()
+            self._drop()
         if database.writable:
             database.set("words", f"{FORMAT}:{self.language}")
 
@@ -160,7 +160,7 @@ class Words:
         finally:
             lock.release()
 
-    def _make_again(self) -> None:
+    def _drop(self) -> None:
         """Take away an index of other terms."""
         lock = try_lock(self._path.with_name(LOCK_NAME))
         if lock is None:

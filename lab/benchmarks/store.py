@@ -70,8 +70,8 @@ def beside(how: str, ways: dict[str, Way], size: int) -> Iterator[Row]:
             with tempfile.TemporaryDirectory() as place:
                 folder = Path(place, "kept")
                 added = size / seconds(lambda way=way, folder=folder: way.fill(folder, texts))
-                asked = in_a_process("benchmarks.store:asked", how, name, str(folder))
-                found[name] = [added, *asked, size_of(folder)]
+                answered = in_a_process("benchmarks.store:asked", how, name, str(folder))
+                found[name] = [added, *answered, size_of(folder)]
     ours, *others = found
     what = (("added", "a second"), ("first answer", "ms"), ("a query", "ms"), ("the disk", "MB"))
     for place, (told, unit) in enumerate(what):

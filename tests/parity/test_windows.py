@@ -17,7 +17,7 @@ from pydantic import Field
 from langchain_skr import SKRMiddleware, as_language_model, create_skr_chain
 from llamaindex_skr import SKRChatEngine, SKRQueryEngine
 from llamaindex_skr import as_language_model as as_llama_model
-from skr_core import Budget, Demonstration
+from skr_core import Budget, Demonstration, Reference
 from skr_core.budget import count_tokens
 from skr_core.models.limited import Spending
 from skr_core.models.windows import Window, history_tokens_for, tokens_for, window_of
@@ -44,12 +44,10 @@ class Library:
 
     name = "library"
 
-    def retrieve(self, query: str) -> list[Any]:
-        from skr_core import Reference
-
+    def retrieve(self, query: str) -> list[Reference]:
         return [Reference.of(f"{query} {n}: {prose(400)}") for n in range(10)]
 
-    async def aretrieve(self, query: str) -> list[Any]:
+    async def aretrieve(self, query: str) -> list[Reference]:
         return self.retrieve(query)
 
 
@@ -70,11 +68,10 @@ class Llama(MockLLM):
     """Notes how long its prompts are, and declares its window."""
 
     lengths: list[int] = Field(default_factory=list)
-    declared: int = WINDOW
 
     @property
     def metadata(self) -> LLMMetadata:
-        return LLMMetadata(context_window=self.declared, num_output=512, is_chat_model=True)
+        return LLMMetadata(context_window=WINDOW, num_output=512, is_chat_model=True)
 
     def chat(self, messages: Sequence[ChatMessage], **kwargs: Any) -> ChatResponse:
         self.lengths.append(sum(count_tokens(each.content or "").tokens for each in messages))
