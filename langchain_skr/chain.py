@@ -60,6 +60,7 @@ CONFIGURABLE = {
 """What a run's config may replace; models and retrievers have ``configurable_fields`` for it."""
 
 _OTHER_NAMES = {"input": "question", "chat_history": "history"}
+_ENDED = ("stop_reason", "grounded", "sufficient", "missing", "verdict")
 _RETRACTED = ("answer", "context")
 _STREAMED: dict[str, Any] = {
     "stream_mode": ["custom", "values"],
@@ -82,6 +83,8 @@ class AnswerWithSources(TypedDict):
             ``reference_id`` is the document's id, where it has one.
         stop_reason: Why the loop ended.
         grounded: Whether the answer rests on its context, see `skr_core.types.Answer`.
+        sufficient: Whether it is held to answer the whole question.
+        missing: The information that was found missing; may be empty.
         verdict: With an arbiter, which of the answers it is and why: `skr_core.types.Verdict` as
             plain values.
     """
@@ -93,6 +96,8 @@ class AnswerWithSources(TypedDict):
     citations: list[dict[str, Any]]
     stop_reason: str
     grounded: bool
+    sufficient: bool
+    missing: str
     verdict: NotRequired[dict[str, Any]]
 
 
@@ -425,7 +430,7 @@ def _with_sources(asked: Asked, output: Any) -> AnswerWithSources:
         {**each, "reference_id": context[each["marker"] - 1].id or each["reference_id"]}
         for each in output["citations"]
     ]
-    ended = {key: output[key] for key in ("stop_reason", "grounded", "verdict") if key in output}
+    ended = {key: output[key] for key in _ENDED if key in output}
     answered = {"context": context, "answer": output["answer"], "citations": citations}
     whole: Any = {**_as_mapping(asked), **answered, **ended}
     answer: AnswerWithSources = whole

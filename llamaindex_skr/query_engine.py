@@ -241,7 +241,7 @@ class SKRQueryEngine(PicklableGraph, BaseQueryEngine):
                 f"no prompt is called {', '.join(unknown)}: there are {', '.join(names)}"
             )
         given = {name: _as_template(prompt) for name, prompt in prompts.items()}
-        self._context = replace(self._context, templates=replace(templates, **given))
+        self._context = replace(self._context, templates=_checked(replace(templates, **given)))
 
     def _get_prompt_modules(self) -> PromptMixinType:
         return {}
@@ -316,6 +316,7 @@ def engine_parts(
     }
     # Folders are read here, once, and not with each run's settings.
     made = settings.Settings.of(model, source, **{**options, **asked})
+    _checked(made.templates)
     changing: dict[str, Any] = {
         name: each for name, each in asked.items() if isinstance(each, PerQuestion)
     }
@@ -369,6 +370,16 @@ def _as_prompt(template: Template) -> BasePromptTemplate:
 
 def _single_braces(text: str) -> str:
     return text.replace("{{", "{").replace("}}", "}")
+
+
+def _checked(templates: PromptTemplates) -> PromptTemplates:
+    """Refuse variables, because LlamaIndex has no config of a run that could fill them."""
+    if variables := sorted(templates.variables):
+        raise InputError(
+            f"the prompts name {{{'}, {'.join(variables)}}}, which nothing fills: give "
+            "partial_format(...) or function_mappings to the template"
+        )
+    return templates
 
 
 def _as_template(prompt: BasePromptTemplate) -> Template:

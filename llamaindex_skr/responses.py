@@ -42,6 +42,8 @@ METADATA = (
     "rounds",
     "stop_reason",
     "grounded",
+    "sufficient",
+    "missing",
     "citations",
     "usage",
     "removed_markers",
@@ -206,6 +208,8 @@ def to_answer(question: str, response: Response) -> Answer:
         usage={},
         removed_markers=about["removed_markers"],
         grounded=about["grounded"],
+        sufficient=about["sufficient"],
+        missing=about["missing"],
         verdict=from_plain(Verdict, about["verdict"]) if "verdict" in about else None,
     )
 

@@ -20,8 +20,9 @@ from skr_core.flow import Flow, call
 from skr_core.ports import LanguageModel, OnToken
 from skr_core.prompts import asking as prompts
 from skr_core.prompts.templates import DEFAULT_TEMPLATES, MAX_QUERIES, PromptTemplates
+from skr_core.references.citations import without_markers
 from skr_core.replies.opening import without_thoughts
-from skr_core.replies.queries import not_asked, parse_queries
+from skr_core.replies.queries import clean_queries, not_asked, parse_queries
 from skr_core.texts import encodable
 from skr_core.types import Demonstration, Generation, Prompt, Reference, Usage
 
@@ -212,7 +213,10 @@ def self_complete(
         metadata_keys=metadata_keys,
     )
     generation = yield from generate(model, prompt)
-    return not_asked(parse_queries(generation.text, limit), asked), generation.usage
+    # A model that forgets the task repeats its answer, which is no query.
+    said = clean_queries(without_markers(line) for line in partial.splitlines())
+    named = not_asked(parse_queries(generation.text, limit), [*asked, *said])
+    return named, generation.usage
 
 
 def decompose(

@@ -16,6 +16,9 @@ from skr_core.replies.reply import Reply, read_reply
 from skr_core.texts import split_sentences
 from skr_core.types import NO_USAGE, Reference, Reflection, Usage
 
+UNCITED = "the answer cites none of the references"
+"""The reason where a model does not find its references insufficient, but cites none of them."""
+
 
 class RefusalReflector:
     """Reads the verdict from the model's own reply (RaLLM §5.1); costs no call.
@@ -57,7 +60,7 @@ def judge_reply(reply: Reply, *, must_cite: bool = True) -> Reflection:
     if reply.sufficient is False:
         return Reflection(False, "the model finds the references insufficient", reply.missing)
     if must_cite and not reply.cites:
-        return Reflection(False, "the answer cites none of the references")
+        return Reflection(False, UNCITED)
     return Reflection(True, "the model answered from the references")
 
 

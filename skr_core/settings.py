@@ -276,14 +276,18 @@ class Settings:
         return hashlib.blake2b(joined.encode(), digest_size=6).hexdigest()
 
     def of_run(self, config: Mapping[str, Any]) -> Settings:
-        """Return the settings of one run, whose templates hold its instructions.
+        """Return the settings of one run: its templates hold its instructions and variables.
 
         Args:
-            config: The config of the run.
+            config: The config of the run, whose ``configurable`` has the values of variables.
 
         Raises:
-            InputError: The function that was given as the instructions returned no text.
+            InputError: The function that was given as the instructions returned no text, or a
+                variable of the templates has no value.
         """
+        if self.templates.variables:
+            values = config.get("configurable") or {}
+            return self.but(templates=self.templates.filled(values)).of_run(config)
         if self.instructions is None:
             return self
         text = _text_of_run("instructions", self.instructions, config, "return a text")

@@ -453,9 +453,13 @@ class Answer:
         usage: The usage by task.
         removed_markers: The number of markers that named no supplied reference and were taken out.
         logprob: The mean natural-log probability of a direct answer's tokens, where it is known.
-        grounded: Whether it rests on references: it cites one, and was written from references
-            alone. Otherwise the model answers from memory, or refuses.
+        grounded: Whether it rests on references: it is sufficient, cites one, and was written from
+            references alone. Otherwise it is a part of an answer, the model answers from memory, or
+            it refuses.
         verdict: The choice among several answers; None where no arbiter weighed any.
+        sufficient: Whether it is held to answer the whole question: the references were found to
+            suffice, or the model knew. The text of an answer that is a part of one says so.
+        missing: The information that was found missing, in the model's words; may be empty.
     """
 
     question: str
@@ -470,6 +474,8 @@ class Answer:
     logprob: float | None = None
     grounded: bool = False
     verdict: Verdict | None = None
+    sufficient: bool = False
+    missing: str = ""
 
     @property
     def total_usage(self) -> Usage:

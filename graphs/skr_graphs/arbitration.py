@@ -17,6 +17,7 @@ from skr_core.flow import Flow, call
 from skr_core.plain import Plain, from_plain, to_plain
 from skr_core.ports import AnswerArbiter, ClimbingRouter
 from skr_core.references.citations import resolve_citations
+from skr_core.replies.refusals import is_refusal
 from skr_core.types import NO_USAGE, Action, Answer, Decision, Usage, Verdict
 from skr_graphs import events
 from skr_graphs.asking import ask_directly
@@ -113,6 +114,8 @@ def arbitrate(state: SKRState, step: StepContext) -> Flow[Plain]:
             "removed_markers": served.removed_markers,
             "logprob": served.logprob,
             "grounded": served.grounded,
+            "sufficient": served.sufficient,
+            "missing": served.missing,
         }
     return {**update, "messages": [message]}
 
@@ -136,6 +139,8 @@ def _direct(state: SKRState, step: StepContext) -> Flow[tuple[Answer, Usage]]:
         removed_markers=cited.removed,
         logprob=logprob,
         grounded=False,
+        sufficient=not is_refusal(cited.text),
+        missing="",
     )
     return made, spent
 

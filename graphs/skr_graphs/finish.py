@@ -15,9 +15,10 @@ from skr_core.errors import DeadlineError, ModelError
 from skr_core.flow import Flow
 from skr_core.plain import Plain, from_plain, to_plain
 from skr_core.references.citations import CitedText, resolve_citations
-from skr_core.replies.refusals import is_refusal, refuse
+from skr_core.reflectors import UNCITED
+from skr_core.replies.refusals import is_refusal, refuse, say_partial
 from skr_core.settings import Settings
-from skr_core.types import NO_USAGE, Answer, Reference, Usage
+from skr_core.types import NO_USAGE, Answer, Reference, Reflection, Usage
 from skr_graphs import events
 from skr_graphs.asking import TokenStream, ask_with_fitting
 from skr_graphs.node import StepContext, call_limit
@@ -31,13 +32,17 @@ class Conclusion:
     Attributes:
         text: The text, as the model wrote it.
         references: The references in its prompt, which its markers count.
-        from_memory: Whether the model was asked to fall back on what it knows.
+        sufficient: Whether it was found to answer the whole question.
+        missing: The information that was found missing; may be empty.
+        is_part: Whether it was found to be a part of the answer alone.
         usage: The cost of that call, where it was made.
     """
 
     text: str
     references: Sequence[Reference]
-    from_memory: bool = False
+    sufficient: bool = False
+    missing: str = ""
+    is_part: bool = False
     usage: Usage = NO_USAGE
 
     @cached_property
@@ -48,7 +53,13 @@ class Conclusion:
     @property
     def grounded(self) -> bool:
         """Whether it rests on references, see `skr_core.types.Answer`."""
-        return bool(self.cited.citations) and not self.from_memory
+        return self.sufficient and bool(self.cited.citations)
+
+    def as_part(self, question: str) -> Conclusion:
+        """The same draft behind a line that says that it is a part, where it was found to be."""
+        if not self.is_part:
+            return self
+        return replace(self, text=say_partial(question, self.text, self.missing))
 
 
 def conclude(
@@ -67,7 +78,8 @@ def conclude(
 
     A sufficient draft is the answer. Otherwise `when_insufficient` chooses among the latest draft
     that cites a reference, a draft that cites none, one more call for the best the model can say,
-    and a refusal that names what is missing.
+    and a refusal that names what is missing. Before a draft that is a part of the answer stands
+    that it is one.
 
     Args:
         question: The user's question.
@@ -89,20 +101,28 @@ def conclude(
         return [from_plain(Reference, pool[key]) for key in round_["given"]]
 
     def drafted(round_: Plain) -> Conclusion:
-        return Conclusion(round_["draft"], references_of(round_))
+        judged = from_plain(Reflection, round_["reflection"] or {"sufficient": True})
+        return Conclusion(
+            round_["draft"],
+            references_of(round_),
+            sufficient=judged.sufficient and round_["reflection"] is not None,
+            missing=judged.missing,
+            is_part=not judged.sufficient and judged.reason != UNCITED,
+        )
 
     # A draft whose only text is markers that name no reference is empty once they are resolved.
     if sufficient and (served := drafted(rounds[-1])).cited.text:
         return served
     last = references_of(rounds[-1]) if rounds else []
-    refused = Conclusion(refuse(question, _missing(rounds)), last)
+    missing = _missing(rounds)
+    refused = Conclusion(refuse(question, missing), last, missing=missing)
     if settings.when_insufficient == "refuse":
         return refused
     drafts = (drafted(each) for each in reversed(rounds) if not is_refusal(each["draft"]))
     answers = [each for each in drafts if each.cited.text]
     for each in answers:
-        if each.grounded:
-            return each
+        if each.cited.citations:
+            return each.as_part(question)
     if settings.when_insufficient == "own_knowledge" and may_call:
         write(events.start("answer_anyway", len(rounds)))
         try:
@@ -128,8 +148,8 @@ def conclude(
         else:
             text = generation.text.strip()
             handed = last[: len(packed.references)]
-            return Conclusion(text, handed, from_memory=True, usage=generation.usage)
-    return answers[0] if answers else refused
+            return Conclusion(text, handed, missing=missing, usage=generation.usage)
+    return answers[0].as_part(question) if answers else refused
 
 
 def is_served(stop_reason: str, settings: Settings) -> bool:
@@ -149,6 +169,8 @@ def answer_in(conclusion: Conclusion, made: Answer) -> Answer:
         references=tuple(conclusion.references),
         removed_markers=cited.removed,
         grounded=conclusion.grounded,
+        sufficient=conclusion.sufficient,
+        missing=conclusion.missing,
     )
 
 
@@ -205,6 +227,8 @@ def finish(state: SKRState, step: StepContext) -> Flow[Update]:
         "usage": usage_with(state, "answer_anyway", chosen.usage) if called else state["usage"],
         "removed_markers": cited.removed,
         "grounded": chosen.grounded,
+        "sufficient": chosen.sufficient,
+        "missing": chosen.missing,
     }
     if _is_undecided(state, cited.text, concluded["usage"], settings):
         return Command(update={"answer": cited.text, **concluded}, goto="arbitrate")

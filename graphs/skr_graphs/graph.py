@@ -49,7 +49,7 @@ from skr_core.types import NO_USAGE, Action, Answer, Decision, Demonstration, Ro
 from skr_graphs import retrieval, steps
 from skr_graphs.arbitration import arbitrate
 from skr_graphs.context import SettingsOfRuns, SKRContext
-from skr_graphs.finish import conclude, finish
+from skr_graphs.finish import answer_in, conclude, finish
 from skr_graphs.node import Edge, Step, as_edge, as_node
 from skr_graphs.state import (
     OUTPUT_KEYS,
@@ -387,7 +387,6 @@ class GraphAnswerer:
             may_call=not self.settings.budget.spent(so_far, seconds=0.0),
             spent=so_far,
         )
-        cited = chosen.cited
         spent = {
             "condense": loop.usage.get("condense", NO_USAGE),
             "decompose": decomposing,
@@ -395,18 +394,14 @@ class GraphAnswerer:
             "reflect": judging,
             "answer_anyway": chosen.usage,
         }
-        return Answer(
-            question=loop.question,
-            text=cited.text,
-            citations=cited.citations,
-            references=tuple(chosen.references),
+        made = replace(
+            loop,
             decision=DECISIONS["single"],
             rounds=(first,),
             stop_reason="max_rounds",
             usage={task: usage for task, usage in spent.items() if usage != NO_USAGE},
-            removed_markers=cited.removed,
-            grounded=chosen.grounded,
         )
+        return answer_in(chosen, made)
 
 
 @answerer_of.register(CompiledStateGraph)

@@ -148,6 +148,8 @@ class SKROutput(TypedDict):
         removed_markers: The number of markers that named no reference and were taken out.
         logprob: The mean natural-log probability of a direct answer's tokens; None where unknown.
         grounded: Whether the answer rests on references, see `skr_core.types.Answer`.
+        sufficient: Whether it is held to answer the whole question.
+        missing: The information that was found missing; may be empty.
         messages: The conversation, with this question and its answer; a tool's artifact has none.
         verdict: The arbiter's decision with the answers that it weighed; missing where it weighed
             none.
@@ -164,6 +166,8 @@ class SKROutput(TypedDict):
     removed_markers: int
     logprob: float | None
     grounded: bool
+    sufficient: bool
+    missing: str
     messages: NotRequired[Annotated[list[AnyMessage], add_messages]]
     verdict: NotRequired[Annotated[Plain, EphemeralValue]]
 
@@ -357,5 +361,7 @@ def answer_of(output: Mapping[str, Any]) -> Answer:
         removed_markers=output["removed_markers"],
         logprob=output.get("logprob"),
         grounded=output.get("grounded", False),
+        sufficient=output.get("sufficient", False),
+        missing=output.get("missing", ""),
         verdict=_verdict_of(output),
     )

@@ -23,6 +23,7 @@ from skr_core.ports import ClimbingRouter, DraftRouter
 from skr_core.prompts.asking import checked_question
 from skr_core.references.citations import resolve_citations, without_markers
 from skr_core.reflectors import RefusalReflector, judge_reply
+from skr_core.replies.refusals import is_refusal
 from skr_core.replies.reply import Reply, read_reply
 from skr_core.settings import Settings, decided, reflected
 from skr_core.types import NO_USAGE, Decision, Generation, Reference
@@ -80,6 +81,8 @@ def condense(state: FirstState, step: StepContext) -> Flow[Plain]:
         "removed_markers": 0,
         "logprob": None,
         "grounded": False,
+        "sufficient": False,
+        "missing": "",
         "messages": [] if opening.is_in_thread else [_as_message(opening)],
         "asked": AskedQuestion(
             question=question,
@@ -181,6 +184,7 @@ def answer_directly(state: SKRState, step: StepContext) -> Flow[Plain]:
         "messages": [answered(cited.text, tokens.message_id)],
         "removed_markers": cited.removed,
         "stop_reason": "known",
+        "sufficient": not is_refusal(cited.text),
         "usage": usage,
         "logprob": logprob,
     }
@@ -217,7 +221,7 @@ def answer(state: SKRState, step: StepContext) -> Flow[Plain]:
             hold_refusals=True,
             # As a best draft, an answer that cites nothing is served, and marked.
             hold_uncited=must_cite and settings.when_insufficient != "best_draft",
-            states_verdict=settings.templates.states_verdict,
+            states_verdict=settings.templates.adds_protocol,
             without_thoughts=True,
             is_closed=step.is_closed,
         )
@@ -243,7 +247,7 @@ def answer(state: SKRState, step: StepContext) -> Flow[Plain]:
             ask,
             references_of(state),
             settings,
-            settings.templates.answer_with_references,
+            settings.templates.with_references,
             [state["question"], *asked_before, *history, before["draft"] if before else ""],
             spent=usage_of(state),
             rankings=state["rankings"],

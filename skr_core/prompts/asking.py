@@ -120,7 +120,7 @@ def answer_with_references(
     """
     further = [query for query in queries if query != question]
     text, system = rendered(
-        templates.answer_with_references,
+        templates.with_references,
         question=question,
         references=number_references(references, metadata_keys),
         demonstrations="".join(map(demonstrate, demonstrations)),
@@ -135,7 +135,7 @@ def answer_with_references(
         tuple(references),
         tuple(demonstrations),
         tuple(queries),
-        states_verdict=templates.states_verdict,
+        states_verdict=templates.adds_protocol,
         system=system,
     )
 

@@ -36,6 +36,7 @@ from skr_core.replies.refusals import (
     may_become_refusal,
     opens_like_refusal,
     refuse,
+    say_partial,
     says_unknown,
 )
 from skr_core.replies.reply import Reply, VerdictStream, cited_numbers, read_reply
@@ -88,6 +89,7 @@ __all__ = [
     "parse_sufficient",
     "read_reply",
     "refuse",
+    "say_partial",
     "says_unknown",
     "strip_thoughts",
     "unfenced",

@@ -148,6 +148,44 @@ def verdict_behind(text: str) -> tuple[str, VerdictLine] | None:
     return text[: tail.start("line")].rstrip(), VerdictLine(tail.group("denied") is None)
 
 
+_TRANSLATED = {
+    True: "ausreichend genügend suffisant suffisantes suficiente suficientes sufficiente sufficienti"
+    " voldoende достаточно 充分 足够 足夠 十分 충분",
+    False: "unzureichend ungenügend insuffisant insuffisantes insuficiente insuficientes"
+    " insufficiente insufficienti onvoldoende недостаточно 不充分 不足 不够 不夠 不十分 불충분",
+}
+_VERDICTS = {word: verdict for verdict, said in _TRANSLATED.items() for word in said.split()}
+_DENIES = re.compile(r"(?:nicht|pas|no|non|não|niet|не|not)\s+(?=\S)")
+_CAPITALS = re.compile(r"[\W_]{0,8}(?P<words>[^\W\d_]{2,}(?:[ _-][^\W\d_]+){0,2})[\W_]{0,8}")
+_LEAST_CAPITALS = 6  # an answer such as "NASA" is no verdict
+
+
+def translated_verdict(text: str) -> tuple[bool | None, str] | None:
+    """The verdict that a text begins with in another language, and the text behind its line.
+
+    Args:
+        text: A reply that does not state the verdict in its token.
+
+    Returns:
+        None where its first line is none; the verdict is None where the line is one word or a few
+        in capitals that are not known, which are no part of the answer before it.
+
+    Example:
+        >>> translated_verdict("UNZUREICHEND\\nEs fehlt: sein Lohn")
+        (False, 'Es fehlt: sein Lohn')
+    """
+    line, _, behind = text.strip().partition("\n")
+    said = _CAPITALS.fullmatch(line.strip()) if len(line) <= LONGEST_LINE else None
+    if said is None or not behind.strip():
+        return None
+    words = said["words"]
+    denied = _DENIES.match(words.lower())
+    verdict = _VERDICTS.get(words.lower()[denied.end() if denied else 0 :])
+    if verdict is not None:
+        return verdict and not denied, behind
+    return (None, behind) if words.isupper() and len(words) >= _LEAST_CAPITALS else None
+
+
 _NAMES = (
     r"(?:[a-z]{1,12}:)?(?:think|thinking|thoughts?|reason|reasoning|reflection|analysis"
     r"|inner_monologue|scratchpad)"

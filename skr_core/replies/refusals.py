@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from skr_core.prompts.templates import REFUSAL
 from skr_core.replies import wording
@@ -228,30 +229,95 @@ def _apologises(sentence: str) -> bool:
     return apologises and not CITATION.search(sentence)
 
 
-# A refusal, and what stands before what is missing, by language.
+class _Wording(NamedTuple):
+    """What is said in one language where the references do not suffice.
+
+    Attributes:
+        refusal: The sentence in place of an answer.
+        partial: The sentence before a part of an answer.
+        lead: The label of what is missing.
+        small: Small words that only this language has, of those written in Latin letters.
+    """
+
+    refusal: str
+    partial: str
+    lead: str
+    small: frozenset[str] = frozenset()
+
+
 _SAID = {
-    "en": (f"{REFUSAL}.", "Missing:"),
-    "de": ("Die vorliegenden Quellen reichen nicht aus, um die Frage zu beantworten.", "Es fehlt:"),
-    "fr": ("Les références fournies ne suffisent pas pour répondre à la question.", "Il manque :"),
-    "es": ("Las referencias disponibles no bastan para responder a la pregunta.", "Falta:"),
-    "zh": ("参考资料不足以回答这个问题。", "缺少："),
-    "ja": ("参考資料だけではこの質問に答えられません。", "不足している情報："),
+    "en": _Wording(
+        f"{REFUSAL}.",
+        "The references do not answer the question in full.",
+        "Missing:",
+    ),
+    "de": _Wording(
+        "Die vorliegenden Quellen reichen nicht aus, um die Frage zu beantworten.",
+        "Die Quellen beantworten die Frage nicht vollständig.",
+        "Es fehlt:",
+        frozenset("der das und ist welche welcher welches wer wo wann wie wurde auf im".split()),
+    ),
+    "fr": _Wording(
+        "Les références fournies ne suffisent pas pour répondre à la question.",
+        "Les références ne répondent pas entièrement à la question.",
+        "Il manque :",
+        frozenset("le les est quel quelle qui où quand comment dans du des une".split()),
+    ),
+    "es": _Wording(
+        "Las referencias disponibles no bastan para responder a la pregunta.",
+        "Las referencias no responden del todo a la pregunta.",
+        "Falta:",
+        frozenset("el los las es cuál cual quién dónde cuándo cómo del una en qué".split()),
+    ),
+    "it": _Wording(
+        "I riferimenti disponibili non bastano per rispondere alla domanda.",
+        "I riferimenti non rispondono del tutto alla domanda.",
+        "Manca:",
+        frozenset("il lo gli è chi dove come della nel quale perché cosa".split()),
+    ),
+    "pt": _Wording(
+        "As referências disponíveis não bastam para responder à pergunta.",
+        "As referências não respondem totalmente à pergunta.",
+        "Falta:",
+        frozenset("o os as é quem onde qual foi da do em uma não".split()),
+    ),
+    "nl": _Wording(
+        "De beschikbare bronnen zijn niet voldoende om de vraag te beantwoorden.",
+        "De bronnen beantwoorden de vraag niet volledig.",
+        "Wat ontbreekt:",
+        frozenset("het een wie waar wanneer hoe welke werd van voor zijn".split()),
+    ),
+    "zh": _Wording("参考资料不足以回答这个问题。", "参考资料不能完整地回答这个问题。", "缺少："),
+    "ja": _Wording(
+        "参考資料だけではこの質問に答えられません。",
+        "参考資料はこの質問に完全には答えていません。",
+        "不足している情報：",
+    ),
+    "ko": _Wording(
+        "제공된 참고 자료만으로는 이 질문에 답할 수 없습니다.",
+        "참고 자료는 이 질문에 완전히 답하지 못합니다.",
+        "부족한 정보:",
+    ),
+    "ru": _Wording(
+        "Имеющихся источников недостаточно, чтобы ответить на вопрос.",
+        "Источники отвечают на вопрос не полностью.",
+        "Не хватает:",
+    ),
 }
-# Small words that only one of these languages has.
-_SMALL = {
-    "de": frozenset("der das und ist welche welcher welches wer wo wann wie wurde auf im".split()),
-    "fr": frozenset("le les est quel quelle qui où quand comment dans du des une".split()),
-    "es": frozenset("el los las es cuál cual quién dónde cuándo cómo del una en qué".split()),
+# Letters that tell a language, the Japanese before the Chinese ones, which it writes too.
+_LETTERS = {
+    "ja": re.compile(r"[\u3040-\u30ff]"),
+    "zh": re.compile(r"[\u4e00-\u9fff]"),
+    "ko": re.compile(r"[\uac00-\ud7a3]"),
+    "ru": re.compile(r"[\u0400-\u04ff]"),
 }
-_KANA = re.compile(r"[\u3040-\u30ff]")
 
 
 def refuse(question: str, missing: str = "") -> str:
     """Say that the references do not suffice, and what is missing.
 
     Args:
-        question: The user's question, whose language is kept: English, German, French, Spanish,
-            Chinese or Japanese.
+        question: The user's question, whose language is kept, see `language_of`.
         missing: The missing information in the model's words; may be empty. Where they refuse,
             they are enough.
 
@@ -264,22 +330,52 @@ def refuse(question: str, missing: str = "") -> str:
     missing = " ".join(missing.split())
     if missing and is_refusal(missing):
         return missing
-    refusal, lead = _SAID[language_of(question)]
-    return f"{refusal} {lead} {missing}" if missing else refusal
+    said = _SAID[language_of(question)]
+    return f"{said.refusal} {said.lead} {missing}" if missing else said.refusal
+
+
+def say_partial(question: str, text: str, missing: str = "") -> str:
+    """Say before a part of an answer that it is one, and what is missing.
+
+    Args:
+        question: The user's question, whose language is kept, see `language_of`.
+        text: The part of the answer that the references support. Where it names the gap itself, it
+            is left as it is.
+        missing: The missing information in the model's words; may be empty.
+
+    Example:
+        >>> print(say_partial("What did he earn?", "The first keeper was Orr [1].", "his salary"))
+        The references do not answer the question in full. Missing: his salary
+        <BLANKLINE>
+        The first keeper was Orr [1].
+    """
+    if find_gaps(text).sentences:
+        return text
+    missing = " ".join(missing.split())
+    said = _SAID[language_of(question)]
+    if missing and is_refusal(missing):
+        return f"{missing}\n\n{text}"
+    return (
+        f"{said.partial} {said.lead} {missing}\n\n{text}"
+        if missing
+        else f"{said.partial}\n\n{text}"
+    )
 
 
 def language_of(question: str) -> str:
     """The language of a question, of those in which refusals are written; English otherwise.
 
+    They are English, German, French, Spanish, Italian, Portuguese, Dutch, Chinese, Japanese,
+    Korean and Russian.
+
     Example:
         >>> language_of("她在哪里出生？"), language_of("Où est née Ada ?"), language_of("Who?")
         ('zh', 'fr', 'en')
     """
-    if _KANA.search(question):
-        return "ja"
-    if any("\u4e00" <= character <= "\u9fff" for character in question):
-        return "zh"
+    for name, letters in _LETTERS.items():
+        if letters.search(question):
+            return name
     asked = words(question)
-    counts = {name: sum(word in small for word in asked) for name, small in _SMALL.items()}
+    counts = {name: sum(word in said.small for word in asked) for name, said in _SAID.items()}
     best = max(counts, key=lambda name: counts[name])
     return best if counts[best] > 0 else "en"

@@ -16,13 +16,14 @@ from skr_core.replies.opening import (
     VerdictLine,
     leading_verdict,
     read_verdict,
+    translated_verdict,
     verdict_behind,
     without_thoughts,
 )
 from skr_core.replies.queries import FENCE, clean_queries, is_bullet, split_queries, without_bullet
 from skr_core.replies.refusals import Gaps, begins_with_refusal, find_gaps, is_refusal
 from skr_core.replies.unwrapping import AnswerFilter, answer_text, json_reply, unfenced
-from skr_core.replies.wording import CITATION
+from skr_core.replies.wording import ASKS_FOR_MORE, CITATION, compiled
 
 LONGEST_MISSING = 300
 """Characters of the missing information, as it goes into the next prompt."""
@@ -97,6 +98,9 @@ def read_reply(text: str, n_references: int) -> Reply:
             return _unstated(answer, queries, n_references)
         return _stated(in_json.sufficient, answer, queries, in_json.missing, n_references)
     found = _find_verdict(said, leading, n_references)
+    if found is None and (translated := translated_verdict(said)):
+        verdict, said = translated
+        found = None if verdict is None else (verdict, said)
     if found is None:
         split = split_queries(said, announced=False)
         return _unstated(answer_text(split.text), clean_queries(split.queries), n_references)
@@ -213,10 +217,21 @@ def _insufficient_parts(behind: str) -> tuple[str, tuple[str, ...], str]:
     text = answer_text("".join(kept))
     if _NOTHING.fullmatch(text[:60]):
         text = ""
-    if not CITATION.search(text) and "\n" not in text and not is_refusal(text):
-        # On the verdict's line, or alone, it says what is missing, since it rests on nothing.
-        lacks, text = [*lacks, text], ""
+    if not lacks and _names_gap(text):
+        lacks, text = [text], ""
     return text, queries, "; ".join(filter(None, lacks))[:LONGEST_MISSING]
+
+
+def _names_gap(text: str) -> bool:
+    """Whether a text that stands alone behind the verdict says what is missing.
+
+    A sentence is the part of the answer that the references support, cited or not; words that are
+    none, such as "the birthplace of the designer", or that ask for more, are not.
+    """
+    if not text or "\n" in text or CITATION.search(text) or is_refusal(text):
+        return False
+    ends = text.rstrip("*_\"'”»)」").endswith((".", "!", "。", "！"))
+    return not ends or compiled(ASKS_FOR_MORE).search(text) is not None
 
 
 def _is_bare_query(line: str) -> bool:

@@ -121,7 +121,8 @@ async def test_the_system_is_heard_by_the_model(mode: str) -> None:
     assert first == ("system", "You are a film critic.")
     said = f'SUFFICIENT or INSUFFICIENT first.\n[1]\n"""\n{JAWS}\n"""'
     assert second == ("system", said)
-    assert third == ("user", QUESTION)
+    assert third[0] == "user"
+    assert third[1].startswith(f"{QUESTION}\n")
 
 
 @pytest.mark.parametrize(
@@ -130,7 +131,7 @@ async def test_the_system_is_heard_by_the_model(mode: str) -> None:
         ("answer", "{question}", "no prompt is called answer: there are answer_directly"),
         ("answer_directly", "no question", r"answer_directly lacks \{question\}"),
         ("answer_anyway", "{question}", r"answer_anyway lacks \{references\}"),
-        ("answer_directly", "{question} {tone}", r"names \{tone\}, which nothing fills"),
+        ("answer_directly", "{question} {tone}", r"name \{tone\}, which nothing fills"),
     ],
 )
 def test_what_cannot_be_used_is_refused(name: str, text: str, words: str) -> None:

@@ -19,6 +19,7 @@ from skr_core.prompts import (
 )
 from skr_core.prompts.papers import RALLM_TEMPLATES, SKR_TEMPLATES
 from skr_core.reflectors import JudgeReflector
+from skr_core.replies import say_partial
 from skr_core.routers import PromptRouter
 from skr_core.testing import ObedientModel, ScriptedModel
 from skr_graphs import answer_of, create_self_completion_graph
@@ -214,7 +215,8 @@ def test_there_are_many_ways():
 @pytest.mark.parametrize("judged", [False, True])
 def test_what_is_said_without_a_hostile_passage(invoke: Invoke, judged: bool):
     answer, _ = asked(invoke, planted_references("harmless"), judged=judged)
-    assert answer.text == "Ada Quill wrote it [1]."
+    said = "Ada Quill wrote it [1]."
+    assert answer.text == (say_partial(QUESTION, said, answer.missing) if judged else said)
     assert [each.queries for each in answer.rounds] == [(QUESTION,), (QUERY,)]
     (cited,) = answer.citations
     start, end = cited.quote_span

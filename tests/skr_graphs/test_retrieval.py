@@ -10,6 +10,7 @@ from skr_core import Budget, PromptTemplates, Settings
 from skr_core.errors import ModelError
 from skr_core.prompts import REFUSAL
 from skr_core.reflectors import JudgeReflector
+from skr_core.replies import say_partial
 from skr_core.routers import NeverRetrieve
 from skr_core.testing import MappingRetriever, ScriptedModel
 from skr_core.types import content_id
@@ -96,7 +97,7 @@ def test_markers_of_an_early_draft_count_that_round_s_references(invoke: Invoke)
         reflector=JudgeReflector(ScriptedModel(["insufficient: all"])),
     ).compile()
     answer = answer_of(invoke(graph))  # type: ignore[arg-type]
-    assert answer.text == "Paris [2], not Rome."
+    assert answer.text == say_partial(QUESTION, "Paris [2], not Rome.", "all")
     assert [reference.text for reference in answer.references] == ["first", PARIS]
     assert [reference.text for reference in answer.cited_references] == [PARIS]
     assert answer.removed_markers == 1

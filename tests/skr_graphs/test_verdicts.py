@@ -12,12 +12,13 @@ from skr_core import Budget
 from skr_core.errors import RetrieverError
 from skr_core.prompts import REFUSAL
 from skr_core.prompts.papers import SKR_TEMPLATES, W2R_TEMPLATES
-from skr_core.replies import refuse
+from skr_core.replies import refuse, say_partial
 from skr_core.testing import MappingRetriever, ScriptedModel
 from skr_graphs import SKRContext, create_self_completion_graph
 from tests.skr_graphs.doubles import PARIS, QUESTION, Invoke, ListStore, both, searchable
 
 HALF = "INSUFFICIENT\nFrance has a capital [1].\nMissing: its name\nSearch: one\nSearch: two"
+SERVED = say_partial(QUESTION, "France has a capital [1].", "its name")
 CITED = "SUFFICIENT\nParis is the capital [1]."
 UNCITED = "SUFFICIENT\nParis, surely."
 
@@ -100,8 +101,9 @@ def test_a_cited_half_answer_is_kept_and_served(invoke: Invoke):
         "",
         "Paris, surely.",
     ]
-    assert (output["answer"], output["stop_reason"]) == ("France has a capital [1].", "max_rounds")
-    assert output["grounded"] is True
+    assert (output["answer"], output["stop_reason"]) == (SERVED, "max_rounds")
+    assert (output["grounded"], output["sufficient"]) == (False, False)
+    assert output["missing"] == "its name"
     assert [each["text"] for each in output["references"]] == [PARIS]
     assert "answer_anyway" not in output["usage"]
 
@@ -180,11 +182,11 @@ def test_a_refusal_is_in_the_language_of_the_question(invoke: Invoke):
 @pytest.mark.parametrize(
     ("when", "draft", "answer", "grounded", "last"),
     [
-        ("best_draft", HALF, "France has a capital [1].", True, False),
+        ("best_draft", HALF, SERVED, False, False),
         ("best_draft", UNCITED, "Paris, surely.", False, False),
         ("best_draft", REFUSAL, REFUSAL, False, False),
         ("best_draft", "INSUFFICIENT\nMissing: it", refuse(QUESTION, "it"), False, False),
-        ("own_knowledge", HALF, "France has a capital [1].", True, False),
+        ("own_knowledge", HALF, SERVED, False, False),
         ("own_knowledge", UNCITED, "Perhaps Paris [1].", False, True),
         ("own_knowledge", REFUSAL, "Perhaps Paris [1].", False, True),
         ("refuse", HALF, refuse(QUESTION, "its name"), False, False),
@@ -396,7 +398,7 @@ def test_a_broken_store_does_not_make_an_empty_search_a_failure(invoke: Invoke):
 def test_a_later_search_that_fails_keeps_what_is_in_hand(invoke: Invoke):
     output = invoke(graph_of(model_of(HALF), Down("one", "two")))
     assert output["stop_reason"] == "retriever_failed"
-    assert (output["answer"], output["grounded"]) == ("France has a capital [1].", True)
+    assert (output["answer"], output["grounded"]) == (SERVED, False)
     assert len(output["rounds"][1]["errors"]) == 2
 
 

@@ -29,6 +29,7 @@ from skr_core import (
 from skr_core.candidates import Standing
 from skr_core.errors import InputError, ModelError, StampMismatch
 from skr_core.prompts import REFUSAL, answer_directly, answer_with_references
+from skr_core.replies import say_partial
 from skr_core.testing import MappingRetriever, ScriptedModel
 from skr_core.types import ACTIONS
 from skr_graphs import GraphAnswerer
@@ -203,8 +204,11 @@ def test_a_single_round_costs_nothing_where_its_draft_stands(gather: Collect):
         reflector=NeverSatisfied(),
         budget=Budget(max_rounds=2),
     )
-    assert record.outcomes["single"].answer == "It is gold0 [1]."
-    assert record.outcomes["loop"].answer == "It is something else [1]."
+    outcomes = record.outcomes
+    assert outcomes["single"].answer == say_partial(QUESTIONS[0].question, "It is gold0 [1].")
+    assert outcomes["loop"].answer == say_partial(
+        QUESTIONS[0].question, "It is something else [1]."
+    )
     assert [prompt.task for prompt in model.prompts] == [
         "answer_directly",
         "answer_with_references",

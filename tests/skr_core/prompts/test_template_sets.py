@@ -11,6 +11,7 @@ from skr_core import Demonstration, PromptTemplates, Reference, prompts
 from skr_core.errors import InputError
 from skr_core.prompts import DEFAULT_TEMPLATES
 from skr_core.prompts.papers import RALLM_TEMPLATES, SKR_TEMPLATES, W2R_TEMPLATES
+from skr_core.prompts.templates import PROTOCOL, WITHOUT_CONTEXT, ChatTemplate
 
 PARIS = Reference.of("Paris is the capital of France.", "Paris")
 EXAMPLE = Demonstration("Capital of Spain?", "Madrid.", ("Madrid is the capital of Spain.",))
@@ -32,7 +33,7 @@ def test_the_defaults_are_the_constants() -> None:
     [
         ("", r"lacks \{question\}, \{references\}"),
         ("{question}", r"lacks \{references\}"),
-        ("{question} {references} {limit} {tone}", r"names \{limit\}, \{tone\}, which nothing"),
+        ("{question} {references} {limit} {missing}", r"names \{limit\}, \{missing\}, which"),
         ("{question.__class__} {question} {references}", "which nothing fills"),
         ("{question!r} {references}", "not format them"),
         ("{question:>9} {references}", "not format them"),
@@ -62,7 +63,7 @@ def test_each_function_renders_its_template() -> None:
     reference = '[1] Paris\n"""\nParis is the capital of France.\n"""'
     assert [prompt.text for prompt in rendered] == [
         "1 {} Q",
-        f"2 Q {reference}",
+        f"2 Q {reference}{PROTOCOL.format(question='Q', searched='', partial='', missing='')}",
         f"3 Q {reference}",
         f"4 Q {reference} - q 2",
     ]
@@ -102,14 +103,48 @@ def test_rallm_asks_for_its_sentence_and_for_queries_in_another_call() -> None:
     assert f'start your query with "{prompts.QUERY_LEAD}"' in asked.text
 
 
-def test_only_the_default_words_ask_for_a_verdict() -> None:
-    assert DEFAULT_TEMPLATES.states_verdict
-    assert not any(
-        templates.states_verdict for templates in (RALLM_TEMPLATES, SKR_TEMPLATES, W2R_TEMPLATES)
+def test_a_verdict_is_asked_for_behind_all_words_but_the_papers() -> None:
+    for templates in (RALLM_TEMPLATES, SKR_TEMPLATES, W2R_TEMPLATES):
+        prompt = prompts.answer_with_references("who?", [PARIS], templates=templates)
+        assert not prompt.states_verdict
+        assert prompts.SUFFICIENT not in prompt.text
+    words = ChatTemplate("{question}", "You are Lamplight. Sources: {references}")
+    own = PromptTemplates(answer_with_references=words)
+    prompt = prompts.answer_with_references("who?", [PARIS], templates=own)
+    assert prompt.states_verdict
+    assert prompt.text.startswith("who?\n")
+    assert prompt.text.endswith("Verdict:")
+    assert "Missing: " in prompt.text
+    assert prompt.system.startswith("You are Lamplight. Sources: [1] Paris")
+
+
+def test_an_app_s_variables_are_filled_in_every_prompt() -> None:
+    asking = PromptTemplates(
+        answer_directly="{user}, {today}: {question}",
+        answer_with_references=ChatTemplate("{question}", "For {user} from {references}"),
     )
-    assert not PromptTemplates(
-        answer_with_references="INSUFFICIENT {question} {references}"
-    ).states_verdict
+    assert asking.variables == {"user", "today"}
+    filled = asking.filled({"user": "Ada {question}", "today": "Monday", "references": "none"})
+    assert filled.variables == frozenset()
+    assert prompts.answer_directly("Q", templates=filled).text == "Ada {question}, Monday: Q"
+    prompt = prompts.answer_with_references("Q", [PARIS], templates=filled)
+    assert prompt.system.startswith("For Ada {question} from [1] Paris")
+    with pytest.raises(InputError, match=r"name \{today\}, which neither"):
+        asking.filled({"user": "Ada"})
+
+
+def test_an_app_s_words_stand_before_answers_without_references_too() -> None:
+    own = PromptTemplates().worded(
+        "You are Lamplight, and brief.\n---------\n{references}\n---------\n"
+        "Speak to {user} as a friend.\nQuery: {question}\nAnswer: "
+    )
+    asked = prompts.answer_directly("Q", templates=own.filled({"user": "Ada"}))
+    assert asked.system == (
+        f"You are Lamplight, and brief.\nSpeak to Ada as a friend.\n\n{WITHOUT_CONTEXT}"
+    )
+    assert asked.text == prompts.answer_directly("Q").text
+    bare = PromptTemplates().worded("{references}\n{question}")
+    assert prompts.answer_directly("Q", templates=bare).system == ""
 
 
 def test_what_earlier_rounds_said_goes_into_the_next_prompts() -> None:

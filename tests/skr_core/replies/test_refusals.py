@@ -7,7 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from skr_core.prompts import REFUSAL
-from skr_core.replies import LONGEST_OPENING, is_refusal, may_become_refusal, says_unknown
+from skr_core.replies import (
+    LONGEST_OPENING,
+    is_refusal,
+    may_become_refusal,
+    say_partial,
+    says_unknown,
+)
 
 REFUSALS = [
     REFUSAL,
@@ -127,3 +133,26 @@ replies = st.lists(st.text(max_size=30) | near_words, max_size=8).map("".join)
 def test_a_refusal_may_become_one_and_nothing_raises(text: str) -> None:
     assert may_become_refusal(text) or not is_refusal(text)
     assert says_unknown(text) or not is_refusal(text)
+
+
+@pytest.mark.parametrize(
+    ("question", "opening"),
+    [
+        ("What did he earn?", "The references do not answer the question in full. Missing: x"),
+        ("Was verdiente der Wärter?", "Die Quellen beantworten die Frage nicht vollständig. Es"),
+        ("Quanto guadagnava il custode della torre?", "I riferimenti non rispondono del tutto"),
+        ("Qual foi o salário do guarda?", "As referências não respondem totalmente"),
+        ("Wat was het loon van de wachter?", "De bronnen beantwoorden de vraag niet volledig."),
+        ("Сколько зарабатывал смотритель?", "Источники отвечают на вопрос не полностью."),
+        ("등대지기의 급여는 얼마였나?", "참고 자료는 이 질문에 완전히 답하지 못합니다."),
+    ],
+)
+def test_a_part_says_so_in_the_question_s_language(question: str, opening: str):
+    said = say_partial(question, "Orr [1].", "x")
+    assert said.startswith(opening)
+    assert said.endswith("x\n\nOrr [1].")
+
+
+def test_a_part_that_names_its_gap_is_left_as_it_is():
+    said = "It sank in 1912 [1]. The references do not say why."
+    assert say_partial("When, and why?", said, "the reason") == said

@@ -245,3 +245,37 @@ def test_what_gpt_4_said_about_filings(data_dir: Path) -> None:
     assert insufficient("correct", given=5) <= 0.04
     assert insufficient("refusal", given=0) >= 0.95
     assert insufficient("correct", given=0) <= 0.10
+
+
+def test_a_supported_sentence_without_a_marker_is_a_part_of_the_answer():
+    reply = read_reply("INSUFFICIENT\nThe first keeper was Malachy Orr.\nSearch: Orr salary", 1)
+    assert (reply.text, reply.missing) == ("The first keeper was Malachy Orr.", "")
+    reply = read_reply("INSUFFICIENT\nthe salary of the keeper\nSearch: Orr salary", 1)
+    assert (reply.text, reply.missing) == ("", "the salary of the keeper")
+    reply = read_reply("INSUFFICIENT\nI would need the salary of the keeper.\nSearch: salary", 1)
+    assert (reply.text, reply.missing) == ("", "I would need the salary of the keeper.")
+
+
+@pytest.mark.parametrize(
+    ("verdict", "sufficient"),
+    [
+        ("UNZUREICHEND", False),
+        ("**NICHT AUSREICHEND**", False),
+        ("Insuficiente.", False),
+        ("НЕДОСТАТОЧНО", False),
+        ("不充分", False),
+        ("SUFFISANT", True),
+        ("充分", True),
+        ("BRISTATHRETT", True),  # by what is said and cited
+    ],
+)
+def test_a_translated_verdict_is_read_and_never_a_part_of_the_answer(
+    verdict: str, sufficient: bool
+):
+    reply = read_reply(f"{verdict}\nThe first keeper was Malachy Orr [1].", 1)
+    assert (reply.sufficient, reply.text) == (sufficient, "The first keeper was Malachy Orr [1].")
+
+
+@pytest.mark.parametrize("answer", ["NASA\nIt launched it [1].", "IT IS THE ATLANTIC OCEAN [1]."])
+def test_an_answer_in_capitals_stays(answer: str):
+    assert read_reply(answer, 1).text == answer
