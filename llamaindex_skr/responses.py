@@ -32,7 +32,7 @@ from llama_index.core.tools import ToolOutput
 from llamaindex_skr.nodes import to_node, to_reference
 from llamaindex_skr.runs import GraphRun
 from skr_core.plain import from_plain, to_plain
-from skr_core.types import Answer, Citation, Decision, Reference, Verdict
+from skr_core.types import Answer, Citation, Decision, Reference, Usage, Verdict
 
 UNREAD = "(a stream that was not read: await response.get_response())"
 """The text of an async stream before it is read: an empty one would say nothing."""
@@ -205,7 +205,7 @@ def to_answer(question: str, response: Response) -> Answer:
         decision=from_plain(Decision, about["decision"]),
         rounds=(),
         stop_reason=about["stop_reason"],
-        usage={},
+        usage={task: from_plain(Usage, each) for task, each in about["usage"].items()},
         removed_markers=about["removed_markers"],
         grounded=about["grounded"],
         sufficient=about["sufficient"],

@@ -184,7 +184,7 @@ def show_answer(console: Console, answer: Answer, model: str, *, streamed: bool 
             Panel(Text(cleaned(answer.text) or "(no answer)"), title="Answer", title_align="left")
         )
     _sources(console, answer)
-    if answer.decision.retrieve and not answer.grounded:
+    if answer.decision.retrieve and not (answer.grounded or answer.is_partial):
         console.print("[yellow]Not supported by the references.[/yellow]")
     if answer.verdict:
         console.print(f"[dim]Served: {escape(answer.verdict.reason)}[/dim]")

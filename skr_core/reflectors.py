@@ -16,7 +16,7 @@ from skr_core.replies.reply import Reply, read_reply
 from skr_core.texts import split_sentences
 from skr_core.types import NO_USAGE, Reference, Reflection, Usage
 
-UNCITED = "the answer cites none of the references"
+CITES_NOTHING = "the answer cites none of the references"
 """The reason where a model does not find its references insufficient, but cites none of them."""
 
 
@@ -60,7 +60,7 @@ def judge_reply(reply: Reply, *, must_cite: bool = True) -> Reflection:
     if reply.sufficient is False:
         return Reflection(False, "the model finds the references insufficient", reply.missing)
     if must_cite and not reply.cites:
-        return Reflection(False, UNCITED)
+        return Reflection(False, CITES_NOTHING)
     return Reflection(True, "the model answered from the references")
 
 

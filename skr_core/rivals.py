@@ -12,6 +12,7 @@ from typing import Any
 
 from skr_core.candidates import CandidateAnswer, Standing
 from skr_core.references.citations import without_markers
+from skr_core.replies.refusals import without_notice
 from skr_core.texts import words
 from skr_core.types import Answer, Generation
 
@@ -49,7 +50,7 @@ def candidate_of_answer(answer: Answer, direct: str = "") -> CandidateAnswer:
     """
     retrieved = answer.decision.retrieve
     return CandidateAnswer(
-        without_markers(plain_text(answer.text)),
+        without_markers(plain_text(without_notice(answer.text))),
         confidence=answer.logprob,
         grounded=answer.grounded if retrieved else None,
         standing=standing_of(answer, direct) if retrieved else None,
@@ -81,7 +82,7 @@ def standing_of(answer: Answer, direct: str) -> Standing:
     """
     found = [reference.text for reference in answer.references]
     cited = [reference.text for reference in answer.cited_references]
-    return standing_in(direct, without_markers(answer.text), found, cited)
+    return standing_in(direct, without_markers(without_notice(answer.text)), found, cited)
 
 
 def standing_in(

@@ -483,6 +483,11 @@ class Answer:
         return sum(self.usage.values(), NO_USAGE)
 
     @property
+    def is_partial(self) -> bool:
+        """Whether the references support a part of what was asked, and the text says so."""
+        return bool(self.citations) and not self.sufficient and "answer_anyway" not in self.usage
+
+    @property
     def cited_references(self) -> tuple[Reference, ...]:
         """The references that the text cites, in the order of the references."""
         cited = {citation.reference_id for citation in self.citations}

@@ -21,7 +21,7 @@ from skr_core.match import exact_match, is_right, token_f1
 from skr_core.plain import from_plain, to_plain
 from skr_core.ports import OnProgress, QuestionAnswerer
 from skr_core.questions import Question
-from skr_core.replies.refusals import is_refusal
+from skr_core.replies.refusals import is_refusal, without_notice
 from skr_core.types import Action, Answer
 from skr_learn import metrics
 from skr_learn.estimator import folds
@@ -295,6 +295,7 @@ class Scores:
             >>> Scores.of(Question("1", "Who?", ("Ada",)), answer).answer_accuracy
             True
         """
+        said = without_notice(answer.text)
         found = [reference.title for reference in answer.references]
         cited = [reference.title for reference in answer.cited_references]
         supporting = question.supporting_titles
@@ -303,7 +304,7 @@ class Scores:
             question,
             title_recall=metrics.title_recall(found, supporting),
             all_titles=metrics.all_titles(found, supporting),
-            answer_accuracy=is_right(question, answer.text),
+            answer_accuracy=is_right(question, said),
             citation_precision=metrics.citation_precision(
                 cited, supporting, answer.removed_markers
             ),
@@ -312,11 +313,11 @@ class Scores:
             calls=usage.calls,
             prompt_tokens=usage.prompt_tokens,
             stop_reason=answer.stop_reason,
-            exact_match=exact_match(answer.text, question.gold),
-            token_f1=token_f1(answer.text, question.gold),
+            exact_match=exact_match(said, question.gold),
+            token_f1=token_f1(said, question.gold),
             fact_recall=_fact_recall(question, answer),
             retrieved=bool(answer.rounds),
-            refused=is_refusal(answer.text),
+            refused=is_refusal(said),
             completion_tokens=usage.completion_tokens,
             removed_markers=answer.removed_markers,
         )

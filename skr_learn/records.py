@@ -22,6 +22,7 @@ from skr_core.candidates import CandidateAnswer, Standing
 from skr_core.errors import DataError, InputError, StampMismatch
 from skr_core.files import json_line
 from skr_core.references.citations import without_markers
+from skr_core.replies.refusals import without_notice
 from skr_core.rivals import plain_text
 from skr_core.texts import encodable
 from skr_core.types import ACTIONS, NO_USAGE, Action, Answer, Effect, Stamp, Usage
@@ -80,7 +81,7 @@ class Outcome:
     @property
     def candidate(self) -> CandidateAnswer:
         """The answer as whoever chooses among several sees it; its score is not looked at."""
-        text = without_markers(plain_text(self.answer))
+        text = without_markers(plain_text(without_notice(self.answer)))
         return CandidateAnswer(
             text, confidence=self.logprob, grounded=self.grounded, standing=self.standing
         )

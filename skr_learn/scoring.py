@@ -14,6 +14,7 @@ from skr_core.models.adapting import AnyModel, as_language_model
 from skr_core.prompts.judging import ask_is_right, judge_name
 from skr_core.questions import Question
 from skr_core.replies.judgements import choice_match, implied_choices, parse_right
+from skr_core.replies.refusals import without_notice
 from skr_core.types import NO_USAGE, Action, Answer, Decision, StopReason, Usage
 from skr_learn.evaluators import Evaluator, OwnMetric, StringEvaluator, is_maker, own_metric
 from skr_learn.records import Record, Records, question_key
@@ -107,7 +108,7 @@ class TextMetric:
             The score, 0 to 1, and no usage.
         """
         yield from ()
-        return float(self._measure(question, answer)), NO_USAGE
+        return float(self._measure(question, without_notice(answer))), NO_USAGE
 
 
 def _choice(question: Question, answer: str) -> bool:

@@ -15,7 +15,7 @@ from skr_core.errors import DeadlineError, ModelError
 from skr_core.flow import Flow
 from skr_core.plain import Plain, from_plain, to_plain
 from skr_core.references.citations import CitedText, resolve_citations
-from skr_core.reflectors import UNCITED
+from skr_core.reflectors import CITES_NOTHING
 from skr_core.replies.refusals import is_refusal, refuse, say_partial
 from skr_core.settings import Settings
 from skr_core.types import NO_USAGE, Answer, Reference, Reflection, Usage
@@ -107,7 +107,7 @@ def conclude(
             references_of(round_),
             sufficient=judged.sufficient and round_["reflection"] is not None,
             missing=judged.missing,
-            is_part=not judged.sufficient and judged.reason != UNCITED,
+            is_part=not judged.sufficient and judged.reason != CITES_NOTHING,
         )
 
     # A draft whose only text is markers that name no reference is empty once they are resolved.

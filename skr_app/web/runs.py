@@ -184,6 +184,7 @@ class Runs:
             "question": output["question"],
             "answer": output["answer"],
             "grounded": output["grounded"],
+            "partial": answer_of(output).is_partial,
             "decided": answer_of(output).decision.action,
             "rounds": len(output["rounds"]),
             "stop_reason": output["stop_reason"],

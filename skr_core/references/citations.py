@@ -267,7 +267,7 @@ def text_with_sources(
         >>> cited = (Citation(1, paris.id, "Paris [1].", (6, 9)),)
         >>> answer = Answer(
         ...     "Capital?", "Paris [1].", cited, (paris,), Decision(True), (), "sufficient", {},
-        ...     grounded=True,
+        ...     grounded=True, sufficient=True,
         ... )
         >>> print(text_with_sources(answer, number_sources(answer, {}, free_numbers(after=4))))
         Paris [5].
@@ -280,7 +280,7 @@ def text_with_sources(
         start, end = each.span
         text = f"{text[:start]}[{numbers[each.reference_id]}]{text[end:]}"
     parts = [text]
-    if answer.decision.retrieve and not answer.grounded:
+    if answer.decision.retrieve and not (answer.grounded or answer.is_partial):
         uncited = answer.stop_reason == "sufficient" and answer.references and not answer.citations
         parts.append(UNCITED if uncited else UNSUPPORTED)
     shown = sorted(shown_sources(answer), key=lambda source: numbers[source.id])

@@ -38,6 +38,7 @@ from skr_core.replies.refusals import (
     refuse,
     say_partial,
     says_unknown,
+    without_notice,
 )
 from skr_core.replies.reply import Reply, VerdictStream, cited_numbers, read_reply
 from skr_core.replies.unwrapping import unfenced
@@ -94,6 +95,7 @@ __all__ = [
     "strip_thoughts",
     "unfenced",
     "without_bullet",
+    "without_notice",
 ]
 
 _LAZY = {

@@ -149,8 +149,8 @@ def verdict_behind(text: str) -> tuple[str, VerdictLine] | None:
 
 
 _TRANSLATED = {
-    True: "ausreichend genügend suffisant suffisantes suficiente suficientes sufficiente sufficienti"
-    " voldoende достаточно 充分 足够 足夠 十分 충분",
+    True: "ausreichend genügend suffisant suffisantes suficiente suficientes sufficiente"
+    " sufficienti voldoende достаточно 充分 足够 足夠 十分 충분",
     False: "unzureichend ungenügend insuffisant insuffisantes insuficiente insuficientes"
     " insufficiente insufficienti onvoldoende недостаточно 不充分 不足 不够 不夠 不十分 불충분",
 }

@@ -353,13 +353,23 @@ def say_partial(question: str, text: str, missing: str = "") -> str:
         return text
     missing = " ".join(missing.split())
     said = _SAID[language_of(question)]
-    if missing and is_refusal(missing):
-        return f"{missing}\n\n{text}"
-    return (
-        f"{said.partial} {said.lead} {missing}\n\n{text}"
-        if missing
-        else f"{said.partial}\n\n{text}"
-    )
+    lead = "" if is_refusal(missing) else f"{said.lead} "
+    notice = f"{said.partial} {lead}{missing}" if missing else said.partial
+    return f"{notice}\n\n{text}"
+
+
+def without_notice(text: str) -> str:
+    """A part of an answer without the line before it that says so; any other text as it is.
+
+    Whoever compares or scores answers looks at what they say, not at what is said about them.
+
+    Example:
+        >>> without_notice(say_partial("Wer war es?", "Orr [1].", "sein Lohn"))
+        'Orr [1].'
+    """
+    notice, _, part = text.partition("\n\n")
+    said = any(notice.startswith(each.partial) for each in _SAID.values())
+    return part if said and part else text
 
 
 def language_of(question: str) -> str:

@@ -11,7 +11,7 @@ import pytest
 
 from skr_core import Action, Answer, Budget, Generation, Prompt, Reference, Settings, load_router
 from skr_core.references import without_markers
-from skr_core.replies import find_gaps
+from skr_core.replies import find_gaps, without_notice
 from skr_graphs import GraphAnswerer
 from skr_learn import Policy, Record, Records, calibrate
 from tests.skr_graphs.climbing import Knowing, library, recorded
@@ -146,7 +146,7 @@ def system_of(records: Sequence[Record], router: Path) -> GraphAnswerer:
 
 
 def what(answer: Answer) -> tuple[Action, str]:
-    return answer.decision.action, without_markers(answer.text)
+    return answer.decision.action, without_markers(without_notice(answer.text))
 
 
 def replayed(records: Sequence[Record], policy: Policy) -> list[tuple[Action, str]]:

@@ -205,10 +205,9 @@ def test_a_single_round_costs_nothing_where_its_draft_stands(gather: Collect):
         budget=Budget(max_rounds=2),
     )
     outcomes = record.outcomes
-    assert outcomes["single"].answer == say_partial(QUESTIONS[0].question, "It is gold0 [1].")
-    assert outcomes["loop"].answer == say_partial(
-        QUESTIONS[0].question, "It is something else [1]."
-    )
+    asked = QUESTIONS[0].question
+    assert outcomes["single"].answer == say_partial(asked, "It is gold0 [1].")
+    assert outcomes["loop"].answer == say_partial(asked, "It is something else [1].")
     assert [prompt.task for prompt in model.prompts] == [
         "answer_directly",
         "answer_with_references",

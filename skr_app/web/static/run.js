@@ -65,7 +65,7 @@ export class RunView {
     this.now.textContent = this.inShort(run);
     const said = [];
     if (output.verdict) said.push(h("p", { class: "trust" }, `Served: ${output.verdict.reason}`));
-    if (output.decision.retrieve && !run.grounded) {
+    if (output.decision.retrieve && !run.grounded && !run.partial) {
       said.push(h("p", { class: "caution" }, "Not supported by the references."));
     }
     this.below.replaceChildren(...said, votes(run), facts(run, this.about), sources.element);
