@@ -2,11 +2,12 @@
 
 What was measured goes into lab/docs/benchmarks.json and from there into lab/docs/benchmarks.md; a
 part that is measured again takes the place of what was there, and one that fails leaves nothing.
-With --quick sizes are small and nothing is written. Parts that need recorded data find it in the
+With --quick sizes are small and nothing is written; with --json what was measured is printed as
+JSON, a part on each line, in place of its table. Parts that need recorded data find it in the
 folder SKR_DATA, else in ../shared/data beside the repository; a part that cannot be measured here
 is left out, in words. Ends with 1 when one of them failed.
 
-Usage, in the folder lab: python -m benchmarks [--quick] [NAME ...]
+Usage, in the folder lab: python -m benchmarks [--quick] [--json] [NAME ...]
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from benchmarks.rows import LAB, LEFT_OUT, LeftOut, describe, load, telling
 
 PARTS = (
     *("store", "deciding", "calibration"),
-    *("loop", "start", "memory", "weight", "served", "cost", "multihop"),
+    *("loop", "start", "memory", "weight", "served", "cost", "kinds", "multihop"),
 )
 MEASURED = LAB / "docs" / "benchmarks.json"
 
@@ -34,6 +35,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("parts", nargs="*", metavar="NAME", help=f"some of {', '.join(PARTS)}")
     parser.add_argument("--quick", action="store_true", help="small sizes; nothing is written")
+    parser.add_argument("--json", action="store_true", help="rows as JSON in place of tables")
     parser.add_argument("--in-this-process", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if unknown := sorted({*options.parts} - {*PARTS}):
@@ -49,7 +51,8 @@ def main() -> int:
         known["parts"].pop(name, None)
         if part is not None:
             known["parts"][name] = part
-            print(page.section(name, part), flush=True)
+            told = json.dumps({name: part}) if options.json else page.section(name, part)
+            print(told, flush=True)
         if not options.quick:
             write(known)
     return int(failed)

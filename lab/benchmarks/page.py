@@ -46,6 +46,9 @@ def section(name: str, part: Mapping[str, Any]) -> str:
 
 def table(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     """The rows, and how fast what has several sizes grows; or what is spent on answers."""
+    if "answers" in rows[0]:
+        yield from answers(rows)
+        return
     if "way" in rows[0]:
         yield from ways(rows)
         return
@@ -81,9 +84,24 @@ def ways(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     yield f"| calls · prompt tokens | {' | '.join(asked)} |"
     yield f"|---|{'---:|' * len(asked)}"
     for row in rows:
-        told = [(f"{c['calls']} · {c['tokens']:,}", c["right"]) for c in row["costs"].values()]
-        cells = [cell if right else f"~~{cell}~~" for cell, right in told]
-        yield f"| {row['way']} | {' | '.join(cells)} |"
+        yield f"| {row['way']} | {' | '.join(_cells(row['costs']))} |"
+
+
+def answers(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """What each way answers rightly and spends, in all and for each question."""
+    asked = list(rows[0]["answers"])
+    yield f"| calls · tokens | right | calls | tokens | {' | '.join(asked)} |"
+    yield f"|---|{'---:|' * (len(asked) + 3)}"
+    for row in rows:
+        each = row["answers"].values()
+        right, calls, tokens = (sum(c[key] for c in each) for key in ("right", "calls", "tokens"))
+        told = f"{right} of {len(each)} | {calls} | {tokens:,}"
+        yield f"| {row['way']} | {told} | {' | '.join(_cells(row['answers']))} |"
+
+
+def _cells(costs: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    told = [(f"{c['calls']} · {c['tokens']:,}", c["right"]) for c in costs.values()]
+    return [cell if right else f"~~{cell}~~" for cell, right in told]
 
 
 def costs(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:

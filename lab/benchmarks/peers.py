@@ -1,4 +1,4 @@
-"""What ours stands beside: LlamaIndex's engines, an adaptive-RAG graph, and graphs written by hand.
+"""What ours stands beside: LlamaIndex's engines, agents in words, and graphs written by hand.
 
 LlamaIndex's engines have their own words and defaults. The adaptive-RAG graph is built as
 LangGraph's tutorial of that name builds one, over one source: it routes the question, retrieves,
@@ -6,15 +6,17 @@ grades each document, answers, and grades whether the answer is grounded and whe
 where no document is relevant or the answer does not answer, the query is rewritten and searched
 again. The words are of our own and as brief as the tutorial's. The tutorial rewrites for ever; here
 a question has at most three searches, like one of ours, and the last answer is given. What is
-graded and answered is the question as it was asked. The graphs by hand are as somebody would write
-them who needs no more.
+graded and answered is the question as it was asked. The ReAct loop goes the way of FrugalRAG's
+prompted baseline, without its training. The graphs by hand are as somebody would write them who
+needs no more.
 """
 
 from __future__ import annotations
 
+import json
 import operator
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Annotated, Any
 
@@ -167,6 +169,75 @@ def create_adaptive_rag(ask: Callable[[str], str], search: Callable[[str], list[
     graph.add_conditional_edges("generate", after_answering, [END, "rewrite"])
     graph.add_edge("rewrite", "retrieve")
     return graph.compile()
+
+
+FRUGAL_STEPS = 10
+FRUGAL_STEP = """\
+You are given a question and a trajectory of the steps taken so far. Gather what is needed to \
+answer the question, with as few steps as it takes. Reply with the next step in three lines:
+
+Thought: what is known so far, and what is still needed
+Tool: search or finish
+Arguments: a JSON object: {{"query": "..."}} for search, which finds passages; {{}} for finish, \
+which says that all that is needed to answer the question has been found
+
+{question}
+
+Trajectory:
+{trajectory}"""
+FRUGAL_ANSWER = """\
+You are given a question and the trajectory of the steps taken to gather what is needed for it. \
+Reason briefly, then answer the question.
+
+Trajectory:
+{trajectory}
+
+{question}"""
+
+
+def frugal_react(
+    question: str,
+    ask: Callable[[str], str],
+    search: Callable[[str, set[str]], list[str]],
+    history: Sequence[str] = (),
+) -> str:
+    """Answer as FrugalRAG's prompted loop does (arXiv 2507.07634): think, then search or finish.
+
+    The question itself is searched before the model is first asked. Each step is one call, which
+    sees the whole trajectory; no passage is shown twice; after the end, or ten steps, one more call
+    writes the answer. The words are of our own. The paper knows no conversations: here the turns
+    stand before the question.
+
+    Args:
+        question: The question, as the user asked it.
+        ask: From a prompt to the model's reply.
+        search: From a query, and the passages that were shown already, to others.
+        history: The turns before the question, user and assistant in turn.
+    """
+    seen: set[str] = set()
+    roles = ("User", "Assistant")
+    turns = [f"{roles[place % 2]}: {turn}" for place, turn in enumerate(history)]
+    asked = "\n".join([*turns, f"Question: {question}"])
+    steps: list[str] = []
+
+    def searched(thought: str, query: str) -> None:
+        found = search(query, seen)
+        seen.update(found)
+        told = json.dumps({"query": query}, ensure_ascii=False)
+        shown = "\n\n".join(found) or "nothing that was not shown before"
+        steps.append(f"Thought: {thought}\nTool: search\nArguments: {told}\nObservation:\n{shown}")
+
+    searched("I begin with the question itself.", question)
+    for _ in range(FRUGAL_STEPS):
+        said = ask(FRUGAL_STEP.format(question=asked, trajectory="\n\n".join(steps)))
+        thought, tool, arguments = (
+            re.findall(rf"^{label}: (.*)$", said, re.MULTILINE)[0]
+            for label in ("Thought", "Tool", "Arguments")
+        )
+        if tool == "finish":
+            break
+        searched(thought, json.loads(arguments)["query"])
+    return ask(FRUGAL_ANSWER.format(question=asked, trajectory="\n\n".join(steps)))
 
 
 class State(TypedDict, total=False):
