@@ -1,0 +1,280 @@
+"""What an app carries through each drop-in: one cell for each, which names its tests or a refusal.
+
+`docs/matrix.md` is written from it by `scripts/matrix.py`, and `test_matrix.py` holds it to
+what it says: that the tests are there, sync and async, and that the refusals are raised. None is a
+cell that nobody has filled yet.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from pydantic import ValidationError
+
+import langchain_skr
+import llamaindex_skr
+from skr_core.errors import InputError
+from skr_core.testing import MappingRetriever, ScriptedModel
+
+
+@dataclass(frozen=True)
+class Shown:
+    """It is carried, as tests show in both forms.
+
+    Attributes:
+        sync: The beginning of the ids of the tests that call.
+        awaited: The same of those that await.
+    """
+
+    sync: str
+    awaited: str
+
+
+@dataclass(frozen=True)
+class Refused:
+    """It is refused at construction.
+
+    Attributes:
+        words: What the error says.
+        options: The keyword that is refused, with a value.
+        error: The class of the error.
+    """
+
+    words: str
+    options: dict[str, Any] = field(hash=False)
+    error: type[Exception] = InputError
+
+
+@dataclass(frozen=True)
+class NotApplicable:
+    """There is nothing to carry.
+
+    Attributes:
+        why: The reason.
+    """
+
+    why: str
+
+
+Cell = Shown | Refused | NotApplicable | None
+
+_MODEL, _LIBRARY = ScriptedModel(), MappingRetriever({})
+
+
+def _engine(**options: Any) -> llamaindex_skr.SKRQueryEngine:
+    return llamaindex_skr.SKRQueryEngine.from_defaults(_LIBRARY, llm=_MODEL, **options)
+
+
+LANGCHAIN: dict[str, Callable[..., object]] = {
+    "create_skr_graph": lambda **given: langchain_skr.create_skr_graph(_MODEL, _LIBRARY, **given),
+    "create_skr_chain": lambda **given: langchain_skr.create_skr_chain(_MODEL, _LIBRARY, **given),
+    "create_skr_chain, with sources": lambda **given: langchain_skr.create_skr_chain(
+        _MODEL, _LIBRARY, return_sources=True, **given
+    ),
+    "SKRRetriever": lambda **given: langchain_skr.SKRRetriever(retriever=_LIBRARY, **given),
+    "SKRMiddleware": lambda **given: langchain_skr.SKRMiddleware(retriever=_LIBRARY, **given),
+    "create_skr_tool": lambda **given: langchain_skr.create_skr_tool(_MODEL, _LIBRARY, **given),
+}
+LLAMAINDEX: dict[str, Callable[..., object]] = {
+    "SKRQueryEngine": _engine,
+    "SKRChatEngine": lambda **given: llamaindex_skr.SKRChatEngine.from_defaults(
+        _LIBRARY, llm=_MODEL, **given
+    ),
+    "SKRRetriever": lambda **given: llamaindex_skr.SKRRetriever(_LIBRARY, **given),
+    "SKRSelector": lambda **given: llamaindex_skr.SKRSelector("never", **given),
+    "create_skr_tool": lambda **given: llamaindex_skr.create_skr_tool(_engine(), **given),
+}
+DROP_INS = {"LangChain": LANGCHAIN, "LlamaIndex": LLAMAINDEX}
+"""How each is made, by its framework and its name."""
+
+CARRIED = {
+    "config": "the config of a run reaches retriever and model",
+    "context": "the context of a run, such as another router or budget",
+    "instructions": "an app's own words, before every prompt that asks for an answer",
+    "variables": "the variables of a prompt template, filled for each run",
+    "filters": "a filter of the retriever or the index holds in every search",
+    "schema": "an answer in a schema of the app's own",
+    "history": "messages of every kind before the question",
+    "images": "images beside the question",
+    "window": "the window that the model declares is kept to",
+    "budget": "limits of a question are kept to",
+    "callbacks": "callbacks, tracers or events see each call",
+    "cache": "the framework's own cache of replies counts",
+}
+
+_OF_A_RUN = "LlamaIndex has none: what a request carries is in a `ContextVar` of the app's"
+_GIVES_PASSAGES = NotApplicable("it gives passages, not an answer")
+_CHOOSES = NotApplicable("it chooses, and gives no answer")
+_FINDS_NOTHING = NotApplicable("it finds nothing")
+_OF_THE_ENGINE = NotApplicable("the engine that it is made of has it")
+
+
+def _unknown(option: str, value: Any = None, error: type[Exception] = TypeError) -> Refused:
+    """A keyword that is not there: Python says so, or pydantic of LangChain's own class."""
+    words = {
+        TypeError: f"got an unexpected keyword argument '{option}'",
+        ValidationError: "Extra inputs are not permitted",
+    }
+    return Refused(words[error], {option: value}, error)
+
+
+def _both(test: str, sync: str = "sync", awaited: str = "async") -> Shown:
+    """Tests whose ids differ in one place, which stands as ``{}``."""
+    return Shown(f"tests/{test.format(sync)}", f"tests/{test.format(awaited)}")
+
+
+_CONFIG = "langchain_skr/test_configs.py::test_the_retriever_reads_the_very_config"
+_FILTER = "langchain_skr/test_configs.py::test_a_filter_is_chosen_by_the_config"
+_WORDS = "parity/test_instructions.py::test_instructions_stand_before_every_answer"
+_DOORS = {
+    "create_skr_graph": "graph",
+    "create_skr_chain": "chain",
+    "create_skr_chain, with sources": "sourced chain",
+    "SKRRetriever": "retriever",
+    "SKRMiddleware": "middleware",
+    "create_skr_tool": "tool",
+}
+"""The doors of `tenants.py` by which tests go in."""
+
+OF_LANGCHAIN: dict[str, dict[str, Cell]] = {
+    "config": {name: _both(f"{_CONFIG}[{door}-function-{{}}]") for name, door in _DOORS.items()},
+    "context": {
+        "create_skr_graph": _both(
+            "skr_graphs/test_in_langgraph.py::test_a_parent_passes_ours_on_within_its_own[{}]"
+        ),
+    },
+    "instructions": {
+        **{name: _both(f"{_WORDS}[{door}-{{}}]") for name, door in _DOORS.items()},
+        "SKRRetriever": _unknown("instructions", "Be brief.", ValidationError),
+        "SKRMiddleware": _unknown("instructions", "Be brief."),
+    },
+    "variables": {"SKRRetriever": _GIVES_PASSAGES},
+    "filters": {name: _both(f"{_FILTER}[{door}-{{}}]") for name, door in _DOORS.items()},
+    "schema": {"SKRRetriever": _GIVES_PASSAGES},
+    "history": {
+        "create_skr_graph": _both(
+            "skr_graphs/test_conversation.py::test_a_conversation_as_input[{}-"
+        ),
+        "create_skr_chain": _both(
+            "langchain_skr/test_conversation.py::test_a_conversation_as_input[{}-",
+            "invoke",
+            "ainvoke",
+        ),
+        "create_skr_chain, with sources": _both(
+            "langchain_skr/test_conversation.py::test_a_history_around_a_chain_with_sources[{}]",
+            "invoke",
+            "ainvoke",
+        ),
+        "SKRRetriever": NotApplicable("it is asked with a query"),
+        "SKRMiddleware": _both(
+            "langchain_skr/test_conversation.py::test_an_agent_s_middleware_searches_what_is_meant"
+            "[{}]",
+            "invoke",
+            "ainvoke",
+        ),
+        "create_skr_tool": NotApplicable("an agent calls it with a question that stands alone"),
+    },
+    "images": {"SKRRetriever": NotApplicable("it is asked with a query")},
+    "window": {},
+    "budget": {
+        "create_skr_chain": _both(
+            "langchain_skr/test_chain.py::"
+            "test_a_run_s_config_replaces_router_budget_reflector_and_abstention[{}]",
+            "invoke",
+            "ainvoke",
+        ),
+        "SKRRetriever": _both(
+            "langchain_skr/test_retriever.py::"
+            "test_self_completion_is_within_the_budget_and_asks_for_no_last_answer[{}]",
+            "invoke",
+            "ainvoke",
+        ),
+        "SKRMiddleware": _both(
+            "langchain_skr/test_middleware.py::test_no_more_references_than_the_budget_allows[{}]"
+        ),
+    },
+    "callbacks": {
+        "create_skr_chain": _both(
+            "langchain_skr/test_tracing.py::test_a_tracer_sees_each_call_once[{}]",
+            "invoke",
+            "ainvoke",
+        ),
+    },
+    "cache": {
+        "create_skr_chain": _both(
+            "langchain_skr/test_models.py::"
+            "test_what_langchains_own_cache_replied_is_counted_apart[{}]",
+            "False",
+            "True",
+        ),
+    },
+}
+_RESPONSES = "llamaindex_skr/test_runs.py::test_a_handler_sees_each_call_once[{}]"
+OF_LLAMAINDEX: dict[str, dict[str, Cell]] = {
+    "config": dict.fromkeys(LLAMAINDEX, NotApplicable(_OF_A_RUN)),
+    "context": dict.fromkeys(LLAMAINDEX, NotApplicable(_OF_A_RUN)),
+    "instructions": {
+        "SKRQueryEngine": _both(f"{_WORDS}[engine-{{}}]"),
+        "SKRChatEngine": _both(f"{_WORDS}[chat-{{}}]"),
+        "SKRRetriever": _unknown("instructions", "Be brief."),
+        "SKRSelector": _unknown("instructions", "Be brief."),
+        "create_skr_tool": _both(f"{_WORDS}[engine tool-{{}}]"),
+    },
+    "variables": {
+        "SKRRetriever": _GIVES_PASSAGES,
+        "SKRSelector": _CHOOSES,
+        "create_skr_tool": _OF_THE_ENGINE,
+    },
+    "filters": {
+        "SKRQueryEngine": _both("llamaindex_skr/test_sources.py::test_filters[{}]"),
+        "SKRRetriever": _unknown("filters"),
+        "SKRSelector": _FINDS_NOTHING,
+        "create_skr_tool": _OF_THE_ENGINE,
+    },
+    "schema": {
+        "SKRRetriever": _GIVES_PASSAGES,
+        "SKRSelector": _CHOOSES,
+        "create_skr_tool": _OF_THE_ENGINE,
+    },
+    "history": {
+        "SKRQueryEngine": Refused(
+            "SKRChatEngine.from_defaults(...) converses", {"chat_history": []}, TypeError
+        ),
+        "SKRRetriever": NotApplicable("it is asked with a query"),
+        "SKRSelector": NotApplicable("it is asked with a query"),
+        "create_skr_tool": NotApplicable("an agent calls it with a question that stands alone"),
+    },
+    "images": {
+        "SKRRetriever": NotApplicable("it is asked with a query"),
+        "SKRSelector": NotApplicable("it is asked with a query"),
+    },
+    "window": {"SKRSelector": _CHOOSES, "create_skr_tool": _OF_THE_ENGINE},
+    "budget": {
+        "SKRQueryEngine": _both(
+            "parity/test_one_answer.py::test_both_plugins_agree_at_a_limit[{}-one round]"
+        ),
+        "SKRChatEngine": _both(
+            "llamaindex_skr/test_chat_engine.py::test_the_budget_bounds_the_turns[{}]",
+            "chat",
+            "achat",
+        ),
+        "SKRSelector": _unknown("budget"),
+        "create_skr_tool": _OF_THE_ENGINE,
+    },
+    "callbacks": {
+        "SKRQueryEngine": _both(_RESPONSES, "query", "aquery"),
+        "create_skr_tool": _OF_THE_ENGINE,
+    },
+    "cache": dict.fromkeys(LLAMAINDEX, NotApplicable("LlamaIndex has no cache of replies")),
+}
+_OF = {"LangChain": OF_LANGCHAIN, "LlamaIndex": OF_LLAMAINDEX}
+
+CELLS: dict[tuple[str, str, str], Cell] = {
+    (framework, drop_in, carried): _OF[framework][carried].get(drop_in)
+    for framework, drop_ins in DROP_INS.items()
+    for drop_in in drop_ins
+    for carried in CARRIED
+}
+"""Each cell, by framework, drop-in and what is carried."""
