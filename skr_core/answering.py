@@ -23,7 +23,7 @@ from skr_core.prompts.templates import DEFAULT_TEMPLATES, MAX_QUERIES, PromptTem
 from skr_core.references.citations import without_markers
 from skr_core.replies.opening import without_thoughts
 from skr_core.replies.queries import clean_queries, not_asked, parse_queries
-from skr_core.texts import encodable
+from skr_core.texts import encodable, is_json
 from skr_core.types import Demonstration, Generation, Prompt, Reference, Usage
 
 _BLANK_LINES = re.compile(r"\A(?:[ \t\r]*\n)+")
@@ -50,7 +50,7 @@ def generate(
         raise ModelError(f"the model gave {type(text).__name__} in place of a text")
     if len(text) > MAX_CHARACTERS:
         raise ModelError(f"{model.name}: the reply has over {MAX_CHARACTERS:,} characters")
-    said = without_thoughts(text)
+    said = text if is_json(text) else without_thoughts(text)
     first = _first_token(said, generation)
     made = (
         generation

@@ -5,6 +5,7 @@ Nothing here raises, whatever the text, and each reading takes time in proportio
 
 from __future__ import annotations
 
+import json
 import re
 import string
 from collections.abc import Iterable, Iterator
@@ -154,6 +155,67 @@ def beginnings(words: Iterable[str]) -> frozenset[str]:
         ['', 'n', 'no', 'not']
     """
     return frozenset(word[:end] for word in words for end in range(len(word) + 1))
+
+
+class JsonGuess:
+    """Tells, while a text arrives, whether the whole of it may still be JSON.
+
+    An object, a list or a quoted text may; what is no JSON without doubt is known at its first
+    character that none of them has.
+
+    Attributes:
+        may_be: Whether it may; no white space has decided yet.
+
+    Example:
+        >>> guess = JsonGuess()
+        >>> guess.write('{"sources": [1, 3'), guess.write("]}"), guess.write(" [1] says so.")
+        (True, True, False)
+    """
+
+    def __init__(self) -> None:
+        self.may_be = True
+        self._open = 0
+        self._begun = self._quoted = self._escaped = False
+
+    def write(self, piece: str) -> bool:
+        """Read on, and return whether it still may."""
+        for each in piece if self.may_be else "":
+            if self._escaped:
+                self._escaped = False
+            elif self._quoted:
+                self._escaped, self._quoted = each == "\\", each != '"'
+            elif not each.isspace():
+                self.may_be = self._goes_on(each)
+                if not self.may_be:
+                    break
+        return self.may_be
+
+    def _goes_on(self, each: str) -> bool:
+        if not self._open and (self._begun or each not in '{["'):
+            return False
+        self._begun = True
+        self._quoted = each == '"'
+        self._open += (each in "{[") - (each in "}]")
+        return each in _OF_JSON
+
+
+_OF_JSON = frozenset('{}[]",:+-.0123456789eE' + "truefalsenull" + "NaNInfinity")
+
+
+def is_json(text: str) -> bool:
+    """Whether a text is a JSON object, list or string as a whole: data, of which nothing is edited.
+
+    Example:
+        >>> is_json('{"sources": [1, 3]}'), is_json("[1] says so."), is_json("Paris")
+        (True, False, False)
+    """
+    if not text.lstrip().startswith(("{", "[", '"')):
+        return False
+    try:
+        json.loads(text, strict=False, parse_int=str)  # of any length
+    except (ValueError, RecursionError):
+        return False
+    return True
 
 
 def encodable(text: str) -> str:

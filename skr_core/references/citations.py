@@ -1,7 +1,7 @@
 """From the markers of an answer to the references they name: resolved, quoted, and numbered anew.
 
 Code stays as it is: spans and blocks between backticks, and array indices. So do years, ranges in
-prose and links, see `skr_core.references.markers`.
+prose and links, see `skr_core.references.markers`, and a text that is JSON as a whole.
 
 Example:
     >>> references = [Reference.of("Paris is the capital of France.")]
@@ -24,7 +24,7 @@ from itertools import count
 from skr_core.cleaning import cleaned
 from skr_core.references.passages import LONGEST_LABEL, one_line
 from skr_core.references.resolver import MarkerResolver
-from skr_core.texts import MARKER, sentence_spans, words
+from skr_core.texts import MARKER, is_json, sentence_spans, words
 from skr_core.types import Answer, Citation, Reference
 
 LONGEST_READ = 50_000
@@ -112,7 +112,7 @@ def _with_sentences(
     for place, number in markers:
         while place >= start + len(sentence):
             start, sentence = next(sentences)
-        yield number, (place, place + len(f"[{number}]")), sentence
+        yield number, (place, text.index("]", place) + 1), sentence
 
 
 # Words of grammar support nothing, however rare they are in a reference.
@@ -217,8 +217,11 @@ def _pieces(text: str) -> Iterator[tuple[int, int]]:
 
 
 def shown_sources(answer: Answer) -> Sequence[Reference]:
-    """The sources that a text names: those it cites, or all where it was not asked to cite."""
-    if answer.citations or answer.stop_reason != "sufficient":
+    """The sources that a text names: those it cites, or all where it was not asked to cite.
+
+    Data names all of them: its numbers stay its own.
+    """
+    if not is_json(answer.text) and (answer.citations or answer.stop_reason != "sufficient"):
         return answer.cited_references
     return answer.references
 
@@ -276,7 +279,7 @@ def text_with_sources(
         [5] Paris
     """
     text = answer.text
-    for each in reversed(answer.citations):
+    for each in reversed(() if is_json(text) else answer.citations):
         start, end = each.span
         text = f"{text[:start]}[{numbers[each.reference_id]}]{text[end:]}"
     parts = [text]

@@ -14,6 +14,7 @@ from skr_core.references.markers import (
     standing_behind,
     would_join,
 )
+from skr_core.texts import JsonGuess, is_json
 
 # Markers stand on one line, so that a line break is a token of its own. So are the characters of
 # markers and of code, and the space beside them. Words with the space between them are one token.
@@ -25,6 +26,7 @@ SHORTEST_FENCE = 3
 """Backticks or tildes that begin a block of code."""
 _NOWHERE = -9
 _NO_RANGE = 10**9  # stands for several numbers: no range goes on from them
+_LISTED = re.compile(r"\[(\d{1,3}(?:, ?\d{1,3})*)\]")
 # The space before a marker that is taken out stays, unless one of these follows.
 _NO_SPACE_BEFORE = frozenset(".,;:!?…)]}’”»。，、；：！？）】」』")
 
@@ -51,7 +53,8 @@ class _Code:
 class MarkerResolver:
     """Resolves markers piece by piece, looking at each character a few times at most.
 
-    Where the text is cut into pieces makes no difference.
+    Where the text is cut into pieces makes no difference. A text that is JSON as a whole is data:
+    none of it is changed, and its markers are the numbers in it that name references.
 
     Args:
         count: The number of references that may be cited.
@@ -85,9 +88,16 @@ class MarkerResolver:
         self._cited = (_NOWHERE, 0)  # the part behind the last marker, and its number
         self._indexed = _NOWHERE  # the part behind the last index
         self._settled = self._taken = 0
+        self._json = JsonGuess()
+        self._raw: list[str] = []  # what was written, while it may be JSON
+        self._rest = self._held = ""  # of it, what is not taken yet, and how that reads resolved
+        self._data: str | None = None
 
     def write(self, piece: str) -> None:
         """Read on."""
+        if self._json.may_be and self._json.write(piece):
+            self._raw.append(piece)
+            self._rest += piece
         for token in _TOKEN.findall(piece):
             self._read(token)
 
@@ -99,10 +109,23 @@ class MarkerResolver:
         """
         piece = "".join(self._parts[self._taken : self._settled])
         first, self._taken = self._taken == 0, self._settled
-        return piece.lstrip() if first else piece
+        piece, self._held = self._held + (piece.lstrip() if first else piece), ""
+        if not self._json.may_be:
+            return piece
+        # As prose or as data, it may be shown as far as it reads alike.
+        self._rest = self._rest.lstrip() if first else self._rest
+        if not self._rest.startswith(piece):
+            self._held = piece
+            return ""
+        self._rest = self._rest[len(piece) :]
+        return piece
 
     def finish(self) -> str:
         """Return all of the text, resolved, without space around it; nothing is written after."""
+        raw = "".join(self._raw).strip()
+        if self._json.may_be and is_json(raw):
+            self._data, self.removed = raw, 0
+            return raw
         self._flush("")
         if self._code is not None and not self._code.block and not self._code.may_be_block:
             self._reread(self._code)
@@ -116,6 +139,15 @@ class MarkerResolver:
     @property
     def markers(self) -> Sequence[tuple[int, int]]:
         """The place in the finished text and the number of each marker that names a reference."""
+        if self._data is not None:
+            lists = ((each.start(), each[1].split(",")) for each in _LISTED.finditer(self._data))
+            listed = ((place, list(map(int, numbers))) for place, numbers in lists)
+            return [
+                (place, number)
+                for place, numbers in listed
+                if all(1 <= each <= self._count for each in numbers)
+                for number in dict.fromkeys(numbers)
+            ]
         whole = "".join(self._parts)
         found, part, at = [], 0, len(whole.lstrip()) - len(whole)
         for index, number in self._markers:

@@ -67,8 +67,10 @@ def find_gaps(text: str) -> Gaps:
         ('The references do not say why.',)
     """
     said = _sentences(text)
-    if not said or _NO_ANSWER.fullmatch(text.strip()[:40]):
+    if not text.strip() or _NO_ANSWER.fullmatch(text.strip()[:40]):
         return Gaps((), refuses=True, opens=True)
+    if not said:  # all of it is code
+        return Gaps()
     cited = [CITATION.search(each) for each in said]
     # A cited sentence says that something is missing only where it names the material.
     may_lack = [

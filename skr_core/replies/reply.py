@@ -24,6 +24,7 @@ from skr_core.replies.queries import FENCE, clean_queries, is_bullet, split_quer
 from skr_core.replies.refusals import Gaps, begins_with_refusal, find_gaps, is_refusal
 from skr_core.replies.unwrapping import AnswerFilter, answer_text, json_reply, unfenced
 from skr_core.replies.wording import ASKS_FOR_MORE, CITATION, compiled
+from skr_core.texts import is_json
 
 LONGEST_MISSING = 300
 """Characters of the missing information, as it goes into the next prompt."""
@@ -97,6 +98,8 @@ def read_reply(text: str, n_references: int) -> Reply:
         if in_json.sufficient is None:
             return _unstated(answer, queries, n_references)
         return _stated(in_json.sufficient, answer, queries, in_json.missing, n_references)
+    if leading is None and is_json(said):
+        return _unstated(said.strip(), (), n_references)
     found = _find_verdict(said, leading, n_references)
     if found is None and (translated := translated_verdict(said)):
         verdict, said = translated

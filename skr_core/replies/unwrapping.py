@@ -13,7 +13,7 @@ from typing import Any
 from skr_core.replies.opening import read_verdict
 from skr_core.replies.queries import QUERY_LABELS, is_bullet, labelled_query
 from skr_core.replies.wording import CITATION
-from skr_core.texts import beginnings
+from skr_core.texts import beginnings, is_json
 
 _FENCED = re.compile(r"\s*(?:`{3,}|~{3,})[^\n`]{0,20}\n(?P<inside>.*)", re.DOTALL)
 _FENCE_LINE = re.compile(r"^[ \t]*(?:`{3,}|~{3,}).*$", re.MULTILINE)
@@ -26,6 +26,7 @@ _QUERIES = (
     *("follow_up_queries", "followups", "follow_up", "next_queries", "search_query"),
 )
 _MISSING = ("missing", "what_is_missing", "missing_information", "lacks", "gap")
+_OWN = {*_VERDICT, *_ANSWER, *_QUERIES, *_MISSING}
 _STRING = r'"(?P<value>(?:[^"\\]|\\.)*+)'
 # Only such objects are replies; others are what was asked for.
 _OPENS = re.compile(rf'\{{\s*"(?:{"|".join((*_VERDICT, *_ANSWER, *_QUERIES))})"\s*:', re.IGNORECASE)
@@ -51,6 +52,8 @@ class JsonReply:
 def unfenced(text: str) -> str:
     """A reply without the fence around it, or around its verdict alone; else as it is.
 
+    A fence around data, which states no verdict, belongs to the answer.
+
     Example:
         >>> unfenced("```text\\nSUFFICIENT\\nParis [1].\\n```")
         'SUFFICIENT\\nParis [1].'
@@ -66,7 +69,7 @@ def unfenced(text: str) -> str:
         beside = _FENCE_LINE.match(rest)
         if beside is not None and not beside.group().strip(" \t`~"):
             return f"{first}\n{rest[beside.end() :].removeprefix(chr(10))}"
-    elif not inside.lstrip().startswith("{"):
+    elif not inside.lstrip().startswith("{") or json_reply(inside) is None:
         return text
     if len(_FENCE_LINE.findall(inside)) % 2:
         inside = _LAST_FENCE.sub("", inside, count=1)
@@ -74,7 +77,7 @@ def unfenced(text: str) -> str:
 
 
 def json_reply(text: str) -> JsonReply | None:
-    """A reply in JSON, whole or cut off; None where it is none.
+    """A reply in JSON, whole or cut off; None where it is none, as data that was asked for.
 
     Example:
         >>> json_reply('{"verdict": "SUFFICIENT", "answer": "Paris [1]."}').text
@@ -93,10 +96,12 @@ def json_reply(text: str) -> JsonReply | None:
     except (ValueError, RecursionError):
         fields = _cut_off(text[start:])
     given = {str(key).lower().replace(" ", "_"): value for key, value in fields.items()}
-    if not given.keys() & {*_VERDICT, *_QUERIES}:
+    sufficient = _sufficient(given)
+    # A document of the user's may have a status or a query too.
+    if sufficient is None and not (_first(given, _QUERIES) and given.keys() <= _OWN):
         return None
     return JsonReply(
-        _sufficient(given),
+        sufficient,
         "\n".join(_texts(_first(given, _ANSWER))),
         tuple(_texts(_first(given, _QUERIES))),
         "; ".join(_texts(_first(given, _MISSING))),
@@ -176,12 +181,14 @@ _LONGEST_LABEL = 60
 
 
 def answer_text(text: str) -> str:
-    """The answer in a text that follows a verdict.
+    """The answer in a text that follows a verdict; data is the answer as it is.
 
     Example:
         >>> answer_text("**Answer:** Paris [1].\\n\\nSearch: none\\n")
         'Paris [1].'
     """
+    if is_json(text):
+        return text.strip()
     answer = AnswerFilter()
     return answer.write(text) + answer.finish()
 
