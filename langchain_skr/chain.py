@@ -35,7 +35,7 @@ from skr_core.prompts.templates import TOOL_DESCRIPTION, TOOL_NAME
 from skr_core.settings import ActionAnswerer, answerer_of
 from skr_core.types import Reference
 from skr_graphs import CompiledGraph, SKRContext, SKRInput, StreamedSources
-from skr_graphs.graph import answerer_of_graph
+from skr_graphs.graph import answerer_of_graph, response_format_of
 from skr_graphs.state import OUTPUT_KEYS
 
 Result = TypeVar("Result")
@@ -87,6 +87,8 @@ class AnswerWithSources(TypedDict):
         missing: The information that was found missing; may be empty.
         verdict: With an arbiter, which of the answers it is and why: `skr_core.types.Verdict` as
             plain values.
+        structured_response: With a ``response_format``, the object whose JSON the answer is: an
+            instance of the caller's class, or a dict; None where there is no answer.
     """
 
     question: NotRequired[str]
@@ -99,6 +101,7 @@ class AnswerWithSources(TypedDict):
     sufficient: bool
     missing: str
     verdict: NotRequired[dict[str, Any]]
+    structured_response: NotRequired[Any]
 
 
 _MADE = AnswerWithSources.__annotations__.keys() - {"question", "input"}
@@ -280,15 +283,15 @@ class SKRSourcesChain(GraphChain[AnswerWithSources]):
         self, input: Asked, config: RunnableConfig | None = None, **kwargs: Any
     ) -> AnswerWithSources:
         """Answer a question, given as `Asked` says."""
-        return _with_sources(input, self._untyped.invoke(**self._call(input, config, kwargs)))
+        output = self._untyped.invoke(**self._call(input, config, kwargs))
+        return _with_sources(input, output, self.graph)
 
     async def ainvoke(
         self, input: Asked, config: RunnableConfig | None = None, **kwargs: Any
     ) -> AnswerWithSources:
         """Async version of `invoke`."""
-        return _with_sources(
-            input, await self._untyped.ainvoke(**self._call(input, config, kwargs))
-        )
+        output = await self._untyped.ainvoke(**self._call(input, config, kwargs))
+        return _with_sources(input, output, self.graph)
 
     def stream(
         self, input: Asked, config: RunnableConfig | None = None, **kwargs: Any
@@ -298,7 +301,7 @@ class SKRSourcesChain(GraphChain[AnswerWithSources]):
         The pieces are `SourcesChunk`: they add up to the result of `invoke`. Closing it ends the
         model's reply.
         """
-        pieces = _Pieces(input)
+        pieces = _Pieces(input, self.graph)
         call = self._call(input, config, kwargs, **_STREAMED)
         yield pieces.asked
         events: Any = self._untyped.stream(**call)
@@ -312,7 +315,7 @@ class SKRSourcesChain(GraphChain[AnswerWithSources]):
         self, input: Asked, config: RunnableConfig | None = None, **kwargs: Any
     ) -> AsyncIterator[Any]:
         """Async version of `stream`."""
-        pieces = _Pieces(input)
+        pieces = _Pieces(input, self.graph)
         call = self._call(input, config, kwargs, **_STREAMED)
         yield pieces.asked
         async with aclosing(self._untyped.astream(**call)) as events:
@@ -325,7 +328,8 @@ class SKRSourcesChain(GraphChain[AnswerWithSources]):
 class _Pieces:
     """Makes the pieces of an answer with sources of the graph's events."""
 
-    def __init__(self, asked: Asked) -> None:
+    def __init__(self, asked: Asked, graph: CompiledGraph) -> None:
+        self._graph = graph
         given = _as_mapping(asked).items()
         # The output's own keys take the place of the input's of the same names.
         self.asked = SourcesChunk({key: value for key, value in given if key not in _MADE})
@@ -352,7 +356,7 @@ class _Pieces:
 
     def rest(self) -> SourcesChunk:
         """What no piece has brought yet, or another value of it."""
-        whole = _with_sources(self.asked, self._output)
+        whole = _with_sources(self.asked, self._output, self._graph)
         sent = self.asked + self._so_far
         new = {key: each for key, each in whole.items() if key not in sent or sent[key] != each}
         return SourcesChunk(new)
@@ -423,7 +427,7 @@ def _answerer_of_bound(bound: RunnableBinding[Any, Any]) -> ActionAnswerer:
     return answerer_of.dispatch(object)(bound)
 
 
-def _with_sources(asked: Asked, output: Any) -> AnswerWithSources:
+def _with_sources(asked: Asked, output: Any, graph: CompiledGraph) -> AnswerWithSources:
     """The graph's output, with the input's keys."""
     context = [to_document(from_plain(Reference, each)) for each in output["references"]]
     citations = [
@@ -432,6 +436,8 @@ def _with_sources(asked: Asked, output: Any) -> AnswerWithSources:
     ]
     ended = {key: output[key] for key in _ENDED if key in output}
     answered = {"context": context, "answer": output["answer"], "citations": citations}
+    if wanted := response_format_of(graph):
+        ended["structured_response"] = wanted.made_of(output["structured_response"])
     whole: Any = {**_as_mapping(asked), **answered, **ended}
     answer: AnswerWithSources = whole
     return answer

@@ -21,6 +21,7 @@ from skr_core.settings import (
     OnRetrieverError,
     ReflectorLike,
     RouterLike,
+    SchemaLike,
     Scope,
     WhenInsufficient,
     hinting,
@@ -76,6 +77,7 @@ def create_skr_graph(
     decompose: bool | None = None,
     metadata_keys: Sequence[str] | None = None,
     arbiter: AnswerArbiter | None = None,
+    response_format: SchemaLike | None = None,
 ) -> CompiledGraph:
     """Build and compile the graph of routing, retrieval and self-completion.
 
@@ -117,6 +119,9 @@ def create_skr_graph(
         metadata_keys: The metadata of a document that the model sees beside its title.
         arbiter: The judge of whether the answer from references is served or the model's own; a
             router that is one brings it along.
+        response_format: The schema of the answer's object, as for ``create_agent``: a pydantic
+            model, a dataclass, a ``TypedDict`` or a JSON Schema. The output then has the object's
+            plain values as ``structured_response``, and its JSON as ``answer``.
 
     Returns:
         A compiled graph: ``{"question": str, "history": [messages]}`` or ``{"messages":
@@ -155,6 +160,7 @@ def create_skr_graph(
         decompose=decompose,
         metadata_keys=metadata_keys,
         arbiter=arbiter,
+        response_format=response_format,
     )
     return graph.compile(checkpointer=checkpointer, name="skr")
 
@@ -182,6 +188,7 @@ def create_skr_chain(
     decompose: bool | None = None,
     metadata_keys: Sequence[str] | None = None,
     arbiter: AnswerArbiter | None = None,
+    response_format: SchemaLike | None = None,
 ) -> SKRChain: ...
 
 
@@ -208,6 +215,7 @@ def create_skr_chain(
     decompose: bool | None = None,
     metadata_keys: Sequence[str] | None = None,
     arbiter: AnswerArbiter | None = None,
+    response_format: SchemaLike | None = None,
 ) -> SKRSourcesChain: ...
 
 
@@ -234,6 +242,7 @@ def create_skr_chain(
     decompose: bool | None = None,
     metadata_keys: Sequence[str] | None = None,
     arbiter: AnswerArbiter | None = None,
+    response_format: SchemaLike | None = None,
 ) -> SKRChain | SKRSourcesChain: ...
 
 
@@ -260,6 +269,7 @@ def create_skr_chain(
     decompose: bool | None = None,
     metadata_keys: Sequence[str] | None = None,
     arbiter: AnswerArbiter | None = None,
+    response_format: SchemaLike | None = None,
 ) -> SKRChain | SKRSourcesChain:
     """Make a chain that retrieves only when needed and until the references suffice.
 
@@ -285,6 +295,8 @@ def create_skr_chain(
         decompose: Whether to ask for the parts of a question before the first search.
         metadata_keys: The metadata of a document that the model sees beside its title.
         arbiter: The judge of which answer is served; a router that is one brings it along.
+        response_format: The schema of an object that is given in place of a text, or with
+            `return_sources` beside it, as ``structured_response``.
 
     Returns:
         A runnable: a string, messages, ``{"question": str, "history": [messages]}`` or
@@ -328,9 +340,18 @@ def create_skr_chain(
         "decompose": decompose,
         "metadata_keys": metadata_keys,
         "arbiter": arbiter,
+        "response_format": response_format,
     }
     graph = create_skr_graph(model, retriever, **options)
-    chain = SKRSourcesChain(graph) if return_sources else SKRChain(graph)
+    chain: SKRChain | SKRSourcesChain
+    if return_sources:
+        chain = SKRSourcesChain(graph)
+    elif response_format is None:
+        chain = SKRChain(graph)
+    else:
+        from langchain_skr.structured import SKRObjectChain  # answers that are texts need none
+
+        chain = SKRObjectChain(graph)
     chain._instructions = options["instructions"]
     again = partial(create_skr_chain, return_sources=return_sources, **options)
     chain._made_of = again, (model, retriever)
@@ -362,6 +383,7 @@ def create_skr_tool(
     decompose: bool | None = None,
     metadata_keys: Sequence[str] | None = None,
     arbiter: AnswerArbiter | None = None,
+    response_format: SchemaLike | None = None,
 ) -> BaseTool:
     """Make a tool that retrieves until the references suffice, for ``create_agent``.
 
@@ -389,6 +411,7 @@ def create_skr_tool(
         decompose: Whether to ask for the parts of a question before the first search.
         metadata_keys: The metadata of a document that the model sees beside its title.
         arbiter: The judge of which answer is served; a router that is one brings it along.
+        response_format: The schema of an object, whose JSON is then the content.
 
     Returns:
         A tool whose content is the answer's text with its numbered sources, and whose artifact is
@@ -436,6 +459,7 @@ def create_skr_tool(
         decompose=decompose,
         metadata_keys=metadata_keys,
         arbiter=arbiter,
+        response_format=response_format,
     )
     from langchain_skr.tool import tool_of  # with LangGraph's agents
 

@@ -28,7 +28,7 @@ from langchain_core.vectorstores import VectorStore
 from langgraph.runtime import Runtime
 
 from langchain_skr.documents import RetrieverLike, as_retriever
-from langchain_skr.models import ModelLike, as_language_model
+from langchain_skr.models import LangChainModel, ModelLike, as_language_model
 from skr_core import conversation as condensing
 from skr_core.budget import Budget
 from skr_core.conversation import exchanges, latest_turns
@@ -256,7 +256,7 @@ class SKRMiddleware(AgentMiddleware[SKRAgentState, Any, Any]):
         _, answered, _ = yield from until_it_fits(
             ask,
             partial(pack_references, references),
-            tokens_for(self.budget, as_language_model(request.model), beside),
+            tokens_for(self.budget, LangChainModel(request.model), beside),
         )
         return answered
 

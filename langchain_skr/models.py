@@ -13,6 +13,7 @@ Example:
 
 from __future__ import annotations
 
+import json
 from collections.abc import AsyncGenerator, Generator, Iterator, Mapping
 from typing import Any
 
@@ -25,7 +26,13 @@ from langchain_core.messages import (
     SystemMessage,
 )
 from langchain_core.retrievers import BaseRetriever
-from langchain_core.runnables import Runnable, RunnableConfig, ensure_config
+from langchain_core.runnables import (
+    Runnable,
+    RunnableConfig,
+    RunnableParallel,
+    RunnableSequence,
+    ensure_config,
+)
 from langchain_core.runnables.base import RunnableBindingBase
 from langgraph.errors import GraphBubbleUp
 
@@ -60,7 +67,7 @@ class _Reply(Reply):
     whole: Any = None
 
     def add(self, chunk: Any) -> None:
-        self.take(_text(chunk))
+        self.take(_text(chunk) or _arguments(chunk))
         if isinstance(chunk, BaseMessageChunk):
             # The text is kept already, and adding it up takes time that grows with its square.
             chunk = chunk.model_copy(update={"content": ""})
@@ -141,27 +148,41 @@ class LangChainModel(ChunkedModel):
         """The temperature of its replies; None where nobody has set it."""
         return temperature_of(self.model)
 
+    @property
+    def takes_schemas(self) -> bool:
+        """Whether it is sent the schema of an object, as a response format or as a tool."""
+        from langchain_skr.structured import schema_options  # answers that are texts need none
+
+        return bool(schema_options(self.model, {"title": "answer", "type": "object"}))
+
     def _chunks(self, prompt: Prompt, stream: bool) -> Generator[Any, None, None]:
         # LangGraph's interrupts travel as exceptions, and are no failure.
         with translated(ModelError, self.name, GraphBubbleUp):
             if stream:
-                yield from self.model.stream(_messages(prompt), _config(prompt), **self._limits)
+                yield from self.model.stream(
+                    _messages(prompt), _config(prompt), **self._options(prompt)
+                )
             else:
-                yield self.model.invoke(_messages(prompt), _config(prompt), **self._limits)
+                yield self.model.invoke(_messages(prompt), _config(prompt), **self._options(prompt))
 
     async def _achunks(self, prompt: Prompt, stream: bool) -> AsyncGenerator[Any, None]:
         asked, config = _messages(prompt), _config(prompt)
         with translated(ModelError, self.name, GraphBubbleUp):
+            options = self._options(prompt)
             if stream:
-                async for chunk in self.model.astream(asked, config, **self._limits):
+                async for chunk in self.model.astream(asked, config, **options):
                     yield chunk
             else:
-                yield await self.model.ainvoke(asked, config, **self._limits)
+                yield await self.model.ainvoke(asked, config, **options)
 
-    @property
-    def _limits(self) -> dict[str, Any]:
+    def _options(self, prompt: Prompt) -> dict[str, Any]:
         *_, inner = layers(self.model)
-        return self._asked_for(inner)
+        options = self._asked_for(inner)
+        if prompt.schema is not None:
+            from langchain_skr.structured import schema_options
+
+            options |= schema_options(self.model, prompt.schema)
+        return options
 
 
 def as_language_model(model: ModelLike, *, base_url: str | None = None) -> LanguageModel:
@@ -185,6 +206,7 @@ def as_language_model(model: ModelLike, *, base_url: str | None = None) -> Langu
     # Before the port: chat models have a `generate` of their own, with another meaning.
     if isinstance(model, Runnable):
         if not isinstance(model, BaseRetriever):
+            _check_texts(model)
             return LangChainModel(model)
     elif isinstance(model, LanguageModel):
         return model
@@ -263,6 +285,27 @@ def load_model(
             raise InputError(NO_LOGPROBS.format(spec))
         model = model.model_copy(update={"logprobs": True})
     return LangChainModel(model)
+
+
+def _check_texts(model: Runnable[Any, Any]) -> None:
+    """Refuse a model that was given a schema: its replies would hold no verdict and no citations.
+
+    ``with_structured_output`` makes a sequence, whose first step has the model.
+    """
+    waiting: list[Any] = [model]
+    while waiting:
+        for layer in layers(waiting.pop()):
+            bound = getattr(layer, "kwargs", {}) if isinstance(layer, RunnableBindingBase) else {}
+            if bound.keys() & {"ls_structured_output_format", "response_format"}:
+                raise InputError(
+                    "this model was given a schema already, by with_structured_output or "
+                    "bind(response_format=...): give the model without it, and response_format= "
+                    "beside it"
+                )
+            if isinstance(layer, RunnableSequence):
+                waiting.append(layer.first)
+            elif isinstance(layer, RunnableParallel):
+                waiting += layer.steps__.values()
 
 
 def _held_models(model: Runnable[Any, Any]) -> Iterator[BaseLanguageModel[Any]]:
@@ -366,6 +409,16 @@ def _text(reply: Any) -> str:
     if isinstance(reply, BaseMessage):
         return str(reply.text)  # joins the text blocks where the content is a list
     raise ModelError(f"the model returned {type(reply).__name__}, not a message")
+
+
+def _arguments(reply: Any) -> str:
+    """The arguments of a tool that was called in place of a text, as JSON or a piece of it."""
+    if pieces := getattr(reply, "tool_call_chunks", ()):
+        return "".join(each["args"] or "" for each in pieces)
+    if calls := getattr(reply, "tool_calls", ()):
+        return json.dumps(calls[0]["args"], ensure_ascii=False)
+    broken = getattr(reply, "invalid_tool_calls", ())
+    return str(broken[0]["args"] or "") if broken else ""
 
 
 def _first_line(error: Exception) -> str:

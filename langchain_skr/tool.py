@@ -87,7 +87,10 @@ def _content_and_artifact(output: Any, runtime: ToolRuntime | None) -> tuple[str
     place, of = _place(messages, None if runtime is None else runtime.tool_call_id)
     answer = answer_of(output)
     numbers = number_sources(answer, known, free_numbers(after=highest, place=place, of=of))
-    content = text_with_sources(answer, numbers, metadata_keys=SHOWN_METADATA)
+    if answer.structured is None:
+        content = text_with_sources(answer, numbers, metadata_keys=SHOWN_METADATA)
+    else:
+        content = answer.text  # the JSON of an object alone, for whoever parses it
     # The conversation is not the tool's: it holds this question and its answer once more.
     artifact: Any = without_messages(output) | {"numbers": numbers}
     return content, artifact

@@ -29,6 +29,15 @@ def is_read_as_text() -> bool:
     return False
 
 
+def takes_response_format(llm: object) -> bool:
+    """Whether LlamaIndex would send an LLM the schema of an object as its ``response_format``.
+
+    OpenAI's LLMs alone can say so.
+    """
+    said = getattr(llm, "_should_use_structure_outputs", None)
+    return bool(said()) if callable(said) else False
+
+
 def filters_of(retriever: object) -> str:
     """The keys that a retriever's filters look at; LlamaIndex keeps filters to itself."""
     filters = getattr(retriever, "_filters", None)

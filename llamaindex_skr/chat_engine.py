@@ -13,9 +13,10 @@ from llama_index.core.memory import BaseMemory, ChatMemoryBuffer
 from llama_index.core.postprocessor.types import BaseNodePostprocessor
 from llama_index.core.schema import QueryType
 from llama_index.core.vector_stores.types import MetadataFilters
+from pydantic import BaseModel
 
 from llamaindex_skr.llms import ModelLike
-from llamaindex_skr.query_engine import InstructionsLike, engine_parts
+from llamaindex_skr.query_engine import InstructionsLike, as_schema, engine_parts
 from llamaindex_skr.responses import (
     SKRStreamingChatResponse,
     astream_chat_response,
@@ -122,6 +123,8 @@ class SKRChatEngine(PicklableGraph, BaseChatEngine):
         decompose: bool | None = None,
         metadata_keys: Sequence[str] | None = None,
         arbiter: AnswerArbiter | None = None,
+        response_format: settings.SchemaLike | None = None,
+        output_cls: type[BaseModel] | None = None,
     ) -> SKRChatEngine:
         """Build the engine over LlamaIndex objects.
 
@@ -162,6 +165,7 @@ class SKRChatEngine(PicklableGraph, BaseChatEngine):
                 "decompose": decompose,
                 "metadata_keys": metadata_keys,
                 "arbiter": arbiter,
+                "response_format": as_schema(response_format, output_cls),
             },
         )
         engine = cls(
@@ -190,7 +194,7 @@ class SKRChatEngine(PicklableGraph, BaseChatEngine):
         graph_run = run(self._run(message, chat_history, stream=False))
         answer = graph_run.complete()
         self._memory.put_messages(_exchange(message, answer.text))
-        return to_chat_response(str(message), answer)
+        return to_chat_response(str(message), answer, graph_run.response_format)
 
     @trace_method("chat")
     async def achat(
@@ -200,7 +204,7 @@ class SKRChatEngine(PicklableGraph, BaseChatEngine):
         graph_run = await arun(self._run(message, chat_history, stream=False))
         answer = await graph_run.acomplete()
         await self._memory.aput_messages(_exchange(message, answer.text))
-        return to_chat_response(str(message), answer)
+        return to_chat_response(str(message), answer, graph_run.response_format)
 
     @trace_method("chat")
     def stream_chat(

@@ -13,13 +13,19 @@ Example:
 from __future__ import annotations
 
 import gc
+import json
 from collections.abc import AsyncGenerator, Generator, Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
 from llama_index.core.base.llms.generic_utils import messages_to_prompt
 from llama_index.core.constants import DEFAULT_CONTEXT_WINDOW
 from llama_index.core.llms import LLM, ChatMessage, ChatResponse, CompletionResponse
+from llama_index.core.llms.function_calling import FunctionCallingLLM
+from llama_index.core.tools import FunctionTool, ToolMetadata
+from llama_index.core.tools.types import BaseTool
+from pydantic import BaseModel
 
+from llamaindex_skr._compat import takes_response_format
 from skr_core.budget import estimate_usage
 from skr_core.cleaning import remember_keys
 from skr_core.errors import InputError, ModelError, extra, translated
@@ -134,10 +140,26 @@ class LlamaIndexModel(ChunkedModel):
             return None
         return Window(metadata.context_window, max(0, metadata.num_output or 0))
 
+    @property
+    def takes_schemas(self) -> bool:
+        """Whether it is sent the schema of an object, as a response format or as a tool."""
+        return takes_response_format(self.llm) or self._takes_tools
+
+    @property
+    def _takes_tools(self) -> bool:
+        return isinstance(self.llm, FunctionCallingLLM) and (
+            self.llm.metadata.is_function_calling_model
+        )
+
     def _chunks(self, prompt: Prompt, stream: bool) -> Generator[Chunk, None, None]:
         with translated(ModelError, self.name):
             verb, sent, options = self._request(prompt)
-            if stream:
+            if (tool := self._tool_for(prompt)) is not None:
+                said = self.llm.chat_with_tools(
+                    [tool], chat_history=sent, tool_required=True, **options
+                )
+                yield self._called(said)
+            elif stream:
                 try:
                     yield from getattr(self.llm, f"stream_{verb}")(sent, **options)
                 except GeneratorExit:
@@ -151,7 +173,12 @@ class LlamaIndexModel(ChunkedModel):
     async def _achunks(self, prompt: Prompt, stream: bool) -> AsyncGenerator[Chunk, None]:
         with translated(ModelError, self.name):
             verb, sent, options = self._request(prompt)
-            if stream:
+            if (tool := self._tool_for(prompt)) is not None:
+                said = await self.llm.achat_with_tools(
+                    [tool], chat_history=sent, tool_required=True, **options
+                )
+                yield self._called(said)
+            elif stream:
                 async for chunk in await getattr(self.llm, f"astream_{verb}")(sent, **options):
                     yield chunk
             else:
@@ -160,6 +187,9 @@ class LlamaIndexModel(ChunkedModel):
     def _request(self, prompt: Prompt) -> tuple[Literal["chat", "complete"], Any, dict[str, Any]]:
         """The LLM's method for a prompt, and the arguments of the call."""
         llm, options = self.llm, self._asked_for(self.llm)
+        if prompt.schema is not None and takes_response_format(llm):
+            named = {"name": prompt.schema["title"], "schema": dict(prompt.schema)}
+            options["response_format"] = {"type": "json_schema", "json_schema": named}
         roles = ("user", "assistant")
         turns = [
             ChatMessage(turn, role=roles[number % 2]) for number, turn in enumerate(prompt.history)
@@ -172,6 +202,29 @@ class LlamaIndexModel(ChunkedModel):
         asked = messages_to_prompt(turns) if prompt.history else prompt.text
         text = llm.query_wrapper_prompt.format(query_str="\n\n".join([*systems, asked]))
         return "complete", text, {"formatted": True, **options}
+
+    def _tool_for(self, prompt: Prompt) -> BaseTool | None:
+        """The tool whose arguments are the object that is wanted, for an LLM that takes tools."""
+        if prompt.schema is None or takes_response_format(self.llm) or not self._takes_tools:
+            return None
+        schema = dict(prompt.schema)
+
+        class Arguments(BaseModel):
+            @classmethod
+            def model_json_schema(cls, *args: Any, **kwargs: Any) -> dict[str, Any]:
+                return schema
+
+        metadata = ToolMetadata(str(schema["description"]), str(schema["title"]), Arguments)
+        return FunctionTool(fn=lambda **given: given, metadata=metadata)
+
+    def _called(self, said: ChatResponse) -> ChatResponse:
+        """The reply with the arguments of its tool as its text; as it is where it calls none."""
+        calls = self.llm.get_tool_calls_from_response(said, error_on_no_tool_call=False)
+        if not calls:
+            return said
+        text = json.dumps(calls[0].tool_kwargs, ensure_ascii=False)
+        message = ChatMessage(text, role="assistant")
+        return ChatResponse(message=message, raw=said.raw, additional_kwargs=said.additional_kwargs)
 
 
 def as_language_model(
@@ -197,6 +250,12 @@ def as_language_model(
     if isinstance(model, str):
         return load_model(model, base_url=base_url)
     if isinstance(model, LLM):
+        given = getattr(model, "additional_kwargs", None) or {}
+        if model.class_name() == "structured_llm" or "response_format" in given:
+            raise InputError(
+                "this LLM was given a schema already, by as_structured_llm or a response_format of "
+                "its own: give the LLM without it, and output_cls= or response_format= beside it"
+            )
         return LlamaIndexModel(model, streaming=streaming)
     # LangChain's models have all methods of the port, with other meanings.
     if isinstance(model, LanguageModel) and framework_of(model) is None:

@@ -16,6 +16,7 @@ from llama_index.core.prompts import BasePromptTemplate, ChatPromptTemplate, Pro
 from llama_index.core.prompts.mixin import PromptDictType, PromptMixinType
 from llama_index.core.schema import QueryBundle
 from llama_index.core.vector_stores.types import MetadataFilters
+from pydantic import BaseModel
 
 from llamaindex_skr._compat import is_read_as_text
 from llamaindex_skr.llms import ModelLike, as_language_model
@@ -119,6 +120,8 @@ class SKRQueryEngine(PicklableGraph, BaseQueryEngine):
         decompose: bool | None = None,
         metadata_keys: Sequence[str] | None = None,
         arbiter: AnswerArbiter | None = None,
+        response_format: settings.SchemaLike | None = None,
+        output_cls: type[BaseModel] | None = None,
     ) -> SKRQueryEngine:
         """Build the engine over LlamaIndex objects.
 
@@ -160,6 +163,10 @@ class SKRQueryEngine(PicklableGraph, BaseQueryEngine):
             metadata_keys: The keys of a reference's metadata that the model sees beside its title.
             arbiter: The arbiter between the model's own answer and the one from references; a
                 router that is one brings it along, see `skr_core.settings.Settings`.
+            response_format: The schema of the answer's object: a pydantic model, whose instance is
+                then the response's, or another class or a JSON Schema, whose plain values are
+                ``metadata["structured_response"]``.
+            output_cls: The same, by LlamaIndex's name.
 
         Raises:
             InputError: The model or the retriever is none of the above, the retriever takes no
@@ -188,6 +195,7 @@ class SKRQueryEngine(PicklableGraph, BaseQueryEngine):
                 "decompose": decompose,
                 "metadata_keys": metadata_keys,
                 "arbiter": arbiter,
+                "response_format": as_schema(response_format, output_cls),
             },
         )
         engine = cls(
@@ -206,7 +214,10 @@ class SKRQueryEngine(PicklableGraph, BaseQueryEngine):
         run = self._run(query_bundle)
         payload: dict[str, Any] = {EventPayload.QUERY_STR: query_bundle.query_str}
         with self.callback_manager.event(CBEventType.QUERY, payload=payload) as event:
-            response = stream_response(run) if self._streaming else to_response(run.complete())
+            if self._streaming:
+                response: RESPONSE_TYPE = stream_response(run)
+            else:
+                response = to_response(run.complete(), run.response_format)
             event.on_end(payload={EventPayload.RESPONSE: response})
         return response
 
@@ -217,7 +228,7 @@ class SKRQueryEngine(PicklableGraph, BaseQueryEngine):
             if self._streaming and not is_read_as_text():
                 response: RESPONSE_TYPE = await astream_response(run)
             else:
-                response = to_response(await run.acomplete())
+                response = to_response(await run.acomplete(), run.response_format)
             event.on_end(payload={EventPayload.RESPONSE: response})
         return response
 
@@ -248,6 +259,15 @@ class SKRQueryEngine(PicklableGraph, BaseQueryEngine):
 
 
 settings.answerer_of.register(SKRQueryEngine)(SKRQueryEngine._answerer)
+
+
+def as_schema(
+    response_format: settings.SchemaLike | None, output_cls: type[BaseModel] | None
+) -> settings.SchemaLike | None:
+    """The schema that was given under one of its two names."""
+    if response_format is not None and output_cls is not None:
+        raise InputError("response_format and output_cls are the same: give one of them")
+    return output_cls if response_format is None else response_format
 
 
 InstructionsLike = str | Callable[[], str] | BasePromptTemplate

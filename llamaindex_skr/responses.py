@@ -16,23 +16,28 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Sequence
 from contextlib import aclosing, closing
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from weakref import ref
 
 from llama_index.core.base.llms.types import ChatMessage, ChatResponse
 from llama_index.core.base.response.schema import (
     AsyncStreamingResponse,
+    PydanticResponse,
     Response,
     StreamingResponse,
 )
 from llama_index.core.chat_engine.types import AgentChatResponse, StreamingAgentChatResponse
 from llama_index.core.schema import NodeWithScore
 from llama_index.core.tools import ToolOutput
+from pydantic import BaseModel
 
 from llamaindex_skr.nodes import to_node, to_reference
 from llamaindex_skr.runs import GraphRun
 from skr_core.plain import from_plain, to_plain
 from skr_core.types import Answer, Citation, Decision, Reference, Usage, Verdict
+
+if TYPE_CHECKING:
+    from skr_core.schemas import ResponseFormat
 
 UNREAD = "(a stream that was not read: await response.get_response())"
 """The text of an async stream before it is read: an empty one would say nothing."""
@@ -147,15 +152,19 @@ class SKRStreamingChatResponse(StreamingAgentChatResponse):
         return (self.streamed.response_txt if self.streamed else None) or self.response
 
 
-def to_response(answer: Answer) -> Response:
+def to_response(
+    answer: Answer, response_format: ResponseFormat | None = None
+) -> Response | PydanticResponse:
     """An answer as a response of a query engine.
 
     Args:
         answer: The answer.
+        response_format: The schema of its object, where one was wanted.
 
     Returns:
-        The response; its ``source_nodes`` are the references that the answer was given, in the
-        order of its [n] markers.
+        The response; of a pydantic model as the schema, it holds the instance. Its
+        ``source_nodes`` are the references that the answer was given, in the order of its [n]
+        markers.
 
     Example:
         >>> from skr_core.types import Decision
@@ -163,17 +172,29 @@ def to_response(answer: Answer) -> Response:
         >>> to_response(known).metadata["stop_reason"]
         'known'
     """
-    return Response(answer.text, _nodes(answer.references), _metadata(answer))
+    nodes, metadata = _nodes(answer.references), _metadata(answer)
+    if response_format is None:
+        return Response(answer.text, nodes, metadata)
+    metadata["structured_response"] = answer.structured
+    given = response_format.given
+    if isinstance(given, type) and issubclass(given, BaseModel):
+        metadata["answer"] = answer.text
+        return PydanticResponse(response_format.made_of(answer.structured), nodes, metadata)
+    return Response(answer.text, nodes, metadata)
 
 
-def to_chat_response(message: str, answer: Answer) -> AgentChatResponse:
+def to_chat_response(
+    message: str, answer: Answer, response_format: ResponseFormat | None = None
+) -> AgentChatResponse:
     """An answer as a response of a chat engine.
 
     Args:
         message: The user's message.
         answer: The answer to it.
+        response_format: The schema of its object, where one was wanted; the object is then that of
+            the ``raw_output`` of its source.
     """
-    response = to_response(answer)
+    response = to_response(answer, response_format)
     source: Any = ToolOutput(
         content=answer.text,
         tool_name="query_engine",
@@ -185,7 +206,7 @@ def to_chat_response(message: str, answer: Answer) -> AgentChatResponse:
     )
 
 
-def to_answer(question: str, response: Response) -> Answer:
+def to_answer(question: str, response: Response | PydanticResponse) -> Answer:
     """A response of ours as an answer again, without its rounds and usage.
 
     Args:
@@ -196,7 +217,7 @@ def to_answer(question: str, response: Response) -> Answer:
     references = tuple(to_reference(each) for each in response.source_nodes)
     return Answer(
         question=question,
-        text=response.response or "",
+        text=about["answer"] if "answer" in about else str(response.response or ""),
         citations=tuple(
             replace(from_plain(Citation, each), reference_id=references[each["marker"] - 1].id)
             for each in about["citations"]
@@ -211,6 +232,7 @@ def to_answer(question: str, response: Response) -> Answer:
         sufficient=about["sufficient"],
         missing=about["missing"],
         verdict=from_plain(Verdict, about["verdict"]) if "verdict" in about else None,
+        structured=about.get("structured_response"),
     )
 
 
@@ -352,6 +374,8 @@ def _nodes(references: Sequence[Reference]) -> list[NodeWithScore]:
 
 def _metadata(answer: Answer) -> dict[str, Any]:
     metadata: dict[str, Any] = {key: to_plain(getattr(answer, key)) for key in METADATA}
+    if answer.structured is not None:
+        metadata["structured_response"] = answer.structured
     if answer.verdict is not None:
         metadata["verdict"] = to_plain(answer.verdict)
     node_ids = {each.id: to_node(each).node.node_id for each in answer.references}

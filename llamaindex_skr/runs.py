@@ -32,6 +32,7 @@ from skr_core.types import Answer, Citation, Decision, Reference, Reflection, St
 from skr_graphs import SKRContext, StreamedSources
 
 if TYPE_CHECKING:
+    from skr_core.schemas import ResponseFormat
     from skr_graphs import CompiledGraph, SelfCompletionGraph, SKROutput
 
 dispatcher = instrumentation.get_dispatcher("llamaindex_skr")  # type: ignore[attr-defined]  # no __all__
@@ -247,6 +248,13 @@ class GraphRun:
         self._output: SKROutput | None = None
         self._sources = StreamedSources()
         self.references: Sequence[Reference] = ()
+
+    @property
+    def response_format(self) -> ResponseFormat | None:
+        """The schema of the answer's object; None where it is a text."""
+        from skr_graphs.graph import response_format_of
+
+        return response_format_of(self._graph)
 
     @property
     def answer(self) -> Answer:

@@ -68,8 +68,11 @@ class SKRTool(FunctionTool):
         answer = to_answer(asked, response)
         free = free_numbers(after=max(numbers.values(), default=0))
         numbers |= number_sources(answer, numbers, free)
+        # The JSON of an object stands alone, for whoever parses it.
+        is_text = answer.structured is None
+        content = text_with_sources(answer, numbers) if is_text else answer.text
         return ToolOutput(
-            content=text_with_sources(answer, numbers),
+            content=content,
             tool_name=self.metadata.get_name(),
             raw_input={"input": asked},
             raw_output=response,

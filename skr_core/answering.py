@@ -10,9 +10,10 @@ Example:
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import accumulate
+from typing import TYPE_CHECKING
 
 from skr_core.bounds import MAX_CHARACTERS
 from skr_core.errors import ModelError
@@ -26,8 +27,19 @@ from skr_core.replies.queries import clean_queries, not_asked, parse_queries
 from skr_core.texts import encodable, is_json
 from skr_core.types import Demonstration, Generation, Prompt, Reference, Usage
 
+if TYPE_CHECKING:
+    from skr_core.schemas import ResponseFormat
+
+MayAsk = Callable[[Usage], bool]
+"""Whether the model may be asked once more, after what an answer has cost so far."""
+
 _BLANK_LINES = re.compile(r"\A(?:[ \t\r]*\n)+")
 """What separates an answer from the thoughts before it."""
+
+
+def never(spent: Usage) -> bool:
+    """Ask no second time."""
+    return False
 
 
 def generate(
@@ -88,6 +100,8 @@ def answer_directly(
     templates: PromptTemplates = DEFAULT_TEMPLATES,
     history: Sequence[str] = (),
     sample: int = 0,
+    response_format: ResponseFormat | None = None,
+    may_ask: MayAsk = never,
 ) -> Flow[Generation]:
     """Answer from what the model knows (SKR §3.3, known).
 
@@ -99,10 +113,15 @@ def answer_directly(
         templates: The words of the prompts.
         history: The turns of the chat before, user and assistant in turn.
         sample: The number of the answer where several are drawn, as in `Prompt`.
+        response_format: The schema of the answer's object; the text is then its JSON.
+        may_ask: Whether the model may be asked again, after a reply that is no such object.
     """
     prompt = prompts.answer_directly(question, demonstrations, templates=templates)
     prompt = replace(prompt, history=tuple(history), sample=sample)
-    return (yield from generate(model, prompt, on_token))
+    generation = yield from _generate(model, prompt, on_token, response_format, may_ask)
+    if response_format is None:
+        return generation
+    return replace(generation, text=response_format.read(generation.text, prompt.task, 0).text)
 
 
 def answer_with_references(
@@ -118,10 +137,11 @@ def answer_with_references(
     partial: str = "",
     metadata_keys: Sequence[str] = (),
     history: Sequence[str] = (),
+    response_format: ResponseFormat | None = None,
+    may_ask: MayAsk = never,
 ) -> Flow[Generation]:
     """Answer from references with citations, or say that they do not suffice (SKR §3.3, unknown).
 
-    `skr_core.replies.read_reply` reads the verdict, the answer and the queries.
 
     Args:
         model: The model that answers.
@@ -135,6 +155,9 @@ def answer_with_references(
         partial: The part that an earlier round could answer; may be empty.
         metadata_keys: The keys of the references' metadata that are shown.
         history: The turns of the chat before, as for `answer_directly`.
+        response_format: The schema of the answer's object, which the reply then holds: its
+            `read` reads the reply.
+        may_ask: Whether the model may be asked again, after a reply that is no such object.
     """
     prompt = prompts.answer_with_references(
         question,
@@ -146,7 +169,8 @@ def answer_with_references(
         partial=partial,
         metadata_keys=metadata_keys,
     )
-    return (yield from generate(model, _behind(history, prompt), on_token))
+    prompt = _behind(history, prompt)
+    return (yield from _generate(model, prompt, on_token, response_format, may_ask))
 
 
 def answer_anyway(
@@ -159,15 +183,32 @@ def answer_anyway(
     templates: PromptTemplates = DEFAULT_TEMPLATES,
     metadata_keys: Sequence[str] = (),
     history: Sequence[str] = (),
+    response_format: ResponseFormat | None = None,
+    may_ask: MayAsk = never,
 ) -> Flow[Generation]:
     """Answer as well as the references and the model's knowledge allow (W2R Figure 10).
 
-    `metadata_keys` and `history` are as for `answer_with_references`.
+    The other arguments are as for `answer_with_references`.
     """
     prompt = prompts.answer_anyway(
         question, references, demonstrations, templates=templates, metadata_keys=metadata_keys
     )
-    return (yield from generate(model, _behind(history, prompt), on_token))
+    prompt = _behind(history, prompt)
+    return (yield from _generate(model, prompt, on_token, response_format, may_ask))
+
+
+def _generate(
+    model: LanguageModel,
+    prompt: Prompt,
+    on_token: OnToken | None,
+    response_format: ResponseFormat | None,
+    may_ask: MayAsk,
+) -> Flow[Generation]:
+    if response_format is None:
+        return (yield from generate(model, prompt, on_token))
+    from skr_core.schemas import generate_object  # answers that are texts need none of it
+
+    return (yield from generate_object(model, prompt, response_format, on_token, generate, may_ask))
 
 
 def _behind(history: Sequence[str], prompt: Prompt) -> Prompt:

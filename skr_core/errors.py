@@ -8,7 +8,8 @@ SKRError
 │   ├── EmbedderMismatch  the store was made by another embedder
 │   └── StoreLocked       another process has the store open
 ├── ModelError            the language model did not give a usable reply
-│   └── DeadlineError     it was not there in time (also a TimeoutError)
+│   ├── DeadlineError     it was not there in time (also a TimeoutError)
+│   └── SchemaError       it is no object of the response_format
 ├── BudgetError           what a run of many questions may cost is spent
 ├── RetrieverError        the retriever failed
 │   └── NoReferencesError what it returned is no references, or cannot be shown
@@ -100,6 +101,10 @@ class ModelError(SKRError):
 
 class DeadlineError(ModelError, TimeoutError):
     """The deadline of the question passed while the model, or whatever else, was at work."""
+
+
+class SchemaError(ModelError):
+    """The reply is no object of the ``response_format``, although it was asked for twice."""
 
 
 class BudgetError(SKRError):

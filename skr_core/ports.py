@@ -43,7 +43,8 @@ class LanguageModel(Protocol):
     `name` identifies the model in records, for example ``openai:gpt-4.1-mini``. Implementations
     raise `skr_core.errors.ModelError` when no usable reply can be had. `on_token`, when given,
     receives pieces that add up to the reply's text, or the whole at once from a model that does
-    not stream.
+    not stream. A model that sends ``prompt.schema`` to its provider has a true `takes_schemas`;
+    for others the prompt's text shows the schema.
     """
 
     @property

@@ -74,6 +74,10 @@ Instructions = str | Callable[[Any], str]
 """Words that stand before every prompt that asks for an answer, such as an app's persona, policy or
 language: a text, or a function that returns it for a run's config, called at each step of a run."""
 
+SchemaLike = type[Any] | Mapping[str, Any]
+"""The schema of an answer's object: a pydantic model, a dataclass, a ``TypedDict``, or a JSON
+Schema."""
+
 WhenInsufficient = Literal["best_draft", "own_knowledge", "refuse"]
 """What is answered when the references never sufficed.
 
@@ -119,6 +123,8 @@ class Settings:
             arbiter too, as a policy may be, brings it along; without one, the answer from
             references is always served. A refusal is weighed like any answer, but stands where
             `when_insufficient` is ``refuse``.
+        response_format: The schema of the answer's object, in place of a text: a pydantic model, a
+            dataclass, a ``TypedDict`` or a JSON Schema.
 
     Example:
         >>> from skr_core.testing import ScriptedModel
@@ -143,6 +149,7 @@ class Settings:
     decompose: bool = False
     metadata_keys: tuple[str, ...] = ()
     arbiter: AnswerArbiter | None = None
+    response_format: Any = None  # a ResponseFormat, whose module texts need not load
 
     @classmethod
     def of(
@@ -164,6 +171,7 @@ class Settings:
         decompose: bool | None = None,
         metadata_keys: Sequence[str] | None = None,
         arbiter: AnswerArbiter | None = None,
+        response_format: SchemaLike | None = None,
     ) -> Self:
         """Make settings of what a caller gave; None leaves a default.
 
@@ -205,6 +213,12 @@ class Settings:
             "metadata_keys": None if metadata_keys is None else _names(metadata_keys),
             "arbiter": arbiter,
         }
+        if response_format is not None:
+            from skr_core.schemas import ResponseFormat  # answers that are texts need none of it
+
+            wanted = ResponseFormat.of(response_format)
+            words = wanted.check_templates(given["templates"] or DEFAULT_TEMPLATES)
+            given |= {"response_format": wanted, "templates": words}
         given = {name: value for name, value in given.items() if value is not None}
         for name, (port, noun, methods) in _PORTS.items():
             part = given.get(name)
@@ -272,6 +286,8 @@ class Settings:
         if words := self.instructions:
             kept = words if isinstance(words, str) else f"by {getattr(words, '__qualname__', '')}"
             parts = (*parts, kept)
+        if self.response_format is not None:
+            parts = (*parts, str(self.response_format.json_schema))
         joined = encodable("\x00".join(parts))
         return hashlib.blake2b(joined.encode(), digest_size=6).hexdigest()
 

@@ -177,6 +177,11 @@ class JsonGuess:
         self._open = 0
         self._begun = self._quoted = self._escaped = False
 
+    @property
+    def has_ended(self) -> bool:
+        """Whether its last bracket or quotation mark is closed."""
+        return self._begun and not self._open and not self._quoted
+
     def write(self, piece: str) -> bool:
         """Read on, and return whether it still may."""
         for each in piece if self.may_be else "":

@@ -144,6 +144,9 @@ class Prompt:
         system: The system message; may be empty.
         sample: The number of the reply, where several to the same words are wanted; a cache keeps
             them apart by it.
+        schema: The JSON Schema of the reply, where an object is wanted. A model whose
+            ``takes_schemas`` is true sends it by its provider's own means; for any other the text
+            shows it.
     """
 
     task: Task
@@ -156,6 +159,7 @@ class Prompt:
     states_verdict: bool = False
     system: str = ""
     sample: int = 0
+    schema: Mapping[str, Any] | None = field(default=None, hash=False, metadata=PLAIN)
 
 
 @dataclass(frozen=True, slots=True)
@@ -401,7 +405,8 @@ class Citation:
         marker: The number as printed, from 1.
         reference_id: The id of the reference it names.
         sentence: The answer's sentence that it stands in.
-        span: Start and end of the marker in the answer's text.
+        span: Start and end of the marker in the answer's text; (0, 0) for an object, whose
+            citations stand beside it.
         quote: The sentence of the reference that supports the answer's sentence best, word by
             word; empty where they share no word.
         quote_span: Start and end of the quote in the reference's text.
@@ -427,6 +432,7 @@ class Round:
         reflection: The judgement of the draft; None where there was no draft.
         errors: The failures, one line each.
         usage: The usage of drafting; that of judging stands in the reflection.
+        citations: The numbers that the draft cites, where it is an object; a text has markers.
     """
 
     queries: tuple[str, ...]
@@ -436,6 +442,7 @@ class Round:
     reflection: Reflection | None = None
     errors: tuple[str, ...] = ()
     usage: Usage = NO_USAGE
+    citations: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -460,6 +467,8 @@ class Answer:
         sufficient: Whether it is held to answer the whole question: the references were found to
             suffice, or the model knew. The text of an answer that is a part of one says so.
         missing: The information that was found missing, in the model's words; may be empty.
+        structured: With a ``response_format``, the answer's object as plain values, whose JSON the
+            text is; None where there is none, as where the text refuses.
     """
 
     question: str
@@ -476,6 +485,7 @@ class Answer:
     verdict: Verdict | None = None
     sufficient: bool = False
     missing: str = ""
+    structured: Any = None
 
     @property
     def total_usage(self) -> Usage:

@@ -200,6 +200,11 @@ class CachedModel:
         """The tokens that the model declares to take."""
         return window_of(self.model)
 
+    @property
+    def takes_schemas(self) -> bool:
+        """Whether the model is sent the schema of an object by its provider's own means."""
+        return bool(getattr(self.model, "takes_schemas", False))
+
     def generate(self, prompt: Prompt, *, on_token: OnToken | None = None) -> Generation:
         """Look the reply up, or ask the model."""
         return run(self._generation(prompt, on_token))
@@ -224,7 +229,10 @@ class CachedModel:
     def _key(self, prompt: Prompt) -> str:
         """Hash all that a model is shown; how well a retriever liked a reference is not."""
         references = [[each.title, each.text] for each in prompt.references]
-        parts = [self.name, self.version, {**to_plain(prompt), "references": references}]
+        shown = {**to_plain(prompt), "references": references}
+        if prompt.schema is None:
+            del shown["schema"]
+        parts = [self.name, self.version, shown]
         joined = json.dumps(parts, sort_keys=True, default=str)
         return hashlib.blake2b(joined.encode(), digest_size=16).hexdigest()
 

@@ -21,7 +21,7 @@ from skr_core.replies.refusals import is_refusal
 from skr_core.types import NO_USAGE, Action, Answer, Decision, Usage, Verdict
 from skr_graphs import events
 from skr_graphs.asking import ask_directly
-from skr_graphs.finish import answer_in, conclude, is_served, rounds_with, say
+from skr_graphs.finish import answer_in, conclude, is_served, object_of, rounds_with, say
 from skr_graphs.node import StepContext
 from skr_graphs.state import SKRState, answer_of, usage_with
 
@@ -117,7 +117,7 @@ def arbitrate(state: SKRState, step: StepContext) -> Flow[Plain]:
             "sufficient": served.sufficient,
             "missing": served.missing,
         }
-    return {**update, "messages": [message]}
+    return {**update, **object_of(step.settings, served.text), "messages": [message]}
 
 
 def _direct(state: SKRState, step: StepContext) -> Flow[tuple[Answer, Usage]]:

@@ -19,7 +19,7 @@ import re
 from collections.abc import Callable, Sequence
 from contextvars import copy_context
 from dataclasses import replace
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 from uuid import uuid4
 
 from langchain_core.messages import AIMessageChunk
@@ -27,6 +27,7 @@ from langgraph.errors import GraphBubbleUp
 from langgraph.graph.message import push_message
 
 from skr_core import answering
+from skr_core.answering import MayAsk
 from skr_core.conversation import exchanges
 from skr_core.flow import Flow
 from skr_core.models.windows import ROOM_FOR_ANSWER, tokens_for
@@ -42,7 +43,10 @@ from skr_core.replies.reply import VerdictStream
 from skr_core.settings import Settings
 from skr_core.types import NO_USAGE, Generation, Reference, Usage
 from skr_graphs import events
-from skr_graphs.state import SKRState, StreamedText
+from skr_graphs.state import SKRState, StreamedText, usage_of
+
+if TYPE_CHECKING:
+    from skr_core.schemas import ObjectStream
 
 T = TypeVar("T")
 
@@ -73,8 +77,20 @@ def ask_directly(
             on_token,
             templates=settings.templates,
             history=exchanges(state["asked"]["turns"]),
+            response_format=settings.response_format,
+            may_ask=call_left(settings, usage_of(state)),
         )
     )
+
+
+def call_left(settings: Settings, spent: Usage) -> MayAsk:
+    """Return whether the budget has a call left for a reply that is no object.
+
+    Args:
+        settings: The settings of the system.
+        spent: The cost of the question before that reply.
+    """
+    return lambda reply: not settings.budget.spent(spent + reply, seconds=0.0)
 
 
 def ask_with_fitting(
@@ -243,6 +259,8 @@ class TokenStream:
         states_verdict: Whether the reply begins with a verdict, so that only the text after a
             verdict of sufficient is passed on.
         without_thoughts: Whether thoughts, and white space around the answer, are left out.
+        objects: What finds the caller's object in the reply, where one is wanted: it is data, and
+            passed on as it is.
         streamed: The part of a draft that an earlier step has streamed, to go on with.
         is_closed: The function that says whether the stream was closed.
         show: The function that passes a piece on as a part of the message with this id.
@@ -257,6 +275,7 @@ class TokenStream:
         hold_uncited: bool = False,
         states_verdict: bool = False,
         without_thoughts: bool = False,
+        objects: ObjectStream | None = None,
         streamed: StreamedText | None = None,
         is_closed: Callable[[], bool] = lambda: False,
         show: Callable[[str, str], None] = show,
@@ -264,6 +283,7 @@ class TokenStream:
         self._write_event = write
         self._show = show
         self._is_closed = is_closed
+        self._objects = objects
         self._resolver = MarkerResolver(len(references))
         self._verdict = VerdictStream(len(references)) if states_verdict else None
         self._thoughts = ThoughtFilter() if without_thoughts and not states_verdict else None
@@ -301,6 +321,9 @@ class TokenStream:
         """
         if self._is_closed():
             raise StreamClosed
+        if self._objects is not None:
+            self._pass_on(self._objects.write(piece))
+            return
         if self._verdict is not None:
             piece = self._verdict.write(piece)
         elif self._thoughts is not None:

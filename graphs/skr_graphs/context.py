@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, fields
 from functools import partial
 from pathlib import Path
 from threading import Event
-from typing import Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 from weakref import WeakKeyDictionary
 
 from pydantic import ConfigDict
@@ -28,6 +28,9 @@ from skr_core.ports import (
 from skr_core.prompts.templates import PromptTemplates
 from skr_core.settings import OnRetrieverError, Settings, WhenInsufficient
 from skr_core.types import Demonstration
+
+if TYPE_CHECKING:
+    from skr_core.schemas import ResponseFormat
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,6 +72,7 @@ class SKRContext:
     decompose: bool | None = None
     metadata_keys: Sequence[str] | None = None
     arbiter: Annotated[AnswerArbiter | None, SkipJsonSchema()] = None
+    response_format: Annotated[Any, SkipJsonSchema()] = None
     stream: bool | None = None
     stream_undecided: bool = False
     closed: Annotated[Event, SkipJsonSchema()] = field(default_factory=Event, init=False)
@@ -132,6 +136,16 @@ class SettingsOfRuns:
             settings = self._replaced(context) if context.given else self._own()
             self._of_runs[context] = settings
         return settings
+
+    @property
+    def response_format(self) -> ResponseFormat | None:
+        """The schema that answers have by default; None where they are texts."""
+        given = self._given.get("response_format")
+        if given is None:
+            return None
+        from skr_core.schemas import ResponseFormat
+
+        return ResponseFormat.of(given)
 
     def _own(self) -> Settings:
         return self._defaults or Settings.of(**{"model": None, **self._given})

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from langchain_core.messages import AnyMessage
 from langgraph.types import Command
@@ -14,15 +15,19 @@ from skr_core.conversation import exchanges
 from skr_core.errors import DeadlineError, ModelError
 from skr_core.flow import Flow
 from skr_core.plain import Plain, from_plain, to_plain
-from skr_core.references.citations import CitedText, resolve_citations
+from skr_core.references.citations import CitedText, cite_beside, resolve_citations
 from skr_core.reflectors import CITES_NOTHING
 from skr_core.replies.refusals import is_refusal, refuse, say_partial
 from skr_core.settings import Settings
+from skr_core.texts import is_json
 from skr_core.types import NO_USAGE, Answer, Reference, Reflection, Usage
 from skr_graphs import events
-from skr_graphs.asking import TokenStream, ask_with_fitting
+from skr_graphs.asking import TokenStream, ask_with_fitting, call_left
 from skr_graphs.node import StepContext, call_limit
 from skr_graphs.state import SKRState, Update, answered, usage_of, usage_with
+
+if TYPE_CHECKING:
+    from skr_core.schemas import ObjectStream
 
 
 @dataclass(frozen=True)
@@ -36,6 +41,7 @@ class Conclusion:
         missing: The information that was found missing; may be empty.
         is_part: Whether it was found to be a part of the answer alone.
         usage: The cost of that call, where it was made.
+        numbers: The numbers that an object's envelope cites; None for a text.
     """
 
     text: str
@@ -44,10 +50,13 @@ class Conclusion:
     missing: str = ""
     is_part: bool = False
     usage: Usage = NO_USAGE
+    numbers: Sequence[int] | None = None
 
     @cached_property
     def cited(self) -> CitedText:
-        """The text with its markers resolved."""
+        """The text with its markers resolved, or an object's with what stands beside it."""
+        if self.numbers is not None:
+            return cite_beside(self.text, self.numbers, self.references)
         return resolve_citations(self.text, self.references)
 
     @property
@@ -56,8 +65,11 @@ class Conclusion:
         return self.sufficient and bool(self.cited.citations)
 
     def as_part(self, question: str) -> Conclusion:
-        """The same draft behind a line that says that it is a part, where it was found to be."""
-        if not self.is_part:
+        """The same draft behind a line that says that it is a part, where it was found to be.
+
+        Data stays as it is.
+        """
+        if not self.is_part or is_json(self.text):
             return self
         return replace(self, text=say_partial(question, self.text, self.missing))
 
@@ -96,6 +108,8 @@ def conclude(
         ModelError: The model failed at that call, and no draft could be the answer.
     """
 
+    wanted = settings.response_format
+
     def references_of(round_: Plain) -> list[Reference]:
         """The references in a draft's prompt, which its markers count."""
         return [from_plain(Reference, pool[key]) for key in round_["given"]]
@@ -108,6 +122,7 @@ def conclude(
             sufficient=judged.sufficient and round_["reflection"] is not None,
             missing=judged.missing,
             is_part=not judged.sufficient and judged.reason != CITES_NOTHING,
+            numbers=None if wanted is None else round_.get("citations", ()),
         )
 
     # A draft whose only text is markers that name no reference is empty once they are resolved.
@@ -135,6 +150,8 @@ def conclude(
                     templates=settings.templates,
                     metadata_keys=settings.metadata_keys,
                     history=history,
+                    response_format=wanted,
+                    may_ask=call_left(settings, spent),
                 ),
                 last,
                 settings,
@@ -146,10 +163,30 @@ def conclude(
             if not answers:
                 raise
         else:
-            text = generation.text.strip()
+            text, numbers = generation.text.strip(), None
             handed = last[: len(packed.references)]
-            return Conclusion(text, handed, missing=missing, usage=generation.usage)
+            if wanted is not None:
+                reply = wanted.read(text, "answer_anyway", len(handed))
+                text, numbers = reply.text, reply.citations
+            return Conclusion(
+                text, handed, missing=missing, usage=generation.usage, numbers=numbers
+            )
     return answers[0].as_part(question) if answers else refused
+
+
+def object_of(settings: Settings, text: str) -> Plain:
+    """The state's key for the object of an answer's text; nothing where texts are wanted."""
+    wanted = settings.response_format
+    return {} if wanted is None else {"structured_response": wanted.object_in(text)}
+
+
+def object_stream(settings: Settings, *, states_verdict: bool = False) -> ObjectStream | None:
+    """What passes on an object as its pieces arrive; None where texts are wanted."""
+    if settings.response_format is None:
+        return None
+    from skr_core.schemas import ObjectStream
+
+    return ObjectStream(states_verdict=states_verdict)
 
 
 def is_served(stop_reason: str, settings: Settings) -> bool:
@@ -229,6 +266,7 @@ def finish(state: SKRState, step: StepContext) -> Flow[Update]:
         "grounded": chosen.grounded,
         "sufficient": chosen.sufficient,
         "missing": chosen.missing,
+        **object_of(settings, cited.text),
     }
     if _is_undecided(state, cited.text, concluded["usage"], settings):
         return Command(update={"answer": cited.text, **concluded}, goto="arbitrate")

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from langchain_core.runnables import RunnableConfig
 from langchain_core.runnables.config import merge_configs
@@ -40,6 +40,7 @@ from skr_core.settings import (
     OnRetrieverError,
     ReflectorLike,
     RouterLike,
+    SchemaLike,
     Scope,
     Settings,
     WhenInsufficient,
@@ -49,7 +50,7 @@ from skr_core.types import NO_USAGE, Action, Answer, Decision, Demonstration, Ro
 from skr_graphs import retrieval, steps
 from skr_graphs.arbitration import arbitrate
 from skr_graphs.context import SettingsOfRuns, SKRContext
-from skr_graphs.finish import answer_in, conclude, finish
+from skr_graphs.finish import answer_in, conclude, finish, object_of
 from skr_graphs.node import Edge, Step, as_edge, as_node
 from skr_graphs.state import (
     OUTPUT_KEYS,
@@ -60,6 +61,9 @@ from skr_graphs.state import (
     SKRState,
     answer_of,
 )
+
+if TYPE_CHECKING:
+    from skr_core.schemas import ResponseFormat
 
 
 class SelfCompletionGraph(StateGraph[SKRState, SKRContext, SKRInput, SKROutput]):
@@ -103,6 +107,7 @@ def create_self_completion_graph(
     decompose: bool | None = None,
     metadata_keys: Sequence[str] | None = None,
     arbiter: AnswerArbiter | None = None,
+    response_format: SchemaLike | None = None,
     review_queries: bool = False,
 ) -> SelfCompletionGraph:
     """Build the graph; each setting is a default that a run's context may replace.
@@ -131,6 +136,8 @@ def create_self_completion_graph(
         metadata_keys: The keys of a reference's metadata that the model is shown, beside its title.
         arbiter: The arbiter between the answer from references and the model's own; a router that
             is one brings it along.
+        response_format: The schema of the answer's object, as ``structured_response`` of the
+            output: a pydantic model, a dataclass, a ``TypedDict`` or a JSON Schema.
         review_queries: Whether to stop before every retrieval until a person has seen the queries:
             compile with a checkpointer and resume with ``Command(resume=[queries])``, see
             `skr_graphs.retrieval.review`.
@@ -169,6 +176,7 @@ def create_self_completion_graph(
             "decompose": decompose,
             "metadata_keys": metadata_keys,
             "arbiter": arbiter,
+            "response_format": response_format,
         }
     )
     graph = SelfCompletionGraph(
@@ -203,6 +211,12 @@ def create_self_completion_graph(
     graph.add_edge("answer_directly", END)
     graph.add_edge("arbitrate", END)
     return graph
+
+
+def response_format_of(graph: Any) -> ResponseFormat | None:
+    """The schema of a compiled graph's answers; None where they are texts."""
+    defaults = getattr(getattr(graph, "builder", None), "defaults", None)
+    return defaults.response_format if isinstance(defaults, SettingsOfRuns) else None
 
 
 def after_route(state: SKRState) -> str | list[Send]:
@@ -401,7 +415,9 @@ class GraphAnswerer:
             stop_reason="max_rounds",
             usage={task: usage for task, usage in spent.items() if usage != NO_USAGE},
         )
-        return answer_in(chosen, made)
+        answer = answer_in(chosen, made)
+        structured = object_of(self.settings, answer.text).get("structured_response")
+        return replace(answer, structured=structured)
 
 
 @answerer_of.register(CompiledStateGraph)

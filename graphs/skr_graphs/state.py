@@ -153,6 +153,8 @@ class SKROutput(TypedDict):
         messages: The conversation, with this question and its answer; a tool's artifact has none.
         verdict: The arbiter's decision with the answers that it weighed; missing where it weighed
             none.
+        structured_response: With a ``response_format``, the answer's object as plain values; None
+            where there is none. Missing where the answer is a text.
     """
 
     question: str
@@ -170,6 +172,7 @@ class SKROutput(TypedDict):
     missing: str
     messages: NotRequired[Annotated[list[AnyMessage], add_messages]]
     verdict: NotRequired[Annotated[Plain, EphemeralValue]]
+    structured_response: NotRequired[Annotated[Any, EphemeralValue]]
 
 
 def with_more(pool: dict[str, Plain], more: dict[str, Plain]) -> dict[str, Plain]:
@@ -364,4 +367,5 @@ def answer_of(output: Mapping[str, Any]) -> Answer:
         sufficient=output.get("sufficient", False),
         missing=output.get("missing", ""),
         verdict=_verdict_of(output),
+        structured=output.get("structured_response"),
     )

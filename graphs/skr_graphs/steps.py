@@ -29,8 +29,8 @@ from skr_core.settings import Settings, decided, reflected
 from skr_core.types import NO_USAGE, Decision, Generation, Reference
 from skr_graphs import events
 from skr_graphs.arbitration import decide_again
-from skr_graphs.asking import TokenStream, ask_directly, ask_with_fitting
-from skr_graphs.finish import best_draft, missing_in
+from skr_graphs.asking import TokenStream, ask_directly, ask_with_fitting, call_left
+from skr_graphs.finish import best_draft, missing_in, object_of, object_stream
 from skr_graphs.node import StepContext, call_limit, round_limit, warn_once
 from skr_graphs.state import (
     AskedQuestion,
@@ -158,6 +158,8 @@ def _decide(
         settings.demonstrations,
         templates=settings.templates,
         history=history,
+        response_format=settings.response_format,
+        may_ask=call_left(settings, NO_USAGE),
     )
     # The router learnt from records of direct answers as they are served.
     text = direct.text.strip()
@@ -169,9 +171,12 @@ def _decide(
 def answer_directly(state: SKRState, step: StepContext) -> Flow[Plain]:
     """Answer a known question with the router's draft, or from what the model knows."""
     settings = step.settings
-    tokens = TokenStream(step.write, without_thoughts=True, is_closed=step.is_closed)
+    tokens = TokenStream(
+        step.write, without_thoughts=True, objects=object_stream(settings), is_closed=step.is_closed
+    )
     text, usage, logprob = state["decision"]["draft"], state["usage"], None
-    if not text:
+    # A router's own draft need not be an object.
+    if not text or object_of(settings, text).get("structured_response", text) is None:
         step.write(events.start("answer_directly", 0))
         generation = yield from ask_directly(state, settings, tokens.write if step.stream else None)
         text, logprob = generation.text.strip(), generation.mean_logprob
@@ -187,6 +192,7 @@ def answer_directly(state: SKRState, step: StepContext) -> Flow[Plain]:
         "sufficient": not is_refusal(cited.text),
         "usage": usage,
         "logprob": logprob,
+        **object_of(settings, cited.text),
     }
 
 
@@ -209,7 +215,11 @@ def answer(state: SKRState, step: StepContext) -> Flow[Plain]:
     *earlier, last = state["rounds"]
     before = earlier[-1] if earlier else None
     number = len(state["rounds"])
-    must_cite = settings.templates.asks_for_citations
+    must_cite = settings.templates.asks_for_citations or settings.response_format is not None
+    # As a best draft, an answer that cites nothing is served, and marked.
+    hold_uncited = must_cite and settings.when_insufficient != "best_draft"
+    if settings.response_format is not None:
+        streams = streams and not hold_uncited  # an object's citations come last
     asked_before, history = queries_asked(state), exchanges(state["asked"]["turns"])
     tokens: TokenStream
 
@@ -219,10 +229,10 @@ def answer(state: SKRState, step: StepContext) -> Flow[Plain]:
             step.write,
             references,
             hold_refusals=True,
-            # As a best draft, an answer that cites nothing is served, and marked.
-            hold_uncited=must_cite and settings.when_insufficient != "best_draft",
+            hold_uncited=hold_uncited,
             states_verdict=settings.templates.adds_protocol,
             without_thoughts=True,
+            objects=object_stream(settings, states_verdict=True),
             is_closed=step.is_closed,
         )
         return (
@@ -238,6 +248,8 @@ def answer(state: SKRState, step: StepContext) -> Flow[Plain]:
                 partial=without_markers(before["draft"]) if before else "",
                 metadata_keys=settings.metadata_keys,
                 history=history,
+                response_format=settings.response_format,
+                may_ask=call_left(settings, usage_of(state)),
             )
         )
 
@@ -259,11 +271,17 @@ def answer(state: SKRState, step: StepContext) -> Flow[Plain]:
         dropped = [reference.id for reference in packed.dropped]
         step.write(events.packed(number, dropped, packed.cut.id if packed.cut else None))
         last = {**last, "given": [reference.id for reference in packed.references]}
-    reply = read_reply(generation.text, len(packed.references))
+    given = len(packed.references)
+    if settings.response_format is None:
+        reply = read_reply(generation.text, given)
+    else:
+        reply = settings.response_format.read(generation.text, "answer_with_references", given)
     if generation.is_cut_off and reply.sufficient:
         reply = replace(reply, sufficient=False)  # what is missing may be what was cut off
     step.write(events.draft(number, reply.text))
     last = {**last, "draft": reply.text, "usage": to_plain(generation.usage)}
+    if reply.citations:
+        last["citations"] = list(reply.citations)
     return {
         "rounds": [*earlier, last],
         "drafted": DraftedReply(
@@ -285,7 +303,9 @@ def reflect(state: SKRState, step: StepContext) -> Flow[Plain]:
     reply = from_plain(Reply, drafted["reply"])
     # A model that finds its references insufficient needs no judge to say so.
     if isinstance(reflector, RefusalReflector) or reply.sufficient is False:
-        must_cite = step.settings.templates.asks_for_citations
+        must_cite = (
+            step.settings.templates.asks_for_citations or step.settings.response_format is not None
+        )
         reflection = judge_reply(reply, must_cite=must_cite)
     elif spent := call_limit(state, budget):
         return {"stop_reason": spent}  # a judge may call a model, and no call is left

@@ -197,6 +197,11 @@ class LimitedModel:
         return temperature_of(self.model)
 
     @property
+    def takes_schemas(self) -> bool:
+        """Whether the model is sent the schema of an object by its provider's own means."""
+        return bool(getattr(self.model, "takes_schemas", False))
+
+    @property
     def window(self) -> Window | None:
         """The tokens that the model declares to take."""
         return window_of(self.model)

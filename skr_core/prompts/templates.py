@@ -327,6 +327,7 @@ class PromptTemplates:
             _check_template(each.name, getattr(self, each.name))
 
     adds_protocol: ClassVar[bool] = True
+    protocol: ClassVar[str] = PROTOCOL
 
     @property
     def with_references(self) -> Template:
@@ -340,8 +341,8 @@ class PromptTemplates:
         if not self.adds_protocol:
             return words
         if isinstance(words, ChatTemplate):
-            return replace(words, user=words.user + PROTOCOL)
-        return words + PROTOCOL
+            return replace(words, user=words.user + self.protocol)
+        return words + self.protocol
 
     @property
     def asks_for_citations(self) -> bool:
@@ -436,7 +437,7 @@ class PromptTemplates:
         """
         names = [each.name for each in fields(self) if each.name != "condense"]
         words = (str(getattr(self, name)) for name in names)
-        protocol = PROTOCOL if self.adds_protocol else ""
+        protocol = self.protocol if self.adds_protocol else ""
         return version_of(MISSING, SEARCHED, PARTIAL, protocol, *words)
 
 

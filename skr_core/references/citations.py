@@ -81,6 +81,23 @@ def resolve_citations(text: str, references: Sequence[Reference]) -> CitedText:
     return CitedText(clean, citations, resolver.removed)
 
 
+def cite_beside(text: str, numbers: Sequence[int], references: Sequence[Reference]) -> CitedText:
+    """An object's text with the references that its envelope names; the text stays as it is.
+
+    Args:
+        text: The object as JSON.
+        numbers: The numbers of the references that support it.
+        references: The references, in the order in which the prompt numbered them.
+    """
+    quotes = QuoteFinder(references)
+    valid = [number for number in numbers if 1 <= number <= len(references)]
+    citations = tuple(
+        Citation(number, references[number - 1].id, text, (0, 0), *quotes.best(number, text))
+        for number in valid
+    )
+    return CitedText(text, citations, len(numbers) - len(valid))
+
+
 def strip_markers(text: str) -> str:
     """The text without any citation and without the space around it.
 

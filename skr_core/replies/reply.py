@@ -58,6 +58,7 @@ class Reply:
         missing: The missing information, in words; may be empty.
         stated: Whether the reply states the verdict in its token.
         cites: Whether the text names a reference that was given.
+        citations: The numbers that stand beside the text, where it is an object's.
     """
 
     sufficient: bool | None
@@ -66,6 +67,7 @@ class Reply:
     missing: str = ""
     stated: bool = False
     cites: bool = False
+    citations: tuple[int, ...] = ()
 
 
 def read_reply(text: str, n_references: int) -> Reply:

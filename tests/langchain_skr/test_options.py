@@ -25,6 +25,7 @@ WIDER = {
     "instructions": "Instructions | BasePromptTemplate[Any]",
     "demonstrations": "Sequence[Demonstration]",
     "metadata_keys": "Sequence[str]",
+    "response_format": "SchemaLike",
 }
 """What is taken for a setting where it is more than the setting itself."""
 

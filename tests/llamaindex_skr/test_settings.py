@@ -17,7 +17,7 @@ from llamaindex_skr import (
 from llamaindex_skr.query_engine import InstructionsLike
 from skr_core import Demonstration, Settings
 from skr_core.errors import InputError
-from skr_core.settings import ReflectorLike, RouterLike
+from skr_core.settings import ReflectorLike, RouterLike, SchemaLike
 from tests.llamaindex_skr.fakes import Search, Speaker
 
 # Where a factory takes more than the setting itself.
@@ -28,6 +28,7 @@ WIDER: dict[str, Any] = {
     "instructions": InstructionsLike,
     "demonstrations": Sequence[Demonstration],
     "metadata_keys": Sequence[str],
+    "response_format": SchemaLike,
 }
 
 
