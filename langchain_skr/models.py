@@ -151,9 +151,10 @@ class LangChainModel(ChunkedModel):
     @property
     def takes_schemas(self) -> bool:
         """Whether it is sent the schema of an object, as a response format or as a tool."""
-        from langchain_skr.structured import schema_options  # answers that are texts need none
+        # Answers that are texts need none of it.
+        from langchain_skr.structured import ANY_OBJECT, schema_options
 
-        return bool(schema_options(self.model, {"title": "answer", "type": "object"}))
+        return bool(schema_options(self.model, ANY_OBJECT))
 
     def _chunks(self, prompt: Prompt, stream: bool) -> Generator[Any, None, None]:
         # LangGraph's interrupts travel as exceptions, and are no failure.

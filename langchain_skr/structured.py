@@ -23,6 +23,9 @@ from langchain_skr.chain import Asked, SKRChain
 from langchain_skr.naming import layers
 from skr_graphs.graph import response_format_of
 
+ANY_OBJECT = {"title": "answer", "description": "Any.", "type": "object", "properties": {}}
+"""The schema of an object of which nothing is said."""
+
 
 def schema_options(model: Runnable[Any, Any], schema: Mapping[str, Any]) -> dict[str, Any]:
     """The options of a call that make a model reply with an object, as ``create_agent`` sends them.
