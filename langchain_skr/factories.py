@@ -32,6 +32,8 @@ from skr_graphs import CompiledGraph, create_self_completion_graph
 if TYPE_CHECKING:
     from langchain_core.prompts import BasePromptTemplate
 
+    from langchain_skr.structured import SKRObjectChain
+
 Checkpointer = BaseCheckpointSaver[Any] | bool | None
 """LangGraph's, with its parameter: without, strict type checkers do not know what it is."""
 
@@ -188,8 +190,35 @@ def create_skr_chain(
     decompose: bool | None = None,
     metadata_keys: Sequence[str] | None = None,
     arbiter: AnswerArbiter | None = None,
-    response_format: SchemaLike | None = None,
+    response_format: None = None,
 ) -> SKRChain: ...
+
+
+@overload
+def create_skr_chain(
+    model: ModelLike,
+    retriever: RetrieverLike,
+    *,
+    return_sources: Literal[False] = False,
+    compressor: BaseDocumentCompressor | None = None,
+    document_prompt: BasePromptTemplate[Any] | None = None,
+    checkpointer: Checkpointer = None,
+    router: RouterLike | None = None,
+    reflector: ReflectorLike | None = None,
+    reference_store: ReferenceStore | None = None,
+    scope: Scope | None = None,
+    ttl: float | None = None,
+    budget: Budget | None = None,
+    when_insufficient: WhenInsufficient | None = None,
+    on_retriever_error: OnRetrieverError | None = None,
+    demonstrations: Sequence[Demonstration] | None = None,
+    templates: PromptTemplates | None = None,
+    instructions: Instructions | BasePromptTemplate[Any] | None = None,
+    decompose: bool | None = None,
+    metadata_keys: Sequence[str] | None = None,
+    arbiter: AnswerArbiter | None = None,
+    response_format: SchemaLike,
+) -> SKRObjectChain: ...
 
 
 @overload

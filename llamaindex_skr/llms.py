@@ -155,9 +155,8 @@ class LlamaIndexModel(ChunkedModel):
         with translated(ModelError, self.name):
             verb, sent, options = self._request(prompt)
             if (tool := self._tool_for(prompt)) is not None:
-                said = self.llm.chat_with_tools(
-                    [tool], chat_history=sent, tool_required=True, **options
-                )
+                llm: Any = self.llm  # a FunctionCallingLLM
+                said = llm.chat_with_tools([tool], chat_history=sent, tool_required=True, **options)
                 yield self._called(said)
             elif stream:
                 try:
@@ -174,7 +173,8 @@ class LlamaIndexModel(ChunkedModel):
         with translated(ModelError, self.name):
             verb, sent, options = self._request(prompt)
             if (tool := self._tool_for(prompt)) is not None:
-                said = await self.llm.achat_with_tools(
+                llm: Any = self.llm  # a FunctionCallingLLM
+                said = await llm.achat_with_tools(
                     [tool], chat_history=sent, tool_required=True, **options
                 )
                 yield self._called(said)
@@ -219,7 +219,8 @@ class LlamaIndexModel(ChunkedModel):
 
     def _called(self, said: ChatResponse) -> ChatResponse:
         """The reply with the arguments of its tool as its text; as it is where it calls none."""
-        calls = self.llm.get_tool_calls_from_response(said, error_on_no_tool_call=False)
+        llm: Any = self.llm
+        calls = llm.get_tool_calls_from_response(said, error_on_no_tool_call=False)
         if not calls:
             return said
         text = json.dumps(calls[0].tool_kwargs, ensure_ascii=False)

@@ -145,7 +145,9 @@ class ResponseFormat:
     def envelope(self, task: Task) -> dict[str, Any]:
         """The JSON Schema of a reply: the caller's schema among the parts that a task asks for."""
         own = {key: each for key, each in self.json_schema.items() if key != "$schema"}
-        named = {key: own.pop(key) for key in ("$defs", "definitions") if key in own}
+        named: dict[str, Any] = {
+            key: own.pop(key) for key in ("$defs", "definitions") if key in own
+        }
         parts: dict[str, Any] = {"answer": own}
         if task == "answer_with_references":
             parts = {**_PARTS, "answer": {"anyOf": [own, {"type": "null"}]}}
@@ -304,8 +306,8 @@ class ObjectStream:
 
     Example:
         >>> stream = ObjectStream(states_verdict=True)
-        >>> list(map(stream.write, ['{"verdict": "SUFF', 'ICIENT", "answer": {"na', 'me": 1}, "c']))
-        ['', '{"na', 'me": 1}']
+        >>> list(map(stream.write, ['{"verdict": "SUFF', 'ICIENT", "answer": {"x":', ' 1}, "c']))
+        ['', '{"x":', ' 1}']
     """
 
     def __init__(self, *, states_verdict: bool = False) -> None:
