@@ -89,6 +89,9 @@ _ANSWER = re.compile(r'(?<!\\)"answer"\s*:\s*(?=\S)')
 _IS_SUFFICIENT = re.compile(rf'(?<!\\)"verdict"\s*:\s*"{SUFFICIENT}"')
 _MOST_BRACES = 50
 
+LONGEST_HEAD = 20_000
+"""Characters of an envelope before its answer, behind which nothing streams before the end."""
+
 
 @dataclass(frozen=True)
 class ResponseFormat:
@@ -320,6 +323,8 @@ class ObjectStream:
         """Take the next piece, and return what is of the object."""
         said = self._thoughts.write(piece)
         if not self._begun:
+            if len(self._head) > LONGEST_HEAD:
+                return ""
             self._head += said
             found = _ANSWER.search(self._head)
             if found is None:

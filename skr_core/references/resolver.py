@@ -90,14 +90,15 @@ class MarkerResolver:
         self._settled = self._taken = 0
         self._json = JsonGuess()
         self._raw: list[str] = []  # what was written, while it may be JSON
-        self._rest = self._held = ""  # of it, what is not taken yet, and how that reads resolved
+        self._rest: list[str] = []  # of it, what is not taken yet
+        self._held: list[str] = []  # how that reads resolved, from where it reads otherwise
         self._data: str | None = None
 
     def write(self, piece: str) -> None:
         """Read on."""
         if self._json.may_be and self._json.write(piece):
             self._raw.append(piece)
-            self._rest += piece
+            self._rest.append(piece)
         for token in _TOKEN.findall(piece):
             self._read(token)
 
@@ -109,16 +110,19 @@ class MarkerResolver:
         """
         piece = "".join(self._parts[self._taken : self._settled])
         first, self._taken = self._taken == 0, self._settled
-        piece, self._held = self._held + (piece.lstrip() if first else piece), ""
+        piece = piece.lstrip() if first else piece
         if not self._json.may_be:
+            piece, self._held = "".join((*self._held, piece)), []
             return piece
         # As prose or as data, it may be shown as far as it reads alike.
-        self._rest = self._rest.lstrip() if first else self._rest
-        if not self._rest.startswith(piece):
-            self._held = piece
-            return ""
-        self._rest = self._rest[len(piece) :]
-        return piece
+        if not self._held:
+            rest = "".join(self._rest)
+            rest = rest.lstrip() if first else rest
+            if rest.startswith(piece):
+                self._rest = [rest[len(piece) :]]
+                return piece
+        self._held.append(piece)
+        return ""
 
     def finish(self) -> str:
         """Return all of the text, resolved, without space around it; nothing is written after."""

@@ -17,7 +17,8 @@ from llama_index.core.question_gen.types import SubQuestion
 from llama_index.core.response_synthesizers import get_response_synthesizer
 from llama_index.core.tools import QueryEngineTool
 
-from llamaindex_skr._compat import READERS_OF_TEXT, is_read_as_text
+from llamaindex_skr._compat import READERS_OF_TEXT, is_read_as_text, takes_response_format
+from llamaindex_skr.llms import openai_like
 from tests.llamaindex_skr.fakes import Speaker
 
 
@@ -85,3 +86,11 @@ async def test_so_does_the_engine_of_sub_questions(engine: Engine) -> None:
 async def test_whoever_awaits_a_response_gets_the_stream(engine: Engine) -> None:
     await engine.aquery("Who?")
     assert engine.known == [False]
+
+
+@pytest.mark.parametrize("takes", [True, False])
+def test_openais_llms_say_whether_they_take_a_response_format(takes: bool) -> None:
+    llm = openai_like("test", base_url="http://localhost:1/v1")
+    llm.should_use_structured_outputs = takes
+    assert takes_response_format(llm) is takes
+    assert not takes_response_format(Speaker())

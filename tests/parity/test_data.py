@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from typing import Any
 
 import pytest
@@ -134,3 +135,13 @@ def test_an_envelope_of_ours_is_still_a_reply() -> None:
     assert (asked.sufficient, asked.queries) == (False, ("Ada born",))
     partial = read_reply(f'{INSUFFICIENT}\n{{"a": [1, 3]}}', 3)
     assert partial.sufficient is False
+
+
+def test_long_data_takes_time_in_proportion_to_its_length() -> None:
+    resolver, pieces = MarkerResolver(3), ['{"x": [7], "y": ["', *["a word "] * 60_000, '"]}']
+    began = time.monotonic()
+    for piece in pieces:
+        resolver.write(piece)
+        resolver.take()
+    assert resolver.finish() == "".join(pieces)
+    assert time.monotonic() - began < 5

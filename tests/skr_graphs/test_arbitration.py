@@ -256,7 +256,7 @@ def test_without_an_arbiter_nothing_differs(stream: Stream):
     model = adding()
     plain = graph_of(model, arbiter=None)
     output = plain.invoke({"question": SUM})
-    assert set(output) == {*OUTPUT_KEYS} - {"verdict"}
+    assert set(output) == {*OUTPUT_KEYS} - {"verdict", "structured_response"}
     assert tasks(model) == ["answer_with_references"]
     kinds = [event["type"] for event in stream(plain, "custom")]
     assert "verdict" not in kinds
