@@ -210,11 +210,13 @@ _OF_JSON = frozenset('{}[]",:+-.0123456789eE' + "truefalsenull" + "NaNInfinity")
 def is_json(text: str) -> bool:
     """Whether a text is a JSON object, list or string as a whole: data, of which nothing is edited.
 
+    A marker alone, such as ``[1]``, is none.
+
     Example:
-        >>> is_json('{"sources": [1, 3]}'), is_json("[1] says so."), is_json("Paris")
+        >>> is_json('{"sources": [1, 3]}'), is_json("[1] says so."), is_json("[1]")
         (True, False, False)
     """
-    if not text.lstrip().startswith(("{", "[", '"')):
+    if not text.lstrip().startswith(("{", "[", '"')) or _MARKERS.fullmatch(text.strip()):
         return False
     try:
         json.loads(text, strict=False, parse_int=str)  # of any length

@@ -94,6 +94,8 @@ def read_reply(text: str, n_references: int) -> Reply:
         True
     """
     said = unfenced(text)
+    if said is not text and said.lstrip().startswith("{") and json_reply(said) is None:
+        said = text  # a fence around data belongs to the answer
     leading = leading_verdict(said)
     if leading is None and (in_json := json_reply(said)) is not None:
         queries, answer = clean_queries(in_json.queries), answer_text(in_json.text)

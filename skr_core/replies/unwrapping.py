@@ -52,8 +52,6 @@ class JsonReply:
 def unfenced(text: str) -> str:
     """A reply without the fence around it, or around its verdict alone; else as it is.
 
-    A fence around data, which states no verdict, belongs to the answer.
-
     Example:
         >>> unfenced("```text\\nSUFFICIENT\\nParis [1].\\n```")
         'SUFFICIENT\\nParis [1].'
@@ -69,7 +67,7 @@ def unfenced(text: str) -> str:
         beside = _FENCE_LINE.match(rest)
         if beside is not None and not beside.group().strip(" \t`~"):
             return f"{first}\n{rest[beside.end() :].removeprefix(chr(10))}"
-    elif not inside.lstrip().startswith("{") or json_reply(inside) is None:
+    elif not inside.lstrip().startswith("{"):
         return text
     if len(_FENCE_LINE.findall(inside)) % 2:
         inside = _LAST_FENCE.sub("", inside, count=1)
