@@ -128,6 +128,10 @@ def _both(test: str, sync: str = "sync", awaited: str = "async") -> Shown:
 _CONFIG = "langchain_skr/test_configs.py::test_the_retriever_reads_the_very_config"
 _FILTER = "langchain_skr/test_configs.py::test_a_filter_is_chosen_by_the_config"
 _WORDS = "parity/test_instructions.py::test_instructions_stand_before_every_answer"
+_OBJECT = (
+    "parity/test_schemas.py::test_each_drop_in_gives_the_object_and_one_call_is_made"
+    "[{}-Capital-right0"
+)
 _DOORS = {
     "create_skr_graph": "graph",
     "create_skr_chain": "chain",
@@ -152,7 +156,16 @@ OF_LANGCHAIN: dict[str, dict[str, Cell]] = {
     },
     "variables": {"SKRRetriever": _GIVES_PASSAGES},
     "filters": {name: _both(f"{_FILTER}[{door}-{{}}]") for name, door in _DOORS.items()},
-    "schema": {"SKRRetriever": _GIVES_PASSAGES},
+    "schema": {
+        "create_skr_graph": _both(f"{_OBJECT}-in_graph]"),
+        "create_skr_chain": _both(f"{_OBJECT}-in_chain]"),
+        "create_skr_chain, with sources": _both(f"{_OBJECT}-in_sources_chain]"),
+        "SKRRetriever": _GIVES_PASSAGES,
+        "SKRMiddleware": _both(
+            "parity/test_schemas.py::test_an_agent_with_the_middleware_gives_its_own_objects[{}-"
+        ),
+        "create_skr_tool": _both(f"{_OBJECT}-in_tool]"),
+    },
     "history": {
         "create_skr_graph": _both(
             "skr_graphs/test_conversation.py::test_a_conversation_as_input[{}-"
@@ -234,6 +247,8 @@ OF_LLAMAINDEX: dict[str, dict[str, Cell]] = {
         "create_skr_tool": _OF_THE_ENGINE,
     },
     "schema": {
+        "SKRQueryEngine": _both(f"{_OBJECT}-in_engine]"),
+        "SKRChatEngine": _both(f"{_OBJECT}-in_chat_engine]"),
         "SKRRetriever": _GIVES_PASSAGES,
         "SKRSelector": _CHOOSES,
         "create_skr_tool": _OF_THE_ENGINE,
