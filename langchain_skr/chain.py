@@ -36,6 +36,7 @@ from skr_core.settings import ActionAnswerer, answerer_of
 from skr_core.types import Reference
 from skr_graphs import CompiledGraph, SKRContext, SKRInput, StreamedSources
 from skr_graphs.graph import answerer_of_graph, response_format_of
+from skr_graphs.node import context_around
 from skr_graphs.state import OUTPUT_KEYS
 
 Result = TypeVar("Result")
@@ -181,6 +182,7 @@ class GraphChain(Runnable[Asked, Result]):
             )
         given = graph_input(asked)
         context = _context(config, stream=True if "stream_mode" in options else None)
+        context = replace(context, around=context_around(config))
         if context.instructions is None and hasattr(self._instructions, "written"):
             values = {**ensure_config(config).get("configurable", {}), **given}
             context = replace(context, instructions=self._instructions.written(values))

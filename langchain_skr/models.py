@@ -17,7 +17,12 @@ import json
 from collections.abc import AsyncGenerator, Generator, Iterator, Mapping
 from typing import Any
 
-from langchain_core.language_models import BaseChatModel, BaseLanguageModel, LanguageModelInput
+from langchain_core.language_models import (
+    BaseChatModel,
+    BaseLanguageModel,
+    BaseLLM,
+    LanguageModelInput,
+)
 from langchain_core.messages import (
     AIMessage,
     BaseMessage,
@@ -41,7 +46,7 @@ from skr_core.budget import estimate_usage
 from skr_core.cleaning import remember_keys
 from skr_core.errors import InputError, MissingDependency, ModelError, extra, translated
 from skr_core.models.adapting import named_model
-from skr_core.models.chunked import ChunkedModel, Reply
+from skr_core.models.chunked import NO_IMAGES, ChunkedModel, Reply
 from skr_core.models.windows import Window
 from skr_core.ports import LanguageModel
 from skr_core.types import Generation, Prompt, Usage
@@ -158,6 +163,7 @@ class LangChainModel(ChunkedModel):
 
     def _chunks(self, prompt: Prompt, stream: bool) -> Generator[Any, None, None]:
         # LangGraph's interrupts travel as exceptions, and are no failure.
+        self._check_images(prompt)
         with translated(ModelError, self.name, GraphBubbleUp):
             if stream:
                 yield from self.model.stream(
@@ -167,6 +173,7 @@ class LangChainModel(ChunkedModel):
                 yield self.model.invoke(_messages(prompt), _config(prompt), **self._options(prompt))
 
     async def _achunks(self, prompt: Prompt, stream: bool) -> AsyncGenerator[Any, None]:
+        self._check_images(prompt)
         asked, config = _messages(prompt), _config(prompt)
         with translated(ModelError, self.name, GraphBubbleUp):
             options = self._options(prompt)
@@ -175,6 +182,10 @@ class LangChainModel(ChunkedModel):
                     yield chunk
             else:
                 yield await self.model.ainvoke(asked, config, **options)
+
+    def _check_images(self, prompt: Prompt) -> None:
+        if prompt.images and any(isinstance(each, BaseLLM) for each in _held_models(self.model)):
+            raise InputError(NO_IMAGES.format(self.name))
 
     def _options(self, prompt: Prompt) -> dict[str, Any]:
         *_, inner = layers(self.model)
@@ -397,7 +408,20 @@ def _messages(prompt: Prompt) -> list[BaseMessage]:
         for number, turn in enumerate(prompt.history)
     ]
     instructions = [SystemMessage(prompt.system)] if prompt.system else []
-    return [*instructions, *turns, HumanMessage(prompt.text)]
+    return [*instructions, *turns, HumanMessage(_content(prompt))]
+
+
+def _content(prompt: Prompt) -> Any:
+    """The text, and with images LangChain's standard blocks, each image behind its name."""
+    if not prompt.images:
+        return prompt.text
+    blocks: list[dict[str, str]] = [{"type": "text", "text": prompt.text}]
+    for image in prompt.images:
+        if image.name:
+            blocks.append({"type": "text", "text": image.name})
+        given = {"url": image.url, "base64": image.data, "mime_type": image.mime_type}
+        blocks.append({"type": "image", **{name: each for name, each in given.items() if each}})
+    return blocks
 
 
 def _config(prompt: Prompt) -> RunnableConfig:

@@ -35,6 +35,7 @@ from skr_core.routers.routing_alone import routing_alone
 from skr_core.settings import RouterLike, Settings, as_router, decided
 from skr_core.types import Decision
 from skr_graphs import CompiledGraph, SKRContext, answer_of, decide, unstreamed
+from skr_graphs.node import context_around
 
 DECISION_EVENT = "skr_decision"
 """Name of the custom event with each call's decision, whether to retrieve or not."""
@@ -183,6 +184,7 @@ class SKRRetriever(BaseRetriever):
         context = SKRContext(
             router=FixedDecision(decision),
             budget=replace(budget, max_references=k) if k else budget,
+            around=context_around(),
         )
         graph = self._graph
         output = yield from call(

@@ -16,6 +16,7 @@ from llama_index.core.vector_stores.types import MetadataFilters
 from pydantic import BaseModel
 
 from llamaindex_skr.llms import ModelLike
+from llamaindex_skr.messages import as_history, image_blocks
 from llamaindex_skr.query_engine import InstructionsLike, as_schema, engine_parts
 from llamaindex_skr.responses import (
     SKRStreamingChatResponse,
@@ -40,7 +41,6 @@ _WORDS = (
     "the words before every answer are instructions=..., those of the prompts "
     "templates=PromptTemplates(...)"
 )
-_ROLES = (MessageRole.USER, MessageRole.ASSISTANT)
 
 
 class SKRChatEngine(PicklableGraph, BaseChatEngine):
@@ -48,6 +48,8 @@ class SKRChatEngine(PicklableGraph, BaseChatEngine):
 
     A message that leans on earlier ones is rewritten without them, with one call, before it is
     routed and searched; the model is shown the latest turns that fit ``Budget.max_history_tokens``.
+    System messages of the memory, such as its blocks or a summary, stand before every answer as
+    instructions do; what tools said stands in the assistant's turns, and images are sent along.
     A response's ``source_nodes`` and ``metadata`` are those of `SKRQueryEngine`. A failure leaves
     the memory as it was.
 
@@ -59,7 +61,8 @@ class SKRChatEngine(PicklableGraph, BaseChatEngine):
         callback_manager: The callback manager of LlamaIndex.
 
     Raises:
-        InputError: The graph is no compiled graph, or the memory is none of LlamaIndex.
+        InputError: The graph is no compiled graph, or the memory is none of LlamaIndex; while
+            chatting: a message of the memory holds audio, a video or a document.
 
     Example:
         >>> from skr_core.testing import MappingRetriever, ScriptedModel
@@ -236,12 +239,14 @@ class SKRChatEngine(PicklableGraph, BaseChatEngine):
             _check(chat_history)
             yield from call(memory.set, memory.aset, chat_history)
         before = yield from call(memory.get, memory.aget, input=asked)
-        history = [
-            {"role": each.role.value, "content": each.content}
-            for each in before
-            if each.role in _ROLES and each.content
-        ]
-        return GraphRun(self._graph, asked, self._context, history=history, stream=stream)
+        return GraphRun(
+            self._graph,
+            asked,
+            self._context,
+            history=as_history(before),
+            images=image_blocks(message),
+            stream=stream,
+        )
 
 
 settings.answerer_of.register(SKRChatEngine)(SKRChatEngine._answerer)

@@ -15,9 +15,11 @@ from __future__ import annotations
 import gc
 import json
 from collections.abc import AsyncGenerator, Generator, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from llama_index.core.base.llms.generic_utils import messages_to_prompt
+from llama_index.core.base.llms.types import ImageBlock, TextBlock
 from llama_index.core.constants import DEFAULT_CONTEXT_WINDOW
 from llama_index.core.llms import LLM, ChatMessage, ChatResponse, CompletionResponse
 from llama_index.core.llms.function_calling import FunctionCallingLLM
@@ -26,11 +28,12 @@ from llama_index.core.tools.types import BaseTool
 from pydantic import BaseModel
 
 from llamaindex_skr._compat import takes_response_format
+from llamaindex_skr.nodes import image_of
 from skr_core.budget import estimate_usage
 from skr_core.cleaning import remember_keys
 from skr_core.errors import InputError, ModelError, extra, translated
 from skr_core.models.adapting import framework_of, named_model
-from skr_core.models.chunked import ChunkedModel, Reply
+from skr_core.models.chunked import NO_IMAGES, ChunkedModel, Reply
 from skr_core.models.openai_server import server_address, server_key
 from skr_core.models.windows import Window, context_window
 from skr_core.ports import LanguageModel, OnToken
@@ -194,7 +197,10 @@ class LlamaIndexModel(ChunkedModel):
         turns = [
             ChatMessage(turn, role=roles[number % 2]) for number, turn in enumerate(prompt.history)
         ]
-        turns.append(ChatMessage(prompt.text, role="user"))
+        images = _images(prompt)
+        if images and not llm.metadata.is_chat_model:
+            raise InputError(NO_IMAGES.format(self.name))
+        turns.append(ChatMessage(role="user", blocks=[TextBlock(text=prompt.text), *images]))
         systems = [text for text in (llm.system_prompt, prompt.system) if text]
         if llm.query_wrapper_prompt is None or llm.metadata.is_chat_model:
             messages = [ChatMessage(text, role="system") for text in systems] + turns
@@ -226,6 +232,25 @@ class LlamaIndexModel(ChunkedModel):
         text = json.dumps(calls[0].tool_kwargs, ensure_ascii=False)
         message = ChatMessage(text, role="assistant")
         return ChatResponse(message=message, raw=said.raw, additional_kwargs=said.additional_kwargs)
+
+
+def _images(prompt: Prompt) -> list[TextBlock | ImageBlock]:
+    """The images of a prompt for an answer and of its references, each behind its name."""
+    shown = list(prompt.images)
+    if prompt.task in ("answer_with_references", "answer_anyway"):
+        shown += [
+            replace(image, name=f"[{number}]")
+            for number, reference in enumerate(prompt.references, start=1)
+            if (image := image_of(reference)) is not None
+        ]
+    blocks: list[TextBlock | ImageBlock] = []
+    for each in shown:
+        if each.name:
+            blocks.append(TextBlock(text=each.name))
+        # Without a type LlamaIndex looks at the data for one.
+        data, kind = each.data.encode() or None, each.mime_type or None
+        blocks.append(ImageBlock(image=data, url=each.url or None, image_mimetype=kind))
+    return blocks
 
 
 def as_language_model(

@@ -9,15 +9,24 @@ Example:
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from base64 import b64encode
+from collections.abc import Iterator, Mapping
 from copy import deepcopy
+from pathlib import Path
 from typing import Any
 
-from llama_index.core.schema import BaseNode, MetadataMode, Node, NodeWithScore, TextNode
+from llama_index.core.schema import (
+    BaseNode,
+    MetadataMode,
+    Node,
+    NodeWithScore,
+    TextNode,
+)
 
+from skr_core.errors import InputError
 from skr_core.references.found import foreign_reference
 from skr_core.references.fusion import places
-from skr_core.types import Reference
+from skr_core.types import Image, Reference, content_id
 
 _MEDIA = ("image_resource", "audio_resource", "video_resource")
 
@@ -37,6 +46,8 @@ def to_reference(found: NodeWithScore) -> Reference:
     node = found.node
     text = node.get_content(MetadataMode.NONE)
     original = _dumped(node)
+    if not text.strip():
+        text = _stand_in(node, original)
     if original.get("text") == text:
         del original["text"]  # the reference has it already
     return foreign_reference(
@@ -44,7 +55,7 @@ def to_reference(found: NodeWithScore) -> Reference:
         title=_title(node),
         score=found.score,
         metadata=node.metadata,
-        shown=node.get_content(MetadataMode.LLM) if node.metadata else None,
+        shown=node.get_content(MetadataMode.LLM) or None if node.metadata else None,
         original=original,
     )
 
@@ -77,6 +88,66 @@ def to_node(reference: Reference) -> NodeWithScore:
         node.excluded_llm_metadata_keys = [*node.excluded_llm_metadata_keys, key]
         node.excluded_embed_metadata_keys = [*node.excluded_embed_metadata_keys, key]
     return NodeWithScore(node=node, score=reference.score)
+
+
+def image_of(reference: Reference) -> Image | None:
+    """Return the image of the node that a reference was made from; None where it has none.
+
+    A file is read here. A node that has the image in several forms gives the first of its data, its
+    file and its address.
+
+    Raises:
+        InputError: The file cannot be read.
+
+    Example:
+        >>> from llama_index.core.schema import ImageNode
+        >>> drawn = ImageNode(text="A lamp.", image_url="https://example.org/lamp.png")
+        >>> image_of(to_reference(NodeWithScore(node=drawn))).url
+        'https://example.org/lamp.png'
+    """
+    data, path, url, kind = _image_in(reference.original or {})
+    if path and not data:
+        try:
+            data = b64encode(Path(path).read_bytes())
+        except OSError as error:
+            raise InputError(f"the image of a node cannot be read: {error}") from error
+    if not (data or url):
+        return None
+    return Image("" if data else str(url), _as_text(data), str(kind or ""))
+
+
+def _image_in(original: Mapping[str, Any]) -> tuple[Any, Any, Any, Any]:
+    """The data, the path, the address and the type of an image in what is kept of a node."""
+    if resource := original.get("image_resource"):
+        return resource.get("data"), resource["path"], resource["url"], resource["mimetype"]
+    names = ("image", "image_path", "image_url", "image_mimetype")  # those of an ImageNode
+    data, path, url, kind = map(original.get, names)
+    return data, path, url, kind
+
+
+def _as_text(data: bytes | str | None) -> str:
+    return data.decode() if isinstance(data, bytes) else data or ""
+
+
+def _stand_in(node: BaseNode, original: Mapping[str, Any]) -> str:
+    """The text of a node that is an image alone, by which it is told from others.
+
+    Raises:
+        InputError: It is audio or a video alone.
+    """
+    data, path, url, _ = _image_in(original)
+    if data or path or url:
+        identity = content_id(_as_text(data) or str(path or url))[:12]
+        name = str(path or url or "")
+        known = "" if name.startswith("data:") else Path(name).name
+        return f"Image {known} ({identity})" if known else f"Image {identity}"
+    for kind in ("audio", "video"):
+        if original.get(f"{kind}_resource"):
+            raise InputError(
+                f"the retriever found {kind} without a text (node {node.node_id}), which is not "
+                "sent to the model: give the node a text, such as a transcript"
+            )
+    return ""
 
 
 def _dumped(node: BaseNode) -> dict[str, Any]:

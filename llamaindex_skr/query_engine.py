@@ -20,6 +20,7 @@ from pydantic import BaseModel
 
 from llamaindex_skr._compat import is_read_as_text
 from llamaindex_skr.llms import ModelLike, as_language_model
+from llamaindex_skr.messages import image_blocks
 from llamaindex_skr.responses import astream_response, stream_response, to_response
 from llamaindex_skr.runs import GraphRun, PerQuestion, PicklableGraph, per_question
 from llamaindex_skr.sources import RetrieverLike, as_retriever, bundled
@@ -238,7 +239,8 @@ class SKRQueryEngine(PicklableGraph, BaseQueryEngine):
             asked = bundled(context.retriever, query_bundle)
             # A run's settings are made anew for a context of its own.
             context = context if asked is context.retriever else replace(context, retriever=asked)
-        return GraphRun(self._graph, query_bundle.query_str, context)
+        images = image_blocks(query_bundle)
+        return GraphRun(self._graph, query_bundle.query_str, context, images=images)
 
     def _get_prompts(self) -> PromptDictType:
         templates = self._context.templates or DEFAULT_TEMPLATES

@@ -197,6 +197,7 @@ class GraphRun:
         question: The user's question.
         context: The settings of this run that differ from the graph's own.
         history: The messages before the question, as LangGraph takes them: role and content.
+        images: The images of the question, as LangChain's content blocks.
         stream: Whether the answer's tokens are read as they come; by default the context says so.
 
     Attributes:
@@ -220,10 +221,12 @@ class GraphRun:
         question: str,
         context: SKRContext | None = None,
         *,
-        history: Sequence[dict[str, str]] = (),
+        history: Sequence[dict[str, Any]] = (),
+        images: Sequence[dict[str, Any]] = (),
         stream: bool | None = None,
     ) -> None:
-        from skr_graphs.state import OUTPUT_KEYS  # LangGraph is loaded when it is used
+        from skr_graphs.node import context_around  # LangGraph is loaded when it is used
+        from skr_graphs.state import OUTPUT_KEYS
 
         self._graph: Any = graph  # its overloads know no list of stream modes
         context = context or SKRContext()
@@ -234,8 +237,11 @@ class GraphRun:
             if isinstance(each := getattr(context, name), PerQuestion)
         }
         stream = context.stream if stream is None else stream
-        self._context = replace(context, stream=stream, **said)
+        self._context = replace(context, stream=stream, around=context_around(), **said)
         given: dict[str, Any] = {"question": question}
+        if images:
+            content = [{"type": "text", "text": question}, *images]
+            given = {"messages": [{"role": "user", "content": content}]}
         if history:
             given["history"] = list(history)
         self._input: dict[str, Any] = {

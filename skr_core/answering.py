@@ -25,7 +25,7 @@ from skr_core.references.citations import without_markers
 from skr_core.replies.opening import without_thoughts
 from skr_core.replies.queries import clean_queries, not_asked, parse_queries
 from skr_core.texts import encodable, is_json
-from skr_core.types import Demonstration, Generation, Prompt, Reference, Usage
+from skr_core.types import Demonstration, Generation, Image, Prompt, Reference, Usage
 
 if TYPE_CHECKING:
     from skr_core.schemas import ResponseFormat
@@ -99,6 +99,7 @@ def answer_directly(
     *,
     templates: PromptTemplates = DEFAULT_TEMPLATES,
     history: Sequence[str] = (),
+    images: Sequence[Image] = (),
     sample: int = 0,
     response_format: ResponseFormat | None = None,
     may_ask: MayAsk = never,
@@ -112,12 +113,13 @@ def answer_directly(
         on_token: The function that is called with each piece of the reply.
         templates: The words of the prompts.
         history: The turns of the chat before, user and assistant in turn.
+        images: The images of the question and of these turns.
         sample: The number of the answer where several are drawn, as in `Prompt`.
         response_format: The schema of the answer's object; the text is then its JSON.
         may_ask: Whether the model may be asked again, after a reply that is no such object.
     """
     prompt = prompts.answer_directly(question, demonstrations, templates=templates)
-    prompt = replace(prompt, history=tuple(history), sample=sample)
+    prompt = replace(_behind(history, images, prompt), sample=sample)
     generation = yield from _generate(model, prompt, on_token, response_format, may_ask)
     if response_format is None:
         return generation
@@ -137,6 +139,7 @@ def answer_with_references(
     partial: str = "",
     metadata_keys: Sequence[str] = (),
     history: Sequence[str] = (),
+    images: Sequence[Image] = (),
     response_format: ResponseFormat | None = None,
     may_ask: MayAsk = never,
 ) -> Flow[Generation]:
@@ -155,6 +158,7 @@ def answer_with_references(
         partial: The part that an earlier round could answer; may be empty.
         metadata_keys: The keys of the references' metadata that are shown.
         history: The turns of the chat before, as for `answer_directly`.
+        images: The images of the question and of these turns.
         response_format: The schema of the answer's object, which the reply then holds: its
             `read` reads the reply.
         may_ask: Whether the model may be asked again, after a reply that is no such object.
@@ -169,7 +173,7 @@ def answer_with_references(
         partial=partial,
         metadata_keys=metadata_keys,
     )
-    prompt = _behind(history, prompt)
+    prompt = _behind(history, images, prompt)
     return (yield from _generate(model, prompt, on_token, response_format, may_ask))
 
 
@@ -183,6 +187,7 @@ def answer_anyway(
     templates: PromptTemplates = DEFAULT_TEMPLATES,
     metadata_keys: Sequence[str] = (),
     history: Sequence[str] = (),
+    images: Sequence[Image] = (),
     response_format: ResponseFormat | None = None,
     may_ask: MayAsk = never,
 ) -> Flow[Generation]:
@@ -193,7 +198,7 @@ def answer_anyway(
     prompt = prompts.answer_anyway(
         question, references, demonstrations, templates=templates, metadata_keys=metadata_keys
     )
-    prompt = _behind(history, prompt)
+    prompt = _behind(history, images, prompt)
     return (yield from _generate(model, prompt, on_token, response_format, may_ask))
 
 
@@ -211,8 +216,8 @@ def _generate(
     return (yield from generate_object(model, prompt, response_format, on_token, generate, may_ask))
 
 
-def _behind(history: Sequence[str], prompt: Prompt) -> Prompt:
-    return replace(prompt, history=tuple(history)) if history else prompt
+def _behind(history: Sequence[str], images: Sequence[Image], prompt: Prompt) -> Prompt:
+    return replace(prompt, history=tuple(history), images=tuple(images))
 
 
 def self_complete(

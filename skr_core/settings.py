@@ -291,11 +291,13 @@ class Settings:
         joined = encodable("\x00".join(parts))
         return hashlib.blake2b(joined.encode(), digest_size=6).hexdigest()
 
-    def of_run(self, config: Mapping[str, Any]) -> Settings:
+    def of_run(self, config: Mapping[str, Any], system: str = "") -> Settings:
         """Return the settings of one run: its templates hold its instructions and variables.
 
         Args:
             config: The config of the run, whose ``configurable`` has the values of variables.
+            system: The words of the conversation's system messages, which stand behind the
+                instructions.
 
         Raises:
             InputError: The function that was given as the instructions returned no text, or a
@@ -303,13 +305,14 @@ class Settings:
         """
         if self.templates.variables:
             values = config.get("configurable") or {}
-            return self.but(templates=self.templates.filled(values)).of_run(config)
-        if self.instructions is None:
+            return self.but(templates=self.templates.filled(values)).of_run(config, system)
+        words = system
+        if self.instructions is not None:
+            text = _text_of_run("instructions", self.instructions, config, "return a text")
+            words = "\n\n".join(each for each in (text, system) if each.strip())
+        if not words.strip():
             return self
-        text = _text_of_run("instructions", self.instructions, config, "return a text")
-        if not text.strip():
-            return self
-        return self.but(templates=self.templates.behind(text), instructions=None)
+        return self.but(templates=self.templates.behind(words), instructions=None)
 
     @property
     def remembers(self) -> bool:

@@ -129,6 +129,24 @@ class Demonstration:
 
 
 @dataclass(frozen=True, slots=True)
+class Image:
+    """An image that a model is shown beside the text of a prompt.
+
+    Attributes:
+        url: The address, which the provider reads; empty where the data are here.
+        data: The bytes in base64; empty where there is an address.
+        mime_type: The type, such as ``image/png``; may be empty.
+        name: The name that the prompt's text has for it, such as ``[image 1]``; empty where it
+            belongs to the question alone.
+    """
+
+    url: str = ""
+    data: str = field(default="", repr=False)
+    mime_type: str = ""
+    name: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Prompt:
     """A request to a language model, with the parts it was rendered from.
 
@@ -142,6 +160,7 @@ class Prompt:
         history: The earlier turns, user and assistant in turn, beginning with the user.
         states_verdict: Whether the text asks for the verdict's line before the answer.
         system: The system message; may be empty.
+        images: The images of the question and of the turns, where an answer is asked for.
         sample: The number of the reply, where several to the same words are wanted; a cache keeps
             them apart by it.
         schema: The JSON Schema of the reply, where an object is wanted. A model whose
@@ -158,6 +177,7 @@ class Prompt:
     history: tuple[str, ...] = ()
     states_verdict: bool = False
     system: str = ""
+    images: tuple[Image, ...] = ()
     sample: int = 0
     schema: Mapping[str, Any] | None = field(default=None, hash=False, metadata=PLAIN)
 

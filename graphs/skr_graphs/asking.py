@@ -43,7 +43,7 @@ from skr_core.replies.reply import VerdictStream
 from skr_core.settings import Settings
 from skr_core.types import NO_USAGE, Generation, Reference, Usage
 from skr_graphs import events
-from skr_graphs.state import SKRState, StreamedText, usage_of
+from skr_graphs.state import SKRState, StreamedText, images_of, usage_of
 
 if TYPE_CHECKING:
     from skr_core.schemas import ObjectStream
@@ -77,6 +77,7 @@ def ask_directly(
             on_token,
             templates=settings.templates,
             history=exchanges(state["asked"]["turns"]),
+            images=images_of(state),
             response_format=settings.response_format,
             may_ask=call_left(settings, usage_of(state)),
         )

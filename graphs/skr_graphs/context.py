@@ -39,7 +39,7 @@ class SKRContext:
 
     A server's schema shows the fields that JSON can express, such as `budget` and
     `when_insufficient`. A graph around this one passes its context on where that is a subclass of
-    this class.
+    this class; one of this class itself is for its own graph alone.
 
     Attributes:
         router: The router, or the name of one that needs no records, such as ``never`` or
@@ -50,6 +50,8 @@ class SKRContext:
             LangGraph streams messages: a model that does not stream is quicker and gives its usage.
         stream_undecided: Whether to stream, with an arbiter, the answer from references before it
             is decided; a ``retract`` event takes it back where another is served.
+        around: The context of an application's own graph around this one, which the retriever,
+            the model and whatever else a run calls see as that of their runtime.
         closed: The event that is set when a sync stream is closed before its end, so that the
             model's reply is read no further. An async one is cancelled.
     """
@@ -75,6 +77,7 @@ class SKRContext:
     response_format: Annotated[Any, SkipJsonSchema()] = None
     stream: bool | None = None
     stream_undecided: bool = False
+    around: Annotated[Any, SkipJsonSchema()] = None
     closed: Annotated[Event, SkipJsonSchema()] = field(default_factory=Event, init=False)
 
     def __reduce__(self) -> tuple[Any, ...]:

@@ -20,11 +20,11 @@ from skr_core.reflectors import CITES_NOTHING
 from skr_core.replies.refusals import is_refusal, refuse, say_partial
 from skr_core.settings import Settings
 from skr_core.texts import is_json
-from skr_core.types import NO_USAGE, Answer, Reference, Reflection, Usage
+from skr_core.types import NO_USAGE, Answer, Image, Reference, Reflection, Usage
 from skr_graphs import events
 from skr_graphs.asking import TokenStream, ask_with_fitting, call_left
 from skr_graphs.node import StepContext, call_limit
-from skr_graphs.state import SKRState, Update, answered, usage_of, usage_with
+from skr_graphs.state import SKRState, Update, answered, images_of, usage_of, usage_with
 
 if TYPE_CHECKING:
     from skr_core.schemas import ObjectStream
@@ -85,6 +85,7 @@ def conclude(
     spent: Usage = NO_USAGE,
     write: Callable[[events.Event], None] = lambda event: None,
     history: Sequence[str] = (),
+    images: Sequence[Image] = (),
 ) -> Flow[Conclusion]:
     """Choose the answer among the drafts, as the settings say.
 
@@ -103,6 +104,7 @@ def conclude(
         spent: The cost of the question so far.
         write: The function that emits the event of a call that begins.
         history: The turns before the question.
+        images: The images of the question and of these turns.
 
     Raises:
         ModelError: The model failed at that call, and no draft could be the answer.
@@ -150,6 +152,7 @@ def conclude(
                     templates=settings.templates,
                     metadata_keys=settings.metadata_keys,
                     history=history,
+                    images=images,
                     response_format=wanted,
                     may_ask=call_left(settings, spent),
                 ),
@@ -254,6 +257,7 @@ def finish(state: SKRState, step: StepContext) -> Flow[Update]:
         spent=usage_of(state),
         write=step.write,
         history=exchanges(state["asked"]["turns"]),
+        images=images_of(state),
     )
     cited = chosen.cited
     citations = [to_plain(citation) for citation in cited.citations]

@@ -16,11 +16,11 @@ import json
 import logging
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, NamedTuple, TypeVar
 
-from langchain_core.runnables import Runnable, RunnableConfig
+from langchain_core.runnables import Runnable, RunnableConfig, ensure_config
 from langchain_core.runnables.config import var_child_runnable_config
 from langgraph.config import get_config
 from langgraph.constants import TAG_NOSTREAM
@@ -88,9 +88,10 @@ def as_node(step: Step, settings: SettingsOfRuns, *, begins: bool = False) -> Fl
 
     def flow(state: Any) -> Flow[Update]:
         runtime: Runtime[Any] = get_runtime(SKRContext)
-        context = _step_context(settings, get_config(), runtime)
-        budget = context.settings.budget
         before = {} if begins else state
+        system = before["asked"].get("system", "") if before else ""
+        context = _step_context(settings, get_config(), runtime, system)
+        budget = context.settings.budget
         made = bounded(step(state, context), bounds_of(before, budget))
         thread_id = runtime.execution_info.thread_id if runtime.execution_info else None
         return observed(made, name, before, budget, thread_id)
@@ -99,13 +100,13 @@ def as_node(step: Step, settings: SettingsOfRuns, *, begins: bool = False) -> Fl
 
 
 def _step_context(
-    settings: SettingsOfRuns, config: RunnableConfig, runtime: Runtime[Any]
+    settings: SettingsOfRuns, config: RunnableConfig, runtime: Runtime[Any], system: str
 ) -> StepContext:
     context = runtime.context
     ours = context if isinstance(context, SKRContext) else _NO_CONTEXT
     stream = streams_messages(config) if ours.stream is None else ours.stream
     return StepContext(
-        settings.of(context).of_run(config),
+        settings.of(context).of_run(config, system),
         runtime.stream_writer,
         stream,
         config,
@@ -138,13 +139,17 @@ class FlowNode(Runnable[Any, T]):
 
     def invoke(self, input: Any, config: RunnableConfig | None = None, **_: Any) -> T:
         """Return the update of this state."""
-        with unstreamed():
-            return run(self._flow(input))
+        with unstreamed(config):
+            flow = self._flow(input)
+            with without_our_context():
+                return run(flow)
 
     async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **_: Any) -> T:
         """Async version of `invoke`."""
-        with unstreamed():
-            return await arun(self._flow(input))
+        with unstreamed(config):
+            flow = self._flow(input)
+            with without_our_context():
+                return await arun(flow)
 
 
 @contextmanager
@@ -165,11 +170,50 @@ def unstreamed(config: RunnableConfig | None = None) -> Iterator[None]:
     """
     config = config or var_child_runnable_config.get() or {}
     tagged: RunnableConfig = {**config, "tags": [*(config.get("tags") or ()), TAG_NOSTREAM]}
+    for name in ("run_name", "run_id"):  # of the run around, not of what runs within it
+        tagged.pop(name, None)
     token = var_child_runnable_config.set(tagged)
     try:
         yield
     finally:
         var_child_runnable_config.reset(token)
+
+
+@contextmanager
+def without_our_context() -> Iterator[None]:
+    """Show what runs within this block the context of the graph around ours, where there is one.
+
+    An `SKRContext` holds the settings of one graph. Another graph of ours that a retriever or a
+    tool runs would inherit them, and the application's own context would be hidden.
+    """
+    config = var_child_runnable_config.get() or {}
+    given = config.get("configurable", {})
+    runtime = _runtime_in(given)
+    if runtime is None or type(runtime.context) is not SKRContext:
+        yield
+        return
+    around = runtime.override(context=runtime.context.around)
+    shown = {name: around if each is runtime else each for name, each in given.items()}
+    token = var_child_runnable_config.set({**config, "configurable": shown})
+    try:
+        yield
+    finally:
+        var_child_runnable_config.reset(token)
+
+
+def context_around(config: RunnableConfig | None = None) -> Any:
+    """Return the context of the graph in whose node this is called; None outside of any.
+
+    Args:
+        config: The config that the caller was given.
+    """
+    runtime = _runtime_in(ensure_config(config).get("configurable", {}))
+    return None if runtime is None else runtime.context
+
+
+def _runtime_in(configurable: Mapping[str, Any]) -> Runtime[Any] | None:
+    """The runtime that LangGraph keeps among what a config holds for its nodes."""
+    return next((each for each in configurable.values() if isinstance(each, Runtime)), None)
 
 
 def call_limit(state: SKRState, budget: Budget) -> StopReason | None:

@@ -4,7 +4,8 @@ Dataclasses of `skr_core.types` go in through `to_plain` and come out through `f
 
 A thread keeps its turns under ``messages``, as LangGraph's chats do: a question is written there
 when it is asked, an answer when it is final. A run is given its question as text or as the latest
-user message; ``history`` replaces the thread's conversation for one question.
+user message; ``history`` replaces the thread's conversation for one question. System messages at
+any place are words before every answer, as instructions are.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from langchain_core.messages import (
     BaseMessage,
     HumanMessage,
     MessageLikeRepresentation,
+    SystemMessage,
 )
 from langchain_core.messages.utils import convert_to_messages
 from langgraph.channels import EphemeralValue, Topic
@@ -27,11 +29,23 @@ from langgraph.graph.message import add_messages
 from langgraph.types import Command
 from typing_extensions import TypedDict
 
-from skr_core.conversation import Utterance
+from skr_core.conversation import Utterance, exchanges
 from skr_core.errors import InputError
 from skr_core.plain import Plain, from_plain, to_plain
 from skr_core.prompts.asking import checked_question
-from skr_core.types import NO_USAGE, Answer, Citation, Decision, Reference, Round, Usage, Verdict
+from skr_core.references import one_line
+from skr_core.texts import encodable
+from skr_core.types import (
+    NO_USAGE,
+    Answer,
+    Citation,
+    Decision,
+    Image,
+    Reference,
+    Round,
+    Usage,
+    Verdict,
+)
 
 Update = Plain | Command[str]
 """What a step changes of the state; as a command, with the node that comes next."""
@@ -95,6 +109,7 @@ class AskedQuestion(TypedDict):
         id: The id of the message that holds it.
         standalone: The question without its conversation, as it is routed and searched.
         turns: The latest turns before it, user and assistant in turn, as the model is shown them.
+        system: The words of the conversation's system messages; may be empty.
         started_at: The time when it was asked, in seconds since the epoch.
     """
 
@@ -102,6 +117,7 @@ class AskedQuestion(TypedDict):
     id: str
     standalone: str
     turns: list[str]
+    system: str
     started_at: float
 
 
@@ -190,6 +206,7 @@ class SKRState(SKROutput, total=False):
     Attributes:
         history: The conversation given with the question; gone after the first step.
         asked: The question, its conversation and its time.
+        images: The images of the question and of the turns that are shown.
         queries: The queries to search in this round.
         found: The results of the searches of this round.
         rankings: The ids found, by round and by query, best first.
@@ -200,6 +217,7 @@ class SKRState(SKROutput, total=False):
 
     history: Annotated[list[MessageLikeRepresentation], EphemeralValue]
     asked: AskedQuestion
+    images: list[Plain]
     queries: list[str]
     found: Annotated[list[SearchResult], Topic(SearchResult)]
     rankings: list[list[list[str]]]
@@ -225,14 +243,25 @@ class Opening:
     Attributes:
         question: The question.
         id: The id of the message that holds it.
-        before: The conversation before it.
+        before: The conversation before it, in which each image has a name.
         is_in_thread: Whether the thread holds that message already.
+        content: The content of that message: the question, or more than its text.
+        system: The words of the conversation's system messages.
+        images: The images of the question, and of the conversation by their names.
     """
 
     question: str
     id: str
     before: Sequence[BaseMessage]
     is_in_thread: bool
+    content: Any
+    system: str
+    images: Sequence[Image] = ()
+
+    def shown_images(self, turns: Sequence[str]) -> list[Image]:
+        """The images of the question, of the turns that are answered, and of the system's words."""
+        texts = "\n".join((self.system, *exchanges(turns)))
+        return [each for each in self.images if each.name in texts]
 
 
 def open_conversation(state: FirstState) -> Opening:
@@ -242,7 +271,8 @@ def open_conversation(state: FirstState) -> Opening:
     from that, and so is a user message that no run has answered.
 
     Raises:
-        InputError: There is no question, or the history is not a list of messages.
+        InputError: There is no question, the history is not a list of messages, or one of them
+            holds what is neither a text nor an image.
     """
     messages = state.get("messages") or []
     latest = state.get("asked") or {"question": "", "id": ""}
@@ -260,14 +290,28 @@ def open_conversation(state: FirstState) -> Opening:
         question = checked_question(text)
     except InputError as error:
         raise InputError(NOTHING_ASKED) from error
+    asking = messages[place] if is_in_thread else given
     identity = messages[place].id if is_in_thread else None
     history = state.get("history")
-    said = messages[:place] if is_in_thread else messages
+    kept = messages[:place] if is_in_thread else messages
+    before = [*(kept if history is None else _messages(history))]
+    left = messages[place:] if history is None else messages
+    before += [each for each in left if isinstance(each, SystemMessage)]
+    content = asking.content if isinstance(asking, BaseMessage) else question
+    images: list[Image] = []
+    if not all(isinstance(each, str) for each in (content, *(each.content for each in before))):
+        from skr_graphs.images import images_in, with_images  # most conversations have none
+
+        before, images = with_images(before)
+        images = [*(images_in(asking) if isinstance(asking, BaseMessage) else ()), *images]
     return Opening(
         question,
         identity or f"skr-{uuid4()}",
-        said if history is None else _messages(history),
+        before,
         is_in_thread,
+        content,
+        system_in(before),
+        images,
     )
 
 
@@ -281,12 +325,43 @@ def _messages(history: Any) -> list[BaseMessage]:
 
 
 def said_in(messages: Sequence[BaseMessage]) -> Iterator[Utterance]:
-    """The turns of user and assistant, without calls of tools and their results."""
+    """The turns of user and assistant; system messages are none, see `system_in`.
+
+    What a tool has said is quoted, each on a line, behind the assistant's own words of that turn:
+    where a turn is cut, that is what goes first.
+
+    Example:
+        >>> from langchain_core.messages import ToolMessage
+        >>> found = ToolMessage("Oil, [1]\\nof rape.", name="search", tool_call_id="1")
+        >>> list(said_in([HumanMessage("What burns?"), found, AIMessage("Oil.")]))[1:]
+        [('assistant', 'Oil.'), ('assistant', '[search said] Oil, (1) of rape.')]
+    """
+    quoted: list[Utterance] = []
+    names: dict[str | None, str] = {}
     for message in messages:
         if isinstance(message, HumanMessage):
+            yield from quoted
+            quoted = []
             yield "user", _text(message)
-        elif isinstance(message, AIMessage) and not message.tool_calls:
+        elif isinstance(message, AIMessage):
+            names |= {each["id"]: each["name"] for each in message.tool_calls}
             yield "assistant", _text(message)
+        elif not isinstance(message, SystemMessage) and (text := one_line(_text(message))):
+            called = names.get(getattr(message, "tool_call_id", None))
+            speaker = message.name or called or getattr(message, "role", message.type)
+            quoted.append(("assistant", f"[{one_line(speaker)} said] {text}"))
+    yield from quoted
+
+
+def system_in(messages: Sequence[BaseMessage]) -> str:
+    """The words of the system messages, at any place, each once.
+
+    Example:
+        >>> system_in([SystemMessage("Be brief."), HumanMessage("Who?"), SystemMessage("Be kind.")])
+        'Be brief.\\n\\nBe kind.'
+    """
+    texts = (encodable(_text(each)).strip() for each in messages if isinstance(each, SystemMessage))
+    return "\n\n".join(dict.fromkeys(text for text in texts if text))
 
 
 def _text(message: BaseMessage) -> str:
@@ -305,6 +380,11 @@ def references_of(state: SKRState) -> list[Reference]:
     cut = drafted["cut"] if drafted else None
     shown = {**state["pool"], cut["id"]: cut} if cut else state["pool"]
     return [from_plain(Reference, shown[key]) for key in given]
+
+
+def images_of(state: SKRState) -> list[Image]:
+    """The images that go with every prompt for an answer."""
+    return [from_plain(Image, each) for each in state.get("images") or ()]
 
 
 def usage_of(state: Mapping[str, Any]) -> Usage:

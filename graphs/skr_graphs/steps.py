@@ -26,7 +26,7 @@ from skr_core.reflectors import RefusalReflector, judge_reply
 from skr_core.replies.refusals import is_refusal
 from skr_core.replies.reply import Reply, read_reply
 from skr_core.settings import Settings, decided, reflected
-from skr_core.types import NO_USAGE, Decision, Generation, Reference
+from skr_core.types import NO_USAGE, Decision, Generation, Image, Reference
 from skr_graphs import events
 from skr_graphs.arbitration import decide_again
 from skr_graphs.asking import TokenStream, ask_directly, ask_with_fitting, call_left
@@ -39,6 +39,7 @@ from skr_graphs.state import (
     Opening,
     SKRState,
     answered,
+    images_of,
     open_conversation,
     queries_asked,
     references_of,
@@ -52,7 +53,7 @@ def condense(state: FirstState, step: StepContext) -> Flow[Plain]:
     """Begin the state anew, and rewrite a question that leans on its conversation.
 
     Raises:
-        InputError: There is no question, or the history is not a list of messages.
+        InputError: There is no question, or the conversation is none, see `open_conversation`.
     """
     started_at = time.time()
     opening = open_conversation(state)
@@ -89,8 +90,10 @@ def condense(state: FirstState, step: StepContext) -> Flow[Plain]:
             id=opening.id,
             standalone=checked_question(condensed.question),
             turns=list(turns),
+            system=opening.system,
             started_at=started_at,
         ),
+        "images": to_plain(opening.shown_images(turns)),
         "queries": [],
         "rankings": [],
         "drafted": None,
@@ -100,7 +103,7 @@ def condense(state: FirstState, step: StepContext) -> Flow[Plain]:
 
 def _as_message(opening: Opening) -> Any:
     # Not yet as a message: LangGraph would stream it among those of the answer.
-    return {"role": "user", "content": opening.question, "id": opening.id}
+    return {"role": "user", "content": opening.content, "id": opening.id}
 
 
 def route(state: SKRState, step: StepContext) -> Flow[Plain]:
@@ -111,6 +114,7 @@ def route(state: SKRState, step: StepContext) -> Flow[Plain]:
         step.settings,
         state["question"],
         exchanges(state["asked"]["turns"]),
+        images_of(state),
     )
     plain = to_plain(decision)
     step.write(events.route(plain))
@@ -141,12 +145,16 @@ def decide(
         asked: The question as it was asked after the history, where that differs.
         history: The turns before it, user and assistant in turn.
     """
-    decision, _ = yield from _decide(question, settings, asked, history)
+    decision, _ = yield from _decide(question, settings, asked, history, ())
     return decision
 
 
 def _decide(
-    question: str, settings: Settings, asked: str, history: Sequence[str]
+    question: str,
+    settings: Settings,
+    asked: str,
+    history: Sequence[str],
+    images: Sequence[Image],
 ) -> Flow[tuple[Decision, float | None]]:
     """Make the decision; returns also the mean log-probability of its draft's tokens."""
     router = settings.router
@@ -158,6 +166,7 @@ def _decide(
         settings.demonstrations,
         templates=settings.templates,
         history=history,
+        images=images,
         response_format=settings.response_format,
         may_ask=call_left(settings, NO_USAGE),
     )
@@ -221,6 +230,7 @@ def answer(state: SKRState, step: StepContext) -> Flow[Plain]:
     if settings.response_format is not None:
         streams = streams and not hold_uncited  # an object's citations come last
     asked_before, history = queries_asked(state), exchanges(state["asked"]["turns"])
+    images = images_of(state)
     tokens: TokenStream
 
     def ask(references: Sequence[Reference]) -> Flow[Generation]:
@@ -248,6 +258,7 @@ def answer(state: SKRState, step: StepContext) -> Flow[Plain]:
                 partial=without_markers(before["draft"]) if before else "",
                 metadata_keys=settings.metadata_keys,
                 history=history,
+                images=images,
                 response_format=settings.response_format,
                 may_ask=call_left(settings, usage_of(state)),
             )

@@ -35,6 +35,8 @@ from skr_core.errors import ModelError
 from skr_core.ports import OnToken
 from skr_core.types import Generation, Prompt
 
+NO_IMAGES = "{} completes texts and is shown no image: give a chat model, or leave the images out"
+
 
 class Reply(ABC):
     """A reply as it comes in.

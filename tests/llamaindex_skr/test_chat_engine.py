@@ -163,7 +163,11 @@ async def test_what_was_said_before_may_be_given_at_once(chat: Chat) -> None:
     tool = ChatMessage("found", role="tool")
     engine = engine_of(llm, chat_history=[ChatMessage("Be brief.", role="system"), *HISTORY, tool])
     await chat(engine, LEANING)
-    assert llm.conversations[-1][:-1] == [("user", FIRST), ("assistant", "Spielberg.")]
+    assert llm.conversations[-1][:-1] == [
+        ("system", "Be brief."),
+        ("user", FIRST),
+        ("assistant", "Spielberg.\n\n[tool said] found"),
+    ]
 
 
 async def test_a_known_message_is_answered_from_memory_after_the_turns(chat: Chat) -> None:

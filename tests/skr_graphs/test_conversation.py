@@ -201,7 +201,7 @@ async def test_what_asks_nothing_is_an_input_error(form: str, given: Any, match:
         await invoke(form, Talk().graph.compile(), given)
 
 
-async def test_tools_and_their_calls_are_no_turns(form: str) -> None:
+async def test_what_tools_said_stands_in_the_turn_they_were_called_in(form: str) -> None:
     talk = Talk()
     call = {"type": "tool_call", "name": "transfer", "args": {}, "id": "1"}
     messages = [
@@ -213,11 +213,13 @@ async def test_tools_and_their_calls_are_no_turns(form: str) -> None:
         AIMessage("Paris [2]."),
         HumanMessage(LEANING),
         AIMessage("", tool_calls=[call]),
-        ToolMessage("transferred", tool_call_id="1"),
+        ToolMessage("of this turn", tool_call_id="1"),
     ]
     output = await invoke(form, talk.graph.compile(), {"messages": messages})
     assert output["question"] == LEANING
-    assert talk.model.prompts[-1].history == TURNS
+    answered = "I shall look.\n\nParis.\n\n[transfer said] transferred"
+    assert talk.model.prompts[-1].history == (FIRST, answered)
+    assert talk.model.prompts[-1].system == "You lead."
     assert said(output["messages"])[-1] == ("ai", "Paris [1].")
     assert len(output["messages"]) == len(messages) + 1
 
