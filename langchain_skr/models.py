@@ -425,7 +425,11 @@ def _content(prompt: Prompt) -> Any:
 
 
 def _config(prompt: Prompt) -> RunnableConfig:
-    return {"tags": ["nostream", f"skr:{prompt.task}"], "metadata": {"skr_task": prompt.task}}
+    around = ensure_config()  # whose tags and metadata those of a call would replace
+    return {
+        "tags": [*around.get("tags", ()), "nostream", f"skr:{prompt.task}"],
+        "metadata": {**around.get("metadata", {}), "skr_task": prompt.task},
+    }
 
 
 def _text(reply: Any) -> str:
