@@ -14,6 +14,7 @@ from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
 from llama_index.core.tools import ToolMetadata
 
 from llamaindex_skr.llms import ModelLike, as_language_model
+from llamaindex_skr.messages import image_blocks
 from llamaindex_skr.nodes import to_node
 from llamaindex_skr.runs import GraphRun, PicklableGraph, emit
 from llamaindex_skr.sources import LlamaIndexRetriever, RetrieverLike, as_retriever, bundled
@@ -168,7 +169,8 @@ class SKRRetriever(PicklableGraph, BaseRetriever):
             router=FixedDecision(decision),
             retriever=bundled(self._source, query_bundle),
         )
-        graph_run = GraphRun(self._graph, question, context)
+        images = image_blocks(query_bundle)
+        graph_run = GraphRun(self._graph, question, context, images=images)
         answer = yield from call(graph_run.complete, graph_run.acomplete)
         return [to_node(reference) for reference in retrieved(answer)]
 

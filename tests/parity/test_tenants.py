@@ -11,13 +11,41 @@ import asyncio
 import os
 import random
 from collections.abc import Awaitable, Callable, Iterator, Sequence
+from operator import itemgetter
 from pathlib import Path
+from typing import Any
 
 import pytest
+from langchain.agents import create_agent
+from langchain_core.messages import AIMessage
+from langchain_core.runnables import Runnable, RunnableConfig, RunnableLambda, RunnablePassthrough
+from llama_index.core.llms import MockLLM
+from llama_index.core.retrievers import RouterRetriever
+from llama_index.core.tools import RetrieverTool
 
+import langchain_skr
+import llamaindex_skr
 from skr_core import ReferenceStore
+from skr_core.routers import AlwaysRetrieve, PromptRouter
+from skr_core.testing import ScriptedModel
+from skr_graphs import create_route_node
 from skr_store import Store
-from tests.parity.tenants import DOORS, TENANTS, App, question
+from tests.langchain_skr.fakes import Agent
+from tests.parity.tenants import (
+    DOORS,
+    TENANT,
+    TENANTS,
+    App,
+    Door,
+    LoopingRetrieverDoor,
+    MiddlewareDoor,
+    RetrieverDoor,
+    RunnableDoor,
+    SearchOfTenant,
+    config_of,
+    question,
+)
+from tests.skr_graphs.doubles import ListStore
 
 MANY = int(os.environ.get("SKR_TENANT_QUESTIONS", "1000"))
 """The questions of each tenant in the long test."""
@@ -75,6 +103,105 @@ async def no_passage_crosses(
 @pytest.mark.parametrize("name", DOORS)
 async def test_no_passage_crosses(name: str, way: str, store: ReferenceStore) -> None:
     await no_passage_crosses(name, [way], store, range(20))
+
+
+class BatchDoor(RetrieverDoor):
+    """Two questions at once, of the two tenants: the first is his who asks."""
+
+    def ask(self, tenant: str, asked: str, config: RunnableConfig | None = None) -> object:
+        configs = [config_of(each) for each in sorted(TENANTS, key=tenant.__ne__)]
+        return self.runnable.batch([asked] * 2, configs)[0]
+
+    async def aask(self, tenant: str, asked: str, config: RunnableConfig | None = None) -> object:
+        configs = [config_of(each) for each in sorted(TENANTS, key=tenant.__ne__)]
+        return (await self.runnable.abatch([asked] * 2, configs))[0]
+
+
+class RoutedMiddlewareDoor(MiddlewareDoor):
+    """An agent whose middleware asks a model whether to search."""
+
+    @staticmethod
+    def made(app: App, retriever: Any, options: dict[str, Any]) -> Runnable[Any, Any]:
+        router = PromptRouter(ScriptedModel(["Yes, I need to search."]))
+        middleware = langchain_skr.SKRMiddleware(router, retriever=retriever)
+        return create_agent(Agent(replies=[AIMessage("So it is.")]), middleware=[middleware])
+
+
+class RouteNodeDoor(RunnableDoor):
+    """A graph of the app's own, with a route node and the app's retriever."""
+
+    input = staticmethod(lambda asked: {"question": asked})
+
+    @staticmethod
+    def made(app: App, retriever: Any, options: dict[str, Any]) -> Runnable[Any, Any]:
+        return RunnablePassthrough.assign(
+            decision=create_route_node(None),
+            found=RunnableLambda(itemgetter("question")) | retriever,
+        )
+
+
+class LlamaRetrieverDoor(Door):
+    """A retriever of LlamaIndex, once and in a loop."""
+
+    def __init__(self, app: App) -> None:
+        search = SearchOfTenant(app)
+        self._retrievers = [
+            llamaindex_skr.SKRRetriever(search),
+            llamaindex_skr.SKRRetriever(search, llm=app.model),
+        ]
+
+    def ask(self, tenant: str, asked: str) -> object:
+        TENANT.set(tenant)
+        return [each.retrieve(asked) for each in self._retrievers]
+
+    async def aask(self, tenant: str, asked: str) -> object:
+        TENANT.set(tenant)
+        return [await each.aretrieve(asked) for each in self._retrievers]
+
+
+class SelectorDoor(Door):
+    """A router retriever of LlamaIndex that chooses by `SKRSelector`."""
+
+    def __init__(self, app: App) -> None:
+        search = SearchOfTenant(app)
+        tools = [RetrieverTool.from_defaults(search, description=each) for each in ("one", "two")]
+        selector = llamaindex_skr.SKRSelector(AlwaysRetrieve())
+        self._retriever = RouterRetriever(selector, tools, llm=MockLLM())
+
+    def ask(self, tenant: str, asked: str) -> object:
+        TENANT.set(tenant)
+        return self._retriever.retrieve(asked)
+
+    async def aask(self, tenant: str, asked: str) -> object:
+        TENANT.set(tenant)
+        return await self._retriever.aretrieve(asked)
+
+
+FORGETFUL: dict[str, type[Door]] = {
+    "retriever": RetrieverDoor,
+    "looping retriever": LoopingRetrieverDoor,
+    "batch": BatchDoor,
+    "middleware": MiddlewareDoor,
+    "routed middleware": RoutedMiddlewareDoor,
+    "route node": RouteNodeDoor,
+    "retriever of LlamaIndex": LlamaRetrieverDoor,
+    "selector": SelectorDoor,
+}
+"""The drop-ins that remember nothing."""
+
+
+@pytest.mark.parametrize("way", ["sync", "async"])
+@pytest.mark.parametrize("name", FORGETFUL)
+async def test_no_passage_crosses_where_none_is_remembered(name: str, way: str) -> None:
+    app = App(ListStore())
+    door = FORGETFUL[name](app)
+
+    async def ask(tenant: str, asked: str) -> object:
+        if way == "async":
+            return await door.aask(tenant, asked)
+        return await asyncio.to_thread(door.ask, tenant, asked)
+
+    await ask_all(app, ask, range(6))
 
 
 @pytest.mark.soak
