@@ -20,7 +20,6 @@ from typing import Any
 from langchain_core.language_models import (
     BaseChatModel,
     BaseLanguageModel,
-    BaseLLM,
     LanguageModelInput,
 )
 from langchain_core.messages import (
@@ -184,7 +183,8 @@ class LangChainModel(ChunkedModel):
                 yield await self.model.ainvoke(asked, config, **options)
 
     def _check_images(self, prompt: Prompt) -> None:
-        if prompt.images and any(isinstance(each, BaseLLM) for each in _held_models(self.model)):
+        chats = (isinstance(each, BaseChatModel) for each in _held_models(self.model))
+        if prompt.images and not all(chats):
             raise InputError(NO_IMAGES.format(self.name))
 
     def _options(self, prompt: Prompt) -> dict[str, Any]:

@@ -54,6 +54,7 @@ from skr_graphs.finish import answer_in, conclude, finish, object_of
 from skr_graphs.node import Edge, Step, as_edge, as_node
 from skr_graphs.state import (
     OUTPUT_KEYS,
+    AskedQuestion,
     FirstState,
     SentQuery,
     SKRInput,
@@ -253,6 +254,7 @@ def by_review(edge: Edge) -> Edge:
 
 def fan_out(state: SKRState) -> list[Send]:
     """Send out one search for each query, so that each is checkpointed and visible by itself."""
+    asked: AskedQuestion = {**state["asked"], "images": []}  # not once for each search
     return [
         Send(
             "retrieve",
@@ -261,7 +263,7 @@ def fan_out(state: SKRState) -> list[Send]:
                 position=position,
                 round=len(state["rounds"]) + 1,
                 alone=len(state["queries"]) == 1,
-                asked=state["asked"],
+                asked=asked,
                 usage=state["usage"],
             ),
         )

@@ -110,6 +110,7 @@ class AskedQuestion(TypedDict):
         standalone: The question without its conversation, as it is routed and searched.
         turns: The latest turns before it, user and assistant in turn, as the model is shown them.
         system: The words of the conversation's system messages; may be empty.
+        images: The images of the question and of these turns; left out where it is searched.
         started_at: The time when it was asked, in seconds since the epoch.
     """
 
@@ -118,6 +119,7 @@ class AskedQuestion(TypedDict):
     standalone: str
     turns: list[str]
     system: str
+    images: list[Plain]
     started_at: float
 
 
@@ -206,7 +208,6 @@ class SKRState(SKROutput, total=False):
     Attributes:
         history: The conversation given with the question; gone after the first step.
         asked: The question, its conversation and its time.
-        images: The images of the question and of the turns that are shown.
         queries: The queries to search in this round.
         found: The results of the searches of this round.
         rankings: The ids found, by round and by query, best first.
@@ -217,7 +218,6 @@ class SKRState(SKROutput, total=False):
 
     history: Annotated[list[MessageLikeRepresentation], EphemeralValue]
     asked: AskedQuestion
-    images: list[Plain]
     queries: list[str]
     found: Annotated[list[SearchResult], Topic(SearchResult)]
     rankings: list[list[list[str]]]
@@ -384,7 +384,7 @@ def references_of(state: SKRState) -> list[Reference]:
 
 def images_of(state: SKRState) -> list[Image]:
     """The images that go with every prompt for an answer."""
-    return [from_plain(Image, each) for each in state.get("images") or ()]
+    return [from_plain(Image, each) for each in state["asked"].get("images", ())]
 
 
 def usage_of(state: Mapping[str, Any]) -> Usage:
