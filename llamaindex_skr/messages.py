@@ -9,6 +9,7 @@ Example:
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 from llama_index.core.base.llms.types import (
@@ -65,7 +66,7 @@ def image_blocks(asked: object) -> list[dict[str, Any]]:
     if path is None:
         return []
     try:
-        return [_image(ImageBlock(path=path))]
+        return [_image(ImageBlock(path=Path(path)))]
     except (OSError, ValueError) as error:
         raise InputError(f"the image_path of the query is no image: {path}") from error
 

@@ -49,6 +49,7 @@ from skr_core.settings import (
 from skr_core.types import Demonstration, Reference
 from skr_graphs import steps
 from skr_graphs.node import FlowNode
+from skr_graphs.state import system_in
 
 
 @dataclass(frozen=True)
@@ -129,7 +130,9 @@ def create_route_node(
         if system is None:
             decision = yield from decided(chosen, question)
         else:
-            decision = yield from steps.decide(question, system)
+            said = _value(state, keys.question)
+            words = "" if isinstance(said, str) else system_in(said)
+            decision = yield from steps.decide(question, system.of_run({}, words))
         return {keys.decision: to_plain(decision)}
 
     return FlowNode("route", route)

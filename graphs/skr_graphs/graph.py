@@ -29,6 +29,7 @@ from langgraph.graph.state import CompiledStateGraph
 from langgraph.types import Send
 
 from skr_core.budget import Budget
+from skr_core.conversation import exchanges
 from skr_core.errors import InputError, retrieved
 from skr_core.flow import Flow, arun, call, run
 from skr_core.plain import Plain, from_plain
@@ -61,6 +62,7 @@ from skr_graphs.state import (
     SKROutput,
     SKRState,
     answer_of,
+    images_of,
 )
 
 if TYPE_CHECKING:
@@ -353,10 +355,10 @@ class GraphAnswerer:
     def _answer_each(self, asked: Plain, config: Any) -> Flow[Mapping[Action, Answer]]:
         output = yield from self._run(asked, "direct", [*OUTPUT_KEYS, "asked"], config)
         direct = replace(answer_of(output), question=output["asked"]["standalone"])
-        output = yield from self._run(asked, "loop", [*OUTPUT_KEYS, "pool"], config)
+        output = yield from self._run(asked, "loop", [*OUTPUT_KEYS, "pool", "asked"], config)
         loop = replace(answer_of(output), question=direct.question)
         retrieved(loop)
-        single = yield from self._first_round(output, loop)
+        single = yield from self._first_round(output, loop, merge_configs(self._config, config))
         return {"direct": direct, "single": single, "loop": loop}
 
     def _run(
@@ -376,7 +378,7 @@ class GraphAnswerer:
             )
         )
 
-    def _first_round(self, output: Any, loop: Answer) -> Flow[Answer]:
+    def _first_round(self, output: Any, loop: Answer, config: Any) -> Flow[Answer]:
         """The answer that a system of one round would have given."""
         rounds: Sequence[Plain] = output["rounds"][:1]
         if len(loop.rounds) <= 1:
@@ -398,10 +400,12 @@ class GraphAnswerer:
             loop.question,
             rounds,
             output["pool"],
-            self.settings,
+            self.settings.of_run(config, output["asked"]["system"]),
             sufficient=False,
             may_call=not self.settings.budget.spent(so_far, seconds=0.0),
             spent=so_far,
+            history=exchanges(output["asked"]["turns"]),
+            images=images_of(output),
         )
         spent = {
             "condense": loop.usage.get("condense", NO_USAGE),

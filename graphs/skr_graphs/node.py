@@ -170,8 +170,8 @@ def unstreamed(config: RunnableConfig | None = None) -> Iterator[None]:
     """
     config = config or var_child_runnable_config.get() or {}
     tagged: RunnableConfig = {**config, "tags": [*(config.get("tags") or ()), TAG_NOSTREAM]}
-    for name in ("run_name", "run_id"):  # of the run around, not of what runs within it
-        tagged.pop(name, None)
+    tagged.pop("run_name", None)  # of the run around, not of what runs within it
+    tagged.pop("run_id", None)
     token = var_child_runnable_config.set(tagged)
     try:
         yield

@@ -349,7 +349,7 @@ def said_in(messages: Sequence[BaseMessage]) -> Iterator[Utterance]:
         elif not isinstance(message, SystemMessage) and (text := one_line(_text(message))):
             called = names.get(getattr(message, "tool_call_id", None))
             speaker = message.name or called or getattr(message, "role", message.type)
-            quoted.append(("assistant", f"[{one_line(speaker)} said] {text}"))
+            quoted.append(("assistant", f"[{one_line(str(speaker))} said] {text}"))
     yield from quoted
 
 
