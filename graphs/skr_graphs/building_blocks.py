@@ -25,7 +25,7 @@ from typing import Any
 
 from langchain_core.documents import Document
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
-from langchain_core.runnables import Runnable
+from langchain_core.runnables import Runnable, ensure_config
 
 from skr_core import answering
 from skr_core.errors import InputError
@@ -132,7 +132,7 @@ def create_route_node(
         else:
             said = _value(state, keys.question)
             words = "" if isinstance(said, str) else system_in(said)
-            decision = yield from steps.decide(question, system.of_run({}, words))
+            decision = yield from steps.decide(question, system.of_run(ensure_config(), words))
         return {keys.decision: to_plain(decision)}
 
     return FlowNode("route", route)

@@ -132,6 +132,8 @@ _OBJECT = (
     "parity/test_schemas.py::test_each_drop_in_gives_the_object_and_one_call_is_made"
     "[{}-Capital-right0"
 )
+_IMAGES = "parity/test_images.py::test_an_image_of_the_question_reaches_the_model"
+_EVENTS = "parity/test_configs.py::test_all_that_a_run_asks_has_its_config"
 _DOORS = {
     "create_skr_graph": "graph",
     "create_skr_chain": "chain",
@@ -189,7 +191,19 @@ OF_LANGCHAIN: dict[str, dict[str, Cell]] = {
         ),
         "create_skr_tool": NotApplicable("an agent calls it with a question that stands alone"),
     },
-    "images": {"SKRRetriever": NotApplicable("it is asked with a query")},
+    "images": {
+        **{
+            name: _both(f"{_IMAGES}[{door}-standard-{{}}]", "invoke", "ainvoke")
+            for name, door in zip(_DOORS, ("graph", "chain", "sources"), strict=False)
+        },
+        "SKRRetriever": NotApplicable("it is asked with a query"),
+        "SKRMiddleware": _both(
+            "parity/test_images.py::test_an_agent_s_system_message_and_images_are_its_own[{}]",
+            "invoke",
+            "ainvoke",
+        ),
+        "create_skr_tool": NotApplicable("an agent calls it with a question that stands alone"),
+    },
     "window": {},
     "budget": {
         "create_skr_chain": _both(
@@ -209,11 +223,7 @@ OF_LANGCHAIN: dict[str, dict[str, Cell]] = {
         ),
     },
     "callbacks": {
-        "create_skr_chain": _both(
-            "langchain_skr/test_tracing.py::test_a_tracer_sees_each_call_once[{}]",
-            "invoke",
-            "ainvoke",
-        ),
+        name: _both(f"{_EVENTS}[{door}-{{}}]", "invoke", "ainvoke") for name, door in _DOORS.items()
     },
     "cache": {
         "create_skr_chain": _both(
@@ -257,11 +267,25 @@ OF_LLAMAINDEX: dict[str, dict[str, Cell]] = {
         "SKRQueryEngine": Refused(
             "SKRChatEngine.from_defaults(...) converses", {"chat_history": []}, TypeError
         ),
+        "SKRChatEngine": _both(
+            "parity/test_memory.py::test_every_role_and_block_of_llamaindex_is_read[{}]",
+            "chat",
+            "achat",
+        ),
         "SKRRetriever": NotApplicable("it is asked with a query"),
         "SKRSelector": NotApplicable("it is asked with a query"),
         "create_skr_tool": NotApplicable("an agent calls it with a question that stands alone"),
     },
     "images": {
+        "SKRQueryEngine": _both(
+            "parity/test_images.py::test_a_query_s_image_reaches_the_llm[{}]", "query", "aquery"
+        ),
+        "SKRChatEngine": _both(
+            "parity/test_images.py::test_an_llm_of_llamaindex_gets_image_blocks[{}]",
+            "chat",
+            "achat",
+        ),
+        "create_skr_tool": NotApplicable("an agent calls it with a question that stands alone"),
         "SKRRetriever": NotApplicable("it is asked with a query"),
         "SKRSelector": NotApplicable("it is asked with a query"),
     },

@@ -147,13 +147,21 @@ async def test_an_llm_of_llamaindex_gets_image_blocks(way: str, tmp_path: Path) 
     *turns, last = llm.heard[-1]
     assert [each.content for each in turns] == [f"{FIRST} [image 1]", "Oil."]
     assert picture(last)[1:] == [PNG.encode(), "[image 1]", URL]
-    if "a" in way[0]:
-        await SKRQueryEngine.from_defaults(Shelf(), llm=llm).aquery(
-            QueryBundle(ASKED, image_path=str(path))
-        )
-        assert picture(llm.heard[-1][-1])[1:] == [PNG.encode()]
     with pytest.raises(InputError, match=r"is no image: nowhere\.png"):
         await chat(way, engine, QueryBundle(ASKED, image_path="nowhere.png"))
+
+
+@pytest.mark.parametrize("way", ["query", "aquery"])
+async def test_a_query_s_image_reaches_the_llm(way: str, tmp_path: Path) -> None:
+    path = tmp_path / "lamp.png"
+    path.write_bytes(b"\x89PNG\r\n\x1a\n" + bytes(8))
+    llm, asked = Listener(), QueryBundle(ASKED, image_path=str(path))
+    engine = SKRQueryEngine.from_defaults(Shelf(), llm=llm)
+    if way == "query":
+        engine.query(asked)
+    else:
+        await engine.aquery(asked)
+    assert picture(llm.heard[-1][-1])[1:] == [PNG.encode()]
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -214,13 +222,14 @@ async def test_a_message_of_llamaindex_is_refused_by_name_too() -> None:
         drawn.query(ASKED)
 
 
-async def test_an_agent_s_system_message_and_images_are_its_own() -> None:
+@pytest.mark.parametrize("way", ["invoke", "ainvoke"])
+async def test_an_agent_s_system_message_and_images_are_its_own(way: str) -> None:
     """The middleware adds references, and takes nothing away."""
     chat = Agent(replies=[AIMessage("The keeper [1].")])
     middleware = SKRMiddleware(retriever=LIBRARY)
     agent: Any = create_agent(chat, system_prompt="Be brief.", middleware=[middleware])
     asked = HumanMessage([{"type": "text", "text": ASKED}, LAMP])
-    await agent.ainvoke({"messages": [asked]})
+    await run(way, agent, {"messages": [asked]})
     system, last = chat.sent[0]
     assert "Be brief." in system.text
     assert "The keeper brought the oil." in system.text
