@@ -11,20 +11,24 @@ from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import replace
 from difflib import get_close_matches
-from typing import Any, NotRequired, TypeVar
+from typing import Any, NotRequired, Self, TypeVar, cast
 
 from langchain_core.documents import Document
 from langchain_core.messages import BaseMessage, MessageLikeRepresentation
 from langchain_core.runnables import (
     AddableDict,
+    ConfigurableField,
+    ConfigurableFieldSingleOption,
     Runnable,
     RunnableBinding,
     RunnableConfig,
+    RunnableSerializable,
     ensure_config,
 )
 from langchain_core.runnables.graph import Graph
 from langchain_core.runnables.utils import ConfigurableFieldSpec
 from langchain_core.tools import BaseTool
+from langchain_core.utils.uuid import uuid7
 from pydantic import BaseModel
 from typing_extensions import TypedDict
 
@@ -61,7 +65,10 @@ CONFIGURABLE = {
 """What a run's config may replace; models and retrievers have ``configurable_fields`` for it."""
 
 _OTHER_NAMES = {"input": "question", "chat_history": "history"}
-_ENDED = ("stop_reason", "grounded", "sufficient", "missing", "verdict")
+_ENDED = (
+    *("stop_reason", "grounded", "sufficient", "missing"),
+    *("decision", "rounds", "usage", "verdict"),
+)
 _RETRACTED = ("answer", "context")
 _STREAMED: dict[str, Any] = {
     "stream_mode": ["custom", "values"],
@@ -86,6 +93,11 @@ class AnswerWithSources(TypedDict):
         grounded: Whether the answer rests on its context, see `skr_core.types.Answer`.
         sufficient: Whether it is held to answer the whole question.
         missing: The information that was found missing; may be empty.
+        decision: The router's decision whether to retrieve: `skr_core.types.Decision` as plain
+            values; so are the rounds and the usage, as in `skr_graphs.SKROutput`.
+        rounds: The rounds: what each searched, found, drafted and concluded.
+        usage: The cost by task.
+        run_id: The id of the run, for feedback: the config's own, where it has one.
         verdict: With an arbiter, which of the answers it is and why: `skr_core.types.Verdict` as
             plain values.
         structured_response: With a ``response_format``, the object whose JSON the answer is: an
@@ -101,6 +113,10 @@ class AnswerWithSources(TypedDict):
     grounded: bool
     sufficient: bool
     missing: str
+    decision: dict[str, Any]
+    rounds: list[dict[str, Any]]
+    usage: dict[str, dict[str, Any]]
+    run_id: str
     verdict: NotRequired[dict[str, Any]]
     structured_response: NotRequired[Any]
 
@@ -156,6 +172,7 @@ class GraphChain(Runnable[Asked, Result]):
         self.name = graph.name
         self._made_of: tuple[Any, ...] | None = None
         self._instructions: Any = None
+        self._fields: dict[str, ConfigurableField | ConfigurableFieldSingleOption] = {}
 
     def __reduce__(self) -> tuple[Any, ...]:
         """The arguments it was made of, for a pickle: a compiled graph cannot be in one."""
@@ -164,7 +181,7 @@ class GraphChain(Runnable[Asked, Result]):
                 "this chain's graph is your own and cannot be pickled: make the chain where it is "
                 "needed, or by create_skr_chain"
             )
-        return self._made_of
+        return *self._made_of, {"_fields": self._fields}
 
     def _call(
         self, asked: Asked, config: RunnableConfig | None, bound: Mapping[str, Any], **options: Any
@@ -181,7 +198,7 @@ class GraphChain(Runnable[Asked, Result]):
                 "create_skr_chain(model.bind(stop=[...]), retriever)"
             )
         given = graph_input(asked)
-        context = _context(config, stream=True if "stream_mode" in options else None)
+        context = self._context(config, stream=True if "stream_mode" in options else None)
         context = replace(context, around=context_around(config))
         if context.instructions is None and hasattr(self._instructions, "written"):
             values = {**ensure_config(config).get("configurable", {}), **given}
@@ -196,10 +213,90 @@ class GraphChain(Runnable[Asked, Result]):
     @property
     def config_specs(self) -> list[ConfigurableFieldSpec]:
         """What ``with_config(configurable=...)`` may replace for a run."""
-        return [
-            ConfigurableFieldSpec(id=name, annotation=Any, name=name, description=about)
-            for name, about in CONFIGURABLE.items()
-        ]
+        from langchain_core.runnables.configurable import make_options_spec
+
+        specs = []
+        for name, about in CONFIGURABLE.items():
+            field = self._fields.get(name) or ConfigurableField(id=name, name=name)
+            if isinstance(field, ConfigurableFieldSingleOption):
+                specs.append(make_options_spec(field, about))
+                continue
+            said = {"name": field.name, "description": field.description or about}
+            spec = ConfigurableFieldSpec(id=field.id, annotation=field.annotation or Any, **said)
+            specs.append(spec)
+        return specs
+
+    def configurable_fields(
+        self, **fields: ConfigurableField | ConfigurableFieldSingleOption
+    ) -> Self:
+        """Choose the key under which a run's config replaces a setting, and what it may be.
+
+        Args:
+            **fields: The key by the name of the setting, which is one of `CONFIGURABLE`; or the key
+                with the options among which alone a run may choose by their names.
+
+        Raises:
+            InputError: The chain has no such setting, or it takes more than one value.
+
+        Example:
+            >>> from langchain_core.language_models import FakeListChatModel
+            >>> from langchain_skr import create_skr_chain
+            >>> from skr_core.routers import AlwaysRetrieve, NeverRetrieve
+            >>> search = {"always": AlwaysRetrieve(), "never": NeverRetrieve()}
+            >>> chain = create_skr_chain(FakeListChatModel(responses=["Paris."]), lambda query: [])
+            >>> chain = chain.configurable_fields(
+            ...     router=ConfigurableFieldSingleOption("search", search, default="always")
+            ... )
+            >>> chain.with_config(configurable={"search": "never"}).invoke("Capital of France?")
+            'Paris.'
+        """
+        for name, field in fields.items():
+            if name in ("model", "retriever"):
+                raise InputError(
+                    f"the {name} has configurable fields and alternatives of its own: give the "
+                    f"chain {name}.configurable_alternatives(...)"
+                )
+            if name not in CONFIGURABLE:
+                raise InputError(f"a run replaces {', '.join(CONFIGURABLE)}, and not {name}")
+            if not isinstance(field, ConfigurableField | ConfigurableFieldSingleOption):
+                raise InputError(
+                    f"{name} takes one value, and not {type(field).__name__}: give a "
+                    "ConfigurableField or a ConfigurableFieldSingleOption"
+                )
+        chain = type(self)(self.graph)
+        vars(chain).update(vars(self), _fields={**self._fields, **fields})
+        return chain
+
+    def configurable_alternatives(
+        self,
+        which: ConfigurableField,
+        *,
+        default_key: str = "default",
+        prefix_keys: bool = False,
+        **alternatives: Any,
+    ) -> RunnableSerializable[Asked, Result]:
+        """Let a run's config choose between this chain and others, as LangChain's runnables do."""
+        bound = cast("RunnableBinding[Asked, Result]", self.with_config())
+        return bound.configurable_alternatives(
+            which, default_key=default_key, prefix_keys=prefix_keys, **alternatives
+        )
+
+    def _context(self, config: RunnableConfig | None, stream: bool | None = None) -> SKRContext:
+        """What a run's config replaces of the graph's own settings."""
+        given = ensure_config(config).get("configurable", {})
+        chosen = {}
+        for name in CONFIGURABLE:
+            field = self._fields.get(name)
+            value = given.get(field.id if field else name)
+            if isinstance(field, ConfigurableFieldSingleOption):
+                key = value or field.default
+                if key not in field.options:
+                    options = ", ".join(field.options)
+                    raise InputError(f"{field.id} is {key!r}: give one of {options}")
+                value = field.options[key]
+            if value is not None:
+                chosen[name] = value
+        return SKRContext(**chosen, stream=stream)
 
     def as_tool(
         self, args_schema: type[BaseModel] | None = None, *, name: str | None = None, **about: Any
@@ -285,15 +382,15 @@ class SKRSourcesChain(GraphChain[AnswerWithSources]):
         self, input: Asked, config: RunnableConfig | None = None, **kwargs: Any
     ) -> AnswerWithSources:
         """Answer a question, given as `Asked` says."""
-        output = self._untyped.invoke(**self._call(input, config, kwargs))
-        return _with_sources(input, output, self.graph)
+        call = self._call(input, config, kwargs)
+        return _with_sources(input, self._untyped.invoke(**call), call, self.graph)
 
     async def ainvoke(
         self, input: Asked, config: RunnableConfig | None = None, **kwargs: Any
     ) -> AnswerWithSources:
         """Async version of `invoke`."""
-        output = await self._untyped.ainvoke(**self._call(input, config, kwargs))
-        return _with_sources(input, output, self.graph)
+        call = self._call(input, config, kwargs)
+        return _with_sources(input, await self._untyped.ainvoke(**call), call, self.graph)
 
     def stream(
         self, input: Asked, config: RunnableConfig | None = None, **kwargs: Any
@@ -303,47 +400,58 @@ class SKRSourcesChain(GraphChain[AnswerWithSources]):
         The pieces are `SourcesChunk`: they add up to the result of `invoke`. Closing it ends the
         model's reply.
         """
-        pieces = _Pieces(input, self.graph)
         call = self._call(input, config, kwargs, **_STREAMED)
-        yield pieces.asked
+        pieces = _Pieces(input, call, self.graph)
         events: Any = self._untyped.stream(**call)
         with call["context"].reading(events):
             for mode, event in events:
-                if piece := pieces.take(mode, event):
-                    yield piece
+                yield from pieces.take(mode, event)
         yield pieces.rest()
 
     async def astream(
         self, input: Asked, config: RunnableConfig | None = None, **kwargs: Any
     ) -> AsyncIterator[Any]:
         """Async version of `stream`."""
-        pieces = _Pieces(input, self.graph)
         call = self._call(input, config, kwargs, **_STREAMED)
-        yield pieces.asked
+        pieces = _Pieces(input, call, self.graph)
         async with aclosing(self._untyped.astream(**call)) as events:
             async for mode, event in events:
-                if piece := pieces.take(mode, event):
+                for piece in pieces.take(mode, event):
                     yield piece
         yield pieces.rest()
+
+    def _call(
+        self, asked: Asked, config: RunnableConfig | None, bound: Mapping[str, Any], **options: Any
+    ) -> dict[str, Any]:
+        """As for every chain, with an id of the run that can be told."""
+        named: RunnableConfig = {**(config or {})}
+        named["run_id"] = named.get("run_id") or uuid7()
+        return super()._call(asked, named, bound, **options)
 
 
 class _Pieces:
     """Makes the pieces of an answer with sources of the graph's events."""
 
-    def __init__(self, asked: Asked, graph: CompiledGraph) -> None:
+    def __init__(self, asked: Asked, call: Mapping[str, Any], graph: CompiledGraph) -> None:
         self._graph = graph
         given = _as_mapping(asked).items()
+        self._call = call
         # The output's own keys take the place of the input's of the same names.
-        self.asked = SourcesChunk({key: value for key, value in given if key not in _MADE})
+        self._asked = SourcesChunk({key: value for key, value in given if key not in _MADE})
         self._so_far = SourcesChunk()
+        self._begun = False
         self._sources = StreamedSources()
         self._output: Any = {}
 
-    def take(self, mode: str, event: Any) -> SourcesChunk | None:
-        """The piece that an event makes, where it makes one."""
+    def take(self, mode: str, event: Any) -> Iterator[SourcesChunk]:
+        """The pieces that an event makes, where it makes any."""
+        # Not before the run has begun: LangChain's `astream_events` takes it for ended, and stops.
+        if not self._begun:
+            self._begun = True
+            yield self._asked
         if mode == "values":
             self._output = event
-            return None
+            return
         piece: dict[str, Any] | None = None
         if event["type"] == "token":
             piece = {"answer": event["text"]}
@@ -351,15 +459,14 @@ class _Pieces:
             piece = {"retract": True}
         elif (references := self._sources.take(event)) is not None:
             piece = {"context": [to_document(reference) for reference in references]}
-        if piece is None:
-            return None
-        self._so_far += SourcesChunk(piece)
-        return SourcesChunk(piece)
+        if piece is not None:
+            self._so_far += SourcesChunk(piece)
+            yield SourcesChunk(piece)
 
     def rest(self) -> SourcesChunk:
         """What no piece has brought yet, or another value of it."""
-        whole = _with_sources(self.asked, self._output, self._graph)
-        sent = self.asked + self._so_far
+        whole = _with_sources(self._asked, self._output, self._call, self._graph)
+        sent = self._asked + self._so_far
         new = {key: each for key, each in whole.items() if key not in sent or sent[key] != each}
         return SourcesChunk(new)
 
@@ -407,18 +514,11 @@ def _refused(why: str) -> InputError:
     )
 
 
-def _context(config: RunnableConfig | None, stream: bool | None = None) -> SKRContext:
-    """What a run's config replaces of the graph's own settings."""
-    given = ensure_config(config).get("configurable", {})
-    chosen = {name: given[name] for name in CONFIGURABLE if given.get(name) is not None}
-    return SKRContext(**chosen, stream=stream)
-
-
 @answerer_of.register(GraphChain)
 def _answerer_of_chain(
     chain: GraphChain[Any], config: RunnableConfig | None = None
 ) -> ActionAnswerer:
-    return answerer_of_graph(chain.graph, _context(config), config)
+    return answerer_of_graph(chain.graph, chain._context(config), config)
 
 
 @answerer_of.register(RunnableBinding)
@@ -429,14 +529,17 @@ def _answerer_of_bound(bound: RunnableBinding[Any, Any]) -> ActionAnswerer:
     return answerer_of.dispatch(object)(bound)
 
 
-def _with_sources(asked: Asked, output: Any, graph: CompiledGraph) -> AnswerWithSources:
-    """The graph's output, with the input's keys."""
+def _with_sources(
+    asked: Asked, output: Any, call: Mapping[str, Any], graph: CompiledGraph
+) -> AnswerWithSources:
+    """The graph's output, with the input's keys and the id of its run."""
     context = [to_document(from_plain(Reference, each)) for each in output["references"]]
     citations = [
         {**each, "reference_id": context[each["marker"] - 1].id or each["reference_id"]}
         for each in output["citations"]
     ]
     ended = {key: output[key] for key in _ENDED if key in output}
+    ended["run_id"] = str(call["config"]["run_id"])
     answered = {"context": context, "answer": output["answer"], "citations": citations}
     if wanted := response_format_of(graph):
         ended["structured_response"] = wanted.made_of(output["structured_response"])

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 from langchain_core.documents import BaseDocumentCompressor
 from langchain_core.tools import BaseTool
 from langgraph.checkpoint.base import BaseCheckpointSaver
+from langgraph.store.base import BaseStore
 
 from langchain_skr.chain import SKRChain, SKRSourcesChain
 from langchain_skr.documents import RetrieverLike, as_retriever
@@ -28,6 +29,7 @@ from skr_core.settings import (
 )
 from skr_core.types import Demonstration
 from skr_graphs import CompiledGraph, create_self_completion_graph
+from skr_graphs.state import NAME
 
 if TYPE_CHECKING:
     from langchain_core.prompts import BasePromptTemplate
@@ -48,7 +50,12 @@ _WORDS = (
 _MEMORY = (
     'a checkpointer keeps the conversation; or ask with {"question": ..., "history": [messages]}'
 )
+_CACHE = (
+    "LangGraph's cache knows a node's input, and neither the context nor the config of a run, so "
+    "that one tenant would read another's answer: cache the model's replies, set_llm_cache(...)"
+)
 _HINTS = {
+    "cache": _CACHE,
     **dict.fromkeys(("k", "top_k", "similarity_top_k", "search_kwargs"), _NUMBER),
     **dict.fromkeys(("prompt", "system_prompt", "text_qa_template"), _WORDS),
     **dict.fromkeys(("memory", "chat_history"), _MEMORY),
@@ -64,6 +71,8 @@ def create_skr_graph(
     compressor: BaseDocumentCompressor | None = None,
     document_prompt: BasePromptTemplate[Any] | None = None,
     checkpointer: Checkpointer = None,
+    store: BaseStore | None = None,
+    name: str = NAME,
     review_queries: bool = False,
     router: RouterLike | None = None,
     reflector: ReflectorLike | None = None,
@@ -95,6 +104,10 @@ def create_skr_graph(
             ``create_stuff_documents_chain``; by default its title, or source, and its content.
         checkpointer: A checkpointer of LangGraph: a thread then keeps its conversation. As a
             sub-graph this graph uses its parent's.
+        store: A store of LangGraph, for retrievers that call its ``get_store()``. As a sub-graph, a
+            chain or a tool, the graph finds its parent's. Its passages are not searched.
+        name: The name of the graph and of its messages, by which a graph of several agents tells
+            who spoke.
         review_queries: Whether to stop before every retrieval until a person approves the queries;
             resume with ``Command(resume=[queries])``. Needs a checkpointer.
         router: The router, or the file of a saved one; by default every question is retrieved
@@ -102,7 +115,7 @@ def create_skr_graph(
         reflector: The judge of drafts, or the file of a saved one; by default the verdict is read
             from the model's reply.
         reference_store: A store that keeps what the retriever found, and is searched beside it; see
-            `ReferenceStore`. LangGraph's own ``store`` is another thing.
+            `ReferenceStore`.
         scope: The scope in which it keeps and finds: a text, ``"shared"`` for all users alike, or a
             function of the run's config, such as ``lambda config:
             config["configurable"]["tenant"]``. Must be given beside a retriever.
@@ -164,7 +177,7 @@ def create_skr_graph(
         arbiter=arbiter,
         response_format=response_format,
     )
-    return graph.compile(checkpointer=checkpointer, name="skr")
+    return graph.compile(checkpointer=checkpointer, store=store, name=name)
 
 
 @overload

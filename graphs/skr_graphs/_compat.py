@@ -7,6 +7,7 @@ was tried with.
 from __future__ import annotations
 
 from langchain_core.runnables import RunnableConfig
+from langgraph.pregel._messages import StreamMessagesHandlerV2
 
 
 def streams_messages(config: RunnableConfig) -> bool:
@@ -19,3 +20,13 @@ def streams_messages(config: RunnableConfig) -> bool:
     """
     handlers = getattr(config.get("callbacks"), "handlers", ())
     return any(hasattr(handler, "tap_output_iter") for handler in handlers)
+
+
+def takes_pieces(config: RunnableConfig) -> bool:
+    """Whether who reads the messages of a run takes them in pieces.
+
+    LangGraph's experimental ``stream_events(version="v3")`` drops the chunks that a node pushes,
+    and then holds the node's whole message for one that it has shown: it is left that one alone.
+    """
+    handlers = getattr(config.get("callbacks"), "handlers", ())
+    return not any(isinstance(handler, StreamMessagesHandlerV2) for handler in handlers)

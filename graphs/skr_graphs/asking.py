@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, TypeVar
 from uuid import uuid4
 
 from langchain_core.messages import AIMessageChunk
+from langgraph.config import get_config
 from langgraph.errors import GraphBubbleUp
 from langgraph.graph.message import push_message
 
@@ -43,7 +44,8 @@ from skr_core.replies.reply import VerdictStream
 from skr_core.settings import Settings
 from skr_core.types import NO_USAGE, Generation, Reference, Usage
 from skr_graphs import events
-from skr_graphs.state import SKRState, StreamedText, images_of, usage_of
+from skr_graphs._compat import takes_pieces
+from skr_graphs.state import SKRState, StreamedText, images_of, speaker, usage_of
 
 if TYPE_CHECKING:
     from skr_core.schemas import ObjectStream
@@ -242,7 +244,10 @@ def said_window(failure: Exception) -> int | None:
 
 def show(piece: str, message_id: str) -> None:
     """Pass a piece of a message to whoever reads the run's messages."""
-    push_message(AIMessageChunk(content=piece, id=message_id), state_key=None)
+    config = get_config()
+    if takes_pieces(config):
+        named = AIMessageChunk(content=piece, id=message_id, name=speaker(config))
+        push_message(named, state_key=None)
 
 
 class StreamClosed(GraphBubbleUp):

@@ -291,7 +291,7 @@ def say(
     tokens = TokenStream(step.write, references, streamed=streamed)
     tokens.finish(text)
     step.write(events.answer(text, citations, state["stop_reason"]))
-    return answered(text, tokens.message_id)
+    return answered(text, tokens.message_id, step.config)
 
 
 def _is_undecided(

@@ -54,6 +54,8 @@ from skr_graphs.context import SettingsOfRuns, SKRContext
 from skr_graphs.finish import answer_in, conclude, finish, object_of
 from skr_graphs.node import Edge, Step, as_edge, as_node
 from skr_graphs.state import (
+    NAME,
+    NAME_KEY,
     OUTPUT_KEYS,
     AskedQuestion,
     FirstState,
@@ -77,6 +79,15 @@ class SelfCompletionGraph(StateGraph[SKRState, SKRContext, SKRInput, SKROutput])
     """
 
     defaults: SettingsOfRuns
+
+    def compile(self, *args: Any, name: str | None = None, **options: Any) -> CompiledGraph:
+        """Compile the graph, with the arguments of LangGraph's own ``compile``.
+
+        Its messages bear its name, by which a graph of several agents tells who spoke. No node of
+        it is ever cached: LangGraph's ``cache`` knows nothing of a run's context and config.
+        """
+        compiled = super().compile(*args, name=name or NAME, **options)
+        return compiled.with_config(metadata={NAME_KEY: compiled.name})
 
 
 CompiledGraph = CompiledStateGraph[SKRState, SKRContext, SKRInput, SKROutput]

@@ -24,6 +24,7 @@ from langchain_core.messages import (
     SystemMessage,
 )
 from langchain_core.messages.utils import convert_to_messages
+from langchain_core.runnables import RunnableConfig
 from langgraph.channels import EphemeralValue, Topic
 from langgraph.graph.message import add_messages
 from langgraph.types import Command
@@ -49,6 +50,12 @@ from skr_core.types import (
 
 Update = Plain | Command[str]
 """What a step changes of the state; as a command, with the node that comes next."""
+
+NAME = "skr"
+"""The name of a compiled graph, unless it is given another."""
+
+NAME_KEY = "skr_name"
+"""The key of a run's metadata under which its steps find the name of their graph."""
 
 NOTHING_ASKED = (
     "the question is empty: give it as question, or as the user's latest of messages; "
@@ -368,9 +375,14 @@ def _text(message: BaseMessage) -> str:
     return str(message.text)
 
 
-def answered(text: str, identity: str) -> AnyMessage:
-    """Make the message that the conversation keeps, which has been streamed under the same id."""
-    return AIMessage(text, id=identity)
+def answered(text: str, identity: str, config: RunnableConfig) -> AnyMessage:
+    """Make the message that the conversation keeps, as it has been streamed: same id, same name."""
+    return AIMessage(text, id=identity, name=speaker(config))
+
+
+def speaker(config: RunnableConfig) -> str | None:
+    """The name of the graph of a run, which its messages bear."""
+    return config.get("metadata", {}).get(NAME_KEY)
 
 
 def references_of(state: SKRState) -> list[Reference]:

@@ -195,7 +195,7 @@ def answer_directly(state: SKRState, step: StepContext) -> Flow[Plain]:
     step.write(events.answer(cited.text, [], "known"))
     return {
         "answer": cited.text,
-        "messages": [answered(cited.text, tokens.message_id)],
+        "messages": [answered(cited.text, tokens.message_id, step.config)],
         "removed_markers": cited.removed,
         "stop_reason": "known",
         "sufficient": not is_refusal(cited.text),

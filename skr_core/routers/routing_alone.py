@@ -44,7 +44,7 @@ def routing_alone(
     if looks and not has_model and getattr(router, "model", router) is None:
         raise InputError(
             f"this router looks at the model's direct answer, and {place} has no model to ask: "
-            "give it one, or load the router with load_router(path, model=...)"
+            "give it model=..., or load the router with load_router(path, model=...)"
         )
     goes_on = looks and isinstance(router, ClimbingRouter) and len(router.actions) > 2
     parts = {

@@ -21,8 +21,11 @@ from tests.langchain_skr.fakes import ANSWER, FOUND, FURTHER, QUESTION, Library,
 
 Say = Callable[..., Awaitable[dict[str, Any]]]
 CONTEXT = [*FOUND[QUESTION], *FOUND[FURTHER]]
-
-ENDED = ["stop_reason", "grounded", "sufficient", "missing"]
+LAST = [
+    *("citations", "stop_reason", "grounded", "sufficient", "missing"),
+    *("decision", "rounds", "usage", "run_id"),
+]
+MADE = ["context", "answer", *LAST]
 
 
 def added(pieces: Sequence[dict[str, Any]]) -> dict[str, Any]:
@@ -63,7 +66,7 @@ def say(request: pytest.FixtureRequest) -> Say:
 
 async def test_every_way_gives_the_same_answer_with_its_sources(say: Say) -> None:
     answer = await say(create_skr_chain(stating_model(), Library(), return_sources=True), QUESTION)
-    assert list(answer) == ["question", "context", "answer", "citations", *ENDED]
+    assert list(answer) == ["question", *MADE]
     assert (answer["question"], answer["answer"]) == (QUESTION, ANSWER)
     assert all(isinstance(each, Document) for each in answer["context"])
     assert sorted(each.page_content for each in answer["context"]) == sorted(CONTEXT)
@@ -112,7 +115,8 @@ async def test_where_a_draft_is_taken_back_the_pieces_still_add_up(say: Say) -> 
             templates=RALLM_TEMPLATES,
         )
 
-    assert await say(chain(), QUESTION) == await chain().ainvoke(QUESTION)
+    said, awaited = await say(chain(), QUESTION), await chain().ainvoke(QUESTION)
+    assert said == {**awaited, "run_id": said["run_id"]}
     assert {"retract": True} in list(chain().stream(QUESTION))
 
 
@@ -139,7 +143,7 @@ async def test_the_context_comes_before_the_first_word_and_words_come_as_they_ar
     assert list(context) == ["context"]
     assert len(words) > 5
     assert {tuple(word) for word in words} == {("answer",)}
-    assert sorted(last) == sorted(["citations", *ENDED])
+    assert sorted(last) == sorted(LAST)
 
 
 async def test_it_stands_in_a_pipe(say: Say) -> None:
@@ -163,7 +167,7 @@ def test_its_schema_names_what_it_gives() -> None:
     chain = create_skr_chain(stating_model(), Library(), return_sources=True)
     schema = chain.get_output_jsonschema()
     shape = schema["$defs"]["AnswerWithSources"]
-    assert shape["required"] == ["context", "answer", "citations", *ENDED]
+    assert shape["required"] == MADE
 
 
 async def test_a_source_that_is_found_elsewhere_later_says_so(say: Say) -> None:
