@@ -239,11 +239,11 @@ class GraphChain(Runnable[Asked, Result]):
             InputError: The chain has no such setting, or it takes more than one value.
 
         Example:
-            >>> from langchain_core.language_models import FakeListChatModel
             >>> from langchain_skr import create_skr_chain
             >>> from skr_core.routers import AlwaysRetrieve, NeverRetrieve
+            >>> from skr_core.testing import MappingRetriever, ScriptedModel
             >>> search = {"always": AlwaysRetrieve(), "never": NeverRetrieve()}
-            >>> chain = create_skr_chain(FakeListChatModel(responses=["Paris."]), lambda query: [])
+            >>> chain = create_skr_chain(ScriptedModel(["Paris."]), MappingRetriever({}))
             >>> chain = chain.configurable_fields(
             ...     router=ConfigurableFieldSingleOption("search", search, default="always")
             ... )

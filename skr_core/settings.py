@@ -63,8 +63,8 @@ RouterLike = Router | DecidesSync | str | Path
 """A router, the file of a saved one, or the name of one that needs no records, such as ``never``
 or ``confidence:explain``. A file of that name comes first."""
 
-ReflectorLike = Reflector | ReflectsSync | Path
-"""A reflector, or the file that one was saved in."""
+ReflectorLike = Reflector | ReflectsSync | str | Path
+"""A reflector, the file of a saved one, or the name of a registered one."""
 
 Scope = str | Callable[[Any], str]
 """The scope in which a reference store is searched and added to: a text, or a function that returns

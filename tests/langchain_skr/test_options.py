@@ -50,6 +50,7 @@ def test_each_setting_is_a_keyword_whose_default_is_the_systems(make: Any) -> No
         ("similarity_top_k", r"budget=Budget\(max_references=5\)"),
         ("prompt", r"templates=as_templates\({...}\)"),
         ("memory", "a checkpointer keeps the conversation"),
+        ("cache", r"one tenant would read another's answer: .* set_llm_cache\("),
     ],
 )
 def test_keywords_of_other_libraries_get_a_hint(make: Any, wrong: str, right: str) -> None:

@@ -13,10 +13,16 @@ from langchain_core.embeddings import DeterministicFakeEmbedding
 from langchain_core.language_models import FakeListChatModel, FakeListLLM
 from langchain_core.messages import AIMessage, HumanMessage
 from langchain_core.prompts import PromptTemplate
-from langchain_core.runnables import RunnableConfig, RunnableLambda
+from langchain_core.runnables import (
+    ConfigurableField,
+    ConfigurableFieldSingleOption,
+    RunnableConfig,
+    RunnableLambda,
+)
 from langchain_core.vectorstores import InMemoryVectorStore
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import END, START, StateGraph
+from langgraph.store.memory import InMemoryStore
 from langgraph.types import Command
 from llama_index.core import MockEmbedding, VectorStoreIndex
 from llama_index.core.evaluation import CorrectnessEvaluator
@@ -88,10 +94,20 @@ chain.invoke({"question": "And of Italy?", "history": [("user", "Capital?"), ("a
 chain.invoke([HumanMessage("Capital?"), AIMessage("Paris."), HumanMessage("And of Italy?")])
 shouting: str = (chain | str.upper).invoke({"question": "Capital?"})
 cheap = chain.with_config(configurable={"router": NeverRetrieve()})
+routers = {"always": AlwaysRetrieve(), "never": NeverRetrieve()}
+chosen: SKRChain = chain.configurable_fields(
+    router=ConfigurableFieldSingleOption("search", routers, default="always"),
+    budget=ConfigurableField(id="limits"),
+)
+chosen.with_config(configurable={"search": "never"}).invoke("Capital?")
+either_chain = chain.configurable_alternatives(ConfigurableField(id="which"), other=cheap)
+(either_chain | str.upper).batch(["Capital?"])
 with_sources = create_skr_chain(model, store, return_sources=True)
 either: SKRChain | SKRSourcesChain = create_skr_chain(model, store, return_sources=bool(text))
 sourced: str = with_sources.invoke("Capital?")["context"][0].page_content
 asked: str = with_sources.invoke({"input": "Capital?"}).get("input", "")
+run_id: str = with_sources.invoke("Capital?")["run_id"]
+calls: int = sum(each["calls"] for each in with_sources.invoke("Capital?")["usage"].values())
 create_skr_chain(model, {"library": store, "letters": RunnableLambda(search), "own": mapping})
 create_skr_chain("openai:gpt-4.1-mini", store.as_retriever())
 create_skr_chain(FakeListLLM(responses=["Paris."]), mapping)
@@ -110,6 +126,7 @@ create_skr_chain(
     demonstrations=[],
 )
 create_skr_chain(model, store, router=AlwaysRetrieve(), budget=None)
+create_skr_chain(model, store, router="router", reflector="reflector")
 create_skr_chain(model, store, document_prompt=PromptTemplate.from_template("{page_content}"))
 
 
@@ -121,6 +138,7 @@ def remembering(memory: ReferenceStore) -> None:
     SKRQueryEngine.from_defaults(mapping, reference_store=memory, scope=lambda: "amber")
 
 
+create_skr_graph(model, store, router="never", store=InMemoryStore(), name="librarian")
 graph = create_skr_graph(model, store, checkpointer=InMemorySaver(), review_queries=True)
 thread: RunnableConfig = {"configurable": {"thread_id": "1"}}
 answer: Answer = answer_of(graph.invoke({"question": "Capital?"}, thread))
@@ -146,6 +164,8 @@ agent = create_agent(
     middleware=[SKRMiddleware(NeverRetrieve(), retriever=store, tools=["search"])],
 )
 SKRMiddleware(Path("router"), model=model, budget=Budget(max_references=3))
+SKRMiddleware("router", retriever=store)
+SKRRetriever(retriever=store, router="confidence:explain", model=model)
 create_skr_chain(model, store).as_tool(name="ask")
 
 PromptRouter(model).decide("Capital?")
@@ -207,6 +227,7 @@ keys = StateKeys(references="documents")
 own = StateGraph(Mine)
 own.add_node("route", create_route_node(AlwaysRetrieve(), keys=keys))
 own.add_node("route_again", create_route_node(Path("router"), model=model))
+own.add_node("route_once_more", create_route_node("confidence", model=model))
 own.add_node("retrieve", retrieve)
 own.add_node("ask", graph)
 own.add_node("reflect", create_reflect_node(JudgeReflector(llm), keys=keys))
@@ -229,6 +250,7 @@ SKRQueryEngine.from_defaults(
 )
 SKRQueryEngine.from_defaults(index, similarity_top_k=4, filters=MetadataFilters(filters=[]))
 SKRQueryEngine.from_defaults(mapping, llm=scripted, router=Path("router"))
+SKRQueryEngine.from_defaults(mapping, llm=scripted, router="router", reflector="reflector")
 SKRQueryEngine.from_args(index, llm=llm, when_insufficient="refuse", metadata_keys=["year"])
 llamaindex_skr.SKRChatEngine.from_defaults(index, llm=llm, decompose=True).chat("Capital?")
 SKRQueryEngine.from_defaults(llm=llm, router=NeverRetrieve())

@@ -70,7 +70,9 @@ create_skr_chain(model, store, document_prompt="{page_content}")  # error
 create_skr_chain(model, store).invoke(42)  # error
 create_skr_chain(model, store, return_sources=True).invoke("Capital?").strip()  # error
 create_skr_chain(model, store, return_sources=True).invoke("Capital?")["sources"]  # error
+create_skr_chain(model, store).configurable_fields(router="never")  # error
 create_skr_graph(42, store)  # error
+create_skr_graph(model, store, store=store)  # error
 create_skr_graph(model, store, when="refuse")  # error
 create_skr_graph(model, store).invoke({"query": "Capital?"})  # error
 create_skr_graph(model, store).invoke({"messages": "Capital?"})  # error
