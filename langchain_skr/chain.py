@@ -219,10 +219,14 @@ class GraphChain(Runnable[Asked, Result]):
         for name, about in CONFIGURABLE.items():
             field = self._fields.get(name) or ConfigurableField(id=name, name=name)
             if isinstance(field, ConfigurableFieldSingleOption):
-                specs.append(make_options_spec(field, about))
-                continue
-            said = {"name": field.name, "description": field.description or about}
-            spec = ConfigurableFieldSpec(id=field.id, annotation=field.annotation or Any, **said)
+                spec = make_options_spec(field, about)
+            else:
+                spec = ConfigurableFieldSpec(
+                    id=field.id,
+                    annotation=field.annotation or Any,
+                    name=field.name,
+                    description=field.description or about,
+                )
             specs.append(spec)
         return specs
 
@@ -290,7 +294,7 @@ class GraphChain(Runnable[Asked, Result]):
             value = given.get(field.id if field else name)
             if isinstance(field, ConfigurableFieldSingleOption):
                 key = value or field.default
-                if key not in field.options:
+                if not isinstance(key, str) or key not in field.options:
                     options = ", ".join(field.options)
                     raise InputError(f"{field.id} is {key!r}: give one of {options}")
                 value = field.options[key]
