@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import cache
 
 import pytest
 from hypothesis import given, settings
@@ -223,13 +224,18 @@ def test_what_is_said_without_a_hostile_passage(invoke: Invoke, judged: bool):
     assert HONEST.text[start:end] == cited.quote == "Ada Quill wrote it in 1931."
 
 
+@cache
+def said_of_harmless(invoke: Invoke) -> dict[str, object]:
+    honest, _ = asked(invoke, planted_references("harmless"))
+    return said(honest)
+
+
 @both
 @pytest.mark.parametrize("planted", PLANTED, ids=lambda each: ascii(each[:24]))
 def test_what_is_planted_changes_nothing(invoke: Invoke, planted: str):
-    honest, _ = asked(invoke, planted_references("harmless"))
     answer, model = asked(invoke, planted_references(planted))
     assert model.obeyed == []
-    assert said(answer) == said(honest)
+    assert said(answer) == said_of_harmless(invoke)
 
 
 def test_what_is_planted_changes_no_judge():
