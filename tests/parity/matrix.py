@@ -127,6 +127,12 @@ def _both(test: str, sync: str = "sync", awaited: str = "async") -> Shown:
 
 _CONFIG = "langchain_skr/test_configs.py::test_the_retriever_reads_the_very_config"
 _FILTER = "langchain_skr/test_configs.py::test_a_filter_is_chosen_by_the_config"
+_REPLACED = (
+    "langchain_skr/test_chain.py::"
+    "test_a_run_s_config_replaces_router_budget_reflector_and_abstention[{}]"
+)
+_RUNS = "langchain_skr/test_runs.py::"
+_CHOSEN = _RUNS + "test_configurable_fields_of_a_{}[{{}}]"
 _WORDS = "parity/test_instructions.py::test_instructions_stand_before_every_answer"
 _OBJECT = (
     "parity/test_schemas.py::test_each_drop_in_gives_the_object_and_one_call_is_made"
@@ -150,6 +156,9 @@ OF_LANGCHAIN: dict[str, dict[str, Cell]] = {
         "create_skr_graph": _both(
             "skr_graphs/test_in_langgraph.py::test_a_parent_passes_ours_on_within_its_own[{}]"
         ),
+        "create_skr_chain": _both(_REPLACED, "invoke", "ainvoke"),
+        "create_skr_chain, with sources": _both(_CHOSEN.format("chain")),
+        "SKRRetriever": _both(_CHOSEN.format("retriever")),
     },
     "instructions": {
         **{name: _both(f"{_WORDS}[{door}-{{}}]") for name, door in _DOORS.items()},
@@ -206,12 +215,8 @@ OF_LANGCHAIN: dict[str, dict[str, Cell]] = {
     },
     "window": {},
     "budget": {
-        "create_skr_chain": _both(
-            "langchain_skr/test_chain.py::"
-            "test_a_run_s_config_replaces_router_budget_reflector_and_abstention[{}]",
-            "invoke",
-            "ainvoke",
-        ),
+        "create_skr_chain": _both(_REPLACED, "invoke", "ainvoke"),
+        "create_skr_chain, with sources": _both(_CHOSEN.format("chain")),
         "SKRRetriever": _both(
             "langchain_skr/test_retriever.py::"
             "test_self_completion_is_within_the_budget_and_asks_for_no_last_answer[{}]",
@@ -231,6 +236,9 @@ OF_LANGCHAIN: dict[str, dict[str, Cell]] = {
             "test_what_langchains_own_cache_replied_is_counted_apart[{}]",
             "False",
             "True",
+        ),
+        "create_skr_chain, with sources": _both(
+            _RUNS + "test_a_cached_reply_costs_nothing_in_any_chain[{}]"
         ),
     },
 }
