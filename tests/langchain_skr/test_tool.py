@@ -24,6 +24,7 @@ from skr_core.references import UNCITED, UNSUPPORTED
 from skr_core.routers import NeverRetrieve
 from skr_core.testing import MappingRetriever
 from skr_graphs import answer_of
+from skr_graphs.state import OUTPUT_KEYS
 from tests.langchain_skr.fakes import ANSWER, FOUND, FURTHER, QUESTION, Agent, Library, model
 
 FIRST = "Ada Quill engineered the lighthouse."  # what the fakes find first
@@ -85,7 +86,8 @@ async def test_the_content_is_the_text_and_the_artifact_all_of_it(invoke: Any) -
     assert message.content == f"{ANSWER}\n\n{SOURCES}"
     answer = answer_of(message.artifact)
     assert answer.text == ANSWER
-    assert answer.stop_reason == "sufficient"
+    assert (answer.stop_reason, answer.sufficient) == ("sufficient", True)
+    assert message.artifact.keys() == {*OUTPUT_KEYS, "numbers"} - {"messages", "verdict", "structured_response"}
     assert [each.queries for each in answer.rounds] == [(QUESTION,), (FURTHER,)]
     assert answer.cited_references[0].text == "Ada Quill engineered the lighthouse."
 
