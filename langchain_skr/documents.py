@@ -23,9 +23,10 @@ from langgraph.errors import GraphBubbleUp
 
 from langchain_skr.naming import retriever_name, retriever_version
 from skr_core.errors import InputError, NoReferencesError, RetrieverError, translated
+from skr_core.flow import Flow, arun, call, run
 from skr_core.ports import Retriever, version_of
 from skr_core.references.found import FoundReferences, errors_of, foreign_reference
-from skr_core.references.fusion import FusedRetriever, places
+from skr_core.references.fusion import FusedRetriever, is_reordered, places
 from skr_core.types import Reference
 from skr_graphs import unstreamed
 
@@ -146,6 +147,10 @@ class CompressedRetriever:
     its own query: in the loop the documents of a follow-up query are ranked by that query. Ranks,
     not scores, then decide what is kept of all rounds.
 
+    A transformer of a ``DocumentCompressorPipeline`` that only reorders, such as
+    ``LongContextReorder``, ranks nothing: all that is kept of all rounds is put into its order,
+    once, where a model reads it.
+
     Args:
         retriever: The retriever. Several that are fused are compressed as one.
         compressor: The compressor.
@@ -175,6 +180,9 @@ class CompressedRetriever:
         self.compressor = compressor
         self.name = retriever.name
         self._title = f"{retriever.name} > {type(compressor).__name__}"
+        self._stages = _stages_of(compressor)
+        # The places of those that only reorder, as searches have shown.
+        self._reordering: set[int] = set()
 
     @property
     def version(self) -> str:
@@ -183,21 +191,70 @@ class CompressedRetriever:
 
     def retrieve(self, query: str) -> Sequence[Reference]:
         """Find references, best first."""
-        found = self.retriever.retrieve(query)
-        if not found:
-            return found
-        with translated(RetrieverError, self._title, GraphBubbleUp):
-            kept = self.compressor.compress_documents(*_to_compress(found, query))
-            return _compressed(kept, found)
+        return run(self._search(query))
 
     async def aretrieve(self, query: str) -> Sequence[Reference]:
         """Async version of `retrieve`."""
-        found = await self.retriever.aretrieve(query)
+        return await arun(self._search(query))
+
+    def arrange(self, references: Sequence[Reference]) -> Sequence[Reference]:
+        """The references as the transformers that only reorder would have them read."""
+        return run(self._arranged(references))
+
+    async def aarrange(self, references: Sequence[Reference]) -> Sequence[Reference]:
+        """Async version of `arrange`."""
+        return await arun(self._arranged(references))
+
+    def _search(self, query: str) -> Flow[Sequence[Reference]]:
+        found = yield from call(self.retriever.retrieve, self.retriever.aretrieve, query)
         if not found:
             return found
+        documents = list(_documents(found).values())
         with translated(RetrieverError, self._title, GraphBubbleUp):
-            kept = await self.compressor.acompress_documents(*_to_compress(found, query))
-            return _compressed(kept, found)
+            for place, stage in enumerate(self._stages):
+                before = _contents(documents)
+                kept = yield from _compress(stage, documents, query)
+                if _is_told_no_query(stage) and is_reordered(before, _contents(kept)):
+                    self._reordering.add(place)
+                else:
+                    documents = kept
+            return _compressed(documents, found)
+
+    def _arranged(self, references: Sequence[Reference]) -> Flow[Sequence[Reference]]:
+        documents = [to_document(each).model_copy(update={"id": each.id}) for each in references]
+        with translated(RetrieverError, self._title, GraphBubbleUp):
+            for place in sorted(self._reordering):
+                documents = yield from _compress(self._stages[place], documents, "")
+        by_id = {each.id: each for each in references}
+        read = [by_id[each.id] for each in documents if each.id in by_id]
+        return read if is_reordered(references, read) else references
+
+
+def _stages_of(compressor: BaseDocumentCompressor) -> list[BaseDocumentCompressor]:
+    """The compressor; of a ``DocumentCompressorPipeline`` one for each part, in turn."""
+    parts = getattr(compressor, "transformers", None) or ()
+    return [compressor.model_copy(update={"transformers": [part]}) for part in parts] or [
+        compressor
+    ]
+
+
+def _is_told_no_query(stage: BaseDocumentCompressor) -> bool:
+    """Whether it is a transformer in a pipeline: no reranker, whatever order it gives."""
+    part, *_ = getattr(stage, "transformers", None) or (stage,)
+    return not isinstance(part, BaseDocumentCompressor)
+
+
+def _compress(
+    stage: BaseDocumentCompressor, documents: Sequence[Document], query: str
+) -> Flow[list[Document]]:
+    """Compress documents, with the callbacks of the run that searches."""
+    asked: Any = (list(documents), query, ensure_config().get("callbacks"))
+    kept = yield from call(stage.compress_documents, stage.acompress_documents, *asked)
+    return checked_documents(kept)
+
+
+def _contents(documents: Sequence[Document]) -> list[tuple[object, ...]]:
+    return [(each.id, each.page_content, {**each.metadata}) for each in documents]
 
 
 def as_retriever(
@@ -267,12 +324,7 @@ def _metadata(reference: Reference) -> dict[str, Any]:
     return {**metadata, **reference.metadata}
 
 
-def _to_compress(found: Sequence[Reference], query: str) -> tuple[list[Document], str, Any]:
-    """The documents, their query, and the callbacks of the run that searches."""
-    return list(_documents(found).values()), query, ensure_config().get("callbacks")
-
-
-def _compressed(kept: object, found: Sequence[Reference]) -> FoundReferences:
+def _compressed(kept: Sequence[Document], found: Sequence[Reference]) -> FoundReferences:
     """The documents that were kept, as references with their origin.
 
     Many compressors copy documents without their ids: equal texts are the same document.
@@ -281,7 +333,7 @@ def _compressed(kept: object, found: Sequence[Reference]) -> FoundReferences:
     given = _documents(found)
     ids = {document.id: key for key, document in given.items() if document.id}
     references = []
-    for document in checked_documents(kept):
+    for document in kept:
         reference = to_reference(document)
         key = reference.id if reference.id in given else ids.get(document.id or "")
         if key is not None:

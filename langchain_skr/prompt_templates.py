@@ -27,6 +27,7 @@ from langgraph.errors import GraphBubbleUp
 
 from langchain_skr.documents import to_document
 from skr_core.errors import InputError, NoReferencesError, translated
+from skr_core.flow import arun, run
 from skr_core.ports import Retriever, version_of
 from skr_core.prompts.templates import (
     DEFAULT_TEMPLATES,
@@ -36,6 +37,7 @@ from skr_core.prompts.templates import (
     template_of,
 )
 from skr_core.references.found import FoundReferences, errors_of
+from skr_core.references.fusion import arranged
 from skr_core.types import Reference
 
 _OURS = ("demonstrations", "history", "limit", "missing", "partial", "queries", "searched")
@@ -181,6 +183,14 @@ class PromptedRetriever:
                 await aformat_document(to_document(each), self.document_prompt) for each in found
             ]
         return _shown(found, texts)
+
+    def arrange(self, references: Sequence[Reference]) -> Sequence[Reference]:
+        """The references in the order in which they are read."""
+        return run(arranged(self.retriever, references))
+
+    async def aarrange(self, references: Sequence[Reference]) -> Sequence[Reference]:
+        """Async version of `arrange`."""
+        return await arun(arranged(self.retriever, references))
 
 
 def _shown(found: Sequence[Reference], texts: Sequence[str]) -> FoundReferences:

@@ -24,9 +24,10 @@ from llama_index.core.vector_stores.types import MetadataFilters
 from llamaindex_skr._compat import filters_of
 from llamaindex_skr.nodes import to_node, to_reference
 from skr_core.errors import InputError, RetrieverError, translated
+from skr_core.flow import Flow, arun, call, run
 from skr_core.ports import LanguageModel, ReferenceStore, Retriever, version_of
 from skr_core.references.found import FoundReferences, errors_of
-from skr_core.references.fusion import FusedRetriever
+from skr_core.references.fusion import FusedRetriever, arranged, is_reordered
 from skr_core.types import Reference
 
 _QUESTION: ContextVar[QueryBundle | None] = ContextVar("skr_question", default=None)
@@ -96,6 +97,9 @@ class PostprocessedRetriever:
     that search's own query: in the loop the nodes of a follow-up query are ranked by that query.
     Ranks, not scores, then decide which references of all rounds are kept.
 
+    A postprocessor that only reorders, whatever the query, such as ``LongContextReorder``, ranks
+    nothing: all that is kept of all rounds is put into its order, once, where a model reads it.
+
     Args:
         retriever: The retriever. Several that are fused are processed as one.
         postprocessors: The postprocessors of LlamaIndex, in their order.
@@ -127,6 +131,8 @@ class PostprocessedRetriever:
         names = [type(each).__name__ for each in postprocessors]
         self.name, self._names = retriever.name, names
         self._title = " > ".join((retriever.name, *names))
+        # The places of those that only reorder, as searches have shown.
+        self._reordering: set[int] = set()
 
     @property
     def version(self) -> str:
@@ -135,21 +141,69 @@ class PostprocessedRetriever:
 
     def retrieve(self, query: str) -> Sequence[Reference]:
         """Find references, best first."""
-        found = self.retriever.retrieve(query)
-        nodes = _nodes(found)
-        with translated(RetrieverError, self._title):
-            for each in self.postprocessors if nodes else ():
-                nodes = each.postprocess_nodes(nodes, _bundle_of(query))
-            return _postprocessed(nodes, found)
+        return run(self._search(query))
 
     async def aretrieve(self, query: str) -> Sequence[Reference]:
         """Async version of `retrieve`."""
-        found = await self.retriever.aretrieve(query)
+        return await arun(self._search(query))
+
+    def arrange(self, references: Sequence[Reference]) -> Sequence[Reference]:
+        """The references as the postprocessors that only reorder would have them read."""
+        return run(self._arranged(references))
+
+    async def aarrange(self, references: Sequence[Reference]) -> Sequence[Reference]:
+        """Async version of `arrange`."""
+        return await arun(self._arranged(references))
+
+    def _search(self, query: str) -> Flow[FoundReferences]:
+        found = yield from call(self.retriever.retrieve, self.retriever.aretrieve, query)
         nodes = _nodes(found)
         with translated(RetrieverError, self._title):
-            for each in self.postprocessors if nodes else ():
-                nodes = await each.apostprocess_nodes(nodes, _bundle_of(query))
-            return _postprocessed(nodes, found)
+            for place, each in enumerate(self.postprocessors if nodes else ()):
+                before = _contents(nodes)
+                processed = yield from _processed(each, nodes, _bundle_of(query))
+                after = _contents(processed)
+                if is_reordered(before, after) and (
+                    place in self._reordering or (yield from _orders_alike(each, nodes, after))
+                ):
+                    self._reordering.add(place)
+                else:
+                    nodes = processed
+        return _postprocessed(nodes, found)
+
+    def _arranged(self, references: Sequence[Reference]) -> Flow[Sequence[Reference]]:
+        # Their scores are of several queries, and say nothing beside each other: ranks do.
+        best_first = zip(references, range(len(references), 0, -1), strict=True)
+        nodes = _nodes([replace(each, score=float(rank)) for each, rank in best_first])
+        by_id = dict(zip((each.node_id for each in nodes), references, strict=True))
+        with translated(RetrieverError, self._title):
+            for place in sorted(self._reordering):
+                nodes = yield from _processed(self.postprocessors[place], nodes, None)
+        read = [by_id[each.node_id] for each in nodes if each.node_id in by_id]
+        return read if is_reordered(references, read) else references
+
+
+def _orders_alike(
+    postprocessor: BaseNodePostprocessor, nodes: list[NodeWithScore], order: list[Any]
+) -> Flow[bool]:
+    """Whether it finds an order without the query too, which no reranker does."""
+    try:
+        unasked = yield from _processed(postprocessor, nodes, None)
+    except Exception:  # whatever it says without a query
+        return False
+    return _contents(unasked) == order
+
+
+def _processed(
+    postprocessor: BaseNodePostprocessor, nodes: list[NodeWithScore], bundle: QueryBundle | None
+) -> Flow[list[NodeWithScore]]:
+    process, aprocess = postprocessor.postprocess_nodes, postprocessor.apostprocess_nodes
+    return (yield from call(process, aprocess, list(nodes), bundle))
+
+
+def _contents(nodes: Sequence[NodeWithScore]) -> list[tuple[object, ...]]:
+    """What tells whether a node is the same: rerankers write their scores into the very nodes."""
+    return [(each.node_id, each.score, each.node.hash) for each in nodes]
 
 
 class BundledRetriever:
@@ -186,6 +240,14 @@ class BundledRetriever:
         """Async version of `retrieve`."""
         with self._asked():
             return await self.retriever.aretrieve(query)
+
+    def arrange(self, references: Sequence[Reference]) -> Sequence[Reference]:
+        """The references in the order in which they are read."""
+        return run(arranged(self.retriever, references))
+
+    async def aarrange(self, references: Sequence[Reference]) -> Sequence[Reference]:
+        """Async version of `arrange`."""
+        return await arun(arranged(self.retriever, references))
 
     @contextmanager
     def _asked(self) -> Iterator[None]:

@@ -68,6 +68,19 @@ class Retriever(Protocol):
 
 
 @runtime_checkable
+class ArrangingRetriever(Retriever, Protocol):
+    """A retriever whose references a model reads in another order than that of their ranks.
+
+    `arrange` returns the same references, which it is given best first, in the order in which they
+    are read.
+    """
+
+    def arrange(self, references: Sequence[Reference]) -> Sequence[Reference]: ...
+
+    async def aarrange(self, references: Sequence[Reference]) -> Sequence[Reference]: ...
+
+
+@runtime_checkable
 class ReferenceStore(Retriever, Protocol):
     """A retriever that can also remember, each passage in a scope, such as that of a tenant.
 

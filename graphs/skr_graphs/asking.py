@@ -32,10 +32,10 @@ from skr_core.answering import MayAsk
 from skr_core.conversation import exchanges
 from skr_core.flow import Flow
 from skr_core.models.windows import ROOM_FOR_ANSWER, tokens_for
-from skr_core.ports import OnToken
+from skr_core.ports import OnToken, Retriever
 from skr_core.prompts.asking import demonstrate
 from skr_core.prompts.templates import Template, words_of
-from skr_core.references.fusion import merge_rankings
+from skr_core.references.fusion import arranged, merge_rankings
 from skr_core.references.passages import PackedReferences, fast_tokens, pack_references, shown_text
 from skr_core.references.resolver import MarkerResolver
 from skr_core.replies.opening import ThoughtFilter
@@ -115,7 +115,8 @@ def ask_with_fitting(
         template: The words that are asked in.
         beside: The other texts of the prompt: the question, the turns before it and the like.
         spent: The cost of the question so far.
-        rankings: The ids found in each round, so that the rounds share the room.
+        rankings: The ids found in each round, so that the rounds share the room. Without them the
+            references stand in the order of an earlier prompt, and are read in that again.
 
     Returns:
         The references that the model was given, and its reply; the reply's usage counts the refused
@@ -133,7 +134,11 @@ def ask_with_fitting(
         return not settings.budget.spent(spent + Usage(calls=refused), seconds=0.0)
 
     packed, generation, refused = yield from until_it_fits(
-        ask, pack, tokens_beside(settings, template, beside), may_ask
+        ask,
+        pack,
+        tokens_beside(settings, template, beside),
+        may_ask,
+        retriever=settings.retriever if rankings else None,
     )
     if refused:
         generation = replace(generation, usage=generation.usage + Usage(calls=refused))
@@ -157,6 +162,8 @@ def until_it_fits(
     pack: Callable[[int], PackedReferences],
     tokens: int,
     may_ask: Callable[[int], bool] = lambda refused: True,
+    *,
+    retriever: Retriever | None = None,
 ) -> Flow[tuple[PackedReferences, T, int]]:
     """Ask with the references that fit, and with half of them as long as they are too many.
 
@@ -165,13 +172,17 @@ def until_it_fits(
         pack: The function that keeps what fits into a number of tokens.
         tokens: The tokens to begin with.
         may_ask: Whether the model may be asked again, after so many refused calls.
+        retriever: The retriever, which may tell in which order they are read.
 
     Returns:
-        The references that were given, the reply, and the number of refused calls.
+        The references that were given, as they were read, the reply, and the number of refused
+        calls.
     """
     refused = 0
     while True:
         packed = pack(tokens)
+        read = yield from arranged(retriever, packed.references)
+        packed = replace(packed, references=read)
         try:
             return packed, (yield from ask(packed.references)), refused
         except Exception as failure:

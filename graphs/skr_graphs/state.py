@@ -136,7 +136,7 @@ class DraftedReply(TypedDict):
     Attributes:
         reply: The `Reply`, as it was read.
         streamed: The part of it that has been streamed; None where nothing has.
-        cut: The last of the references in its prompt, where its text had to be cut.
+        cut: The one of the references in its prompt whose text had to be cut.
     """
 
     reply: Plain

@@ -281,7 +281,8 @@ def answer(state: SKRState, step: StepContext) -> Flow[Plain]:
     if packed.dropped or packed.cut:
         dropped = [reference.id for reference in packed.dropped]
         step.write(events.packed(number, dropped, packed.cut.id if packed.cut else None))
-        last = {**last, "given": [reference.id for reference in packed.references]}
+    last = {**last, "given": [reference.id for reference in packed.references]}
+    cut = [each for each in packed.references if packed.cut and each.id == packed.cut.id]
     given = len(packed.references)
     if settings.response_format is None:
         reply = read_reply(generation.text, given)
@@ -298,7 +299,7 @@ def answer(state: SKRState, step: StepContext) -> Flow[Plain]:
         "drafted": DraftedReply(
             reply=to_plain(reply),
             streamed=tokens.streamed,
-            cut=to_plain(packed.references[-1]) if packed.cut else None,
+            cut=to_plain(cut[0]) if cut else None,
         ),
         "usage": usage_with(state, "answer_with_references", generation.usage),
     }

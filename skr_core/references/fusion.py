@@ -23,7 +23,7 @@ from typing import Any, TypeVar
 
 from skr_core.errors import InputError, NoReferencesError, RetrieverError, failure, translated
 from skr_core.flow import Flow, arun, call, gather, run
-from skr_core.ports import Retriever, version_of
+from skr_core.ports import ArrangingRetriever, Retriever, version_of
 from skr_core.references.found import FoundReferences, checked_references, errors_of
 from skr_core.types import Reference
 
@@ -162,6 +162,43 @@ def with_copy(best: Reference, other: Reference) -> Reference:
         if each and not any(_is_same(each, known) for known in (best.original, *named)):
             named.append(each)
     return replace(best, also_in=tuple(named), found_by=found_by)
+
+
+def is_reordered(before: Iterable[object], after: Iterable[object]) -> bool:
+    """Whether the very same came back in another order.
+
+    What only reorders, such as LongContextReorder, says how a model should read, and nothing of
+    what is best: positions that it chose must not be fused as ranks.
+
+    Example:
+        >>> is_reordered("abc", "cab"), is_reordered("abc", "abc"), is_reordered("abc", "ba")
+        (True, False, False)
+    """
+    left, given = list(before), list(after)
+    if left == given:
+        return False
+    for each in given:
+        if each not in left:
+            return False
+        left.remove(each)
+    return not left
+
+
+def arranged(retriever: object, references: Sequence[Reference]) -> Flow[tuple[Reference, ...]]:
+    """The references in the order in which a model reads them: by rank, unless it is told another.
+
+    Args:
+        retriever: The retriever that found them; an `ArrangingRetriever` tells the order.
+        references: The references, best first.
+
+    Example:
+        >>> run(arranged(None, [Reference.of("Paris.")]))[0].text
+        'Paris.'
+    """
+    if not isinstance(retriever, ArrangingRetriever):
+        return tuple(references)
+    found = yield from call(retriever.arrange, retriever.aarrange, references)
+    return tuple(found)
 
 
 def places(reference: Reference) -> list[dict[str, Any]]:

@@ -188,8 +188,8 @@ class PackedReferences:
     """The references that fit, and those that do not.
 
     Attributes:
-        references: The references that fit, in their order. The last may be cut; it keeps its id,
-            so that it can be cited.
+        references: The references that fit, in their order. One may be cut, the last in rank; it
+            keeps its id, so that it can be cited.
         dropped: The references that are left out, in their order.
         cut: The reference that was cut, as it was; None where none was.
     """
