@@ -8,6 +8,8 @@ from __future__ import annotations
 from inspect import currentframe
 from typing import Any
 
+from llama_index.core.retrievers import VectorIndexRetriever
+
 READERS_OF_TEXT = (
     "llama_index.core.tools.",
     "llama_index.core.query_engine.sub_question_query_engine",
@@ -42,6 +44,22 @@ def filters_of(retriever: object) -> str:
     """The keys that a retriever's filters look at; LlamaIndex keeps filters to itself."""
     filters = getattr(retriever, "_filters", None)
     return ",".join(sorted(_keys(filters)))
+
+
+def settable(retriever: object, option: str) -> str:
+    """The attribute that a retriever reads an option from at each search; empty where none does.
+
+    ``VectorIndexRetriever`` keeps its filters to itself. Another retriever's private attribute may
+    be one that nothing reads any more, and a filter that is not applied finds what it should hide.
+    """
+    if hasattr(retriever, option):
+        return option
+    return f"_{option}" if isinstance(retriever, VectorIndexRetriever) else ""
+
+
+def streams(synthesizer: object) -> bool:
+    """Whether a response synthesizer streams; LlamaIndex keeps that to itself too."""
+    return bool(getattr(synthesizer, "_streaming", False))
 
 
 def _keys(filters: Any) -> set[str]:

@@ -4,27 +4,29 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 from llama_index.core.base.llms.types import ChatMessage, MessageRole
 from llama_index.core.callbacks import CallbackManager, trace_method
 from llama_index.core.chat_engine.types import AgentChatResponse, BaseChatEngine
 from llama_index.core.memory import BaseMemory, ChatMemoryBuffer
 from llama_index.core.postprocessor.types import BaseNodePostprocessor
-from llama_index.core.schema import QueryType
+from llama_index.core.schema import QueryBundle, QueryType
 from llama_index.core.vector_stores.types import MetadataFilters
 from pydantic import BaseModel
 
 from llamaindex_skr.llms import ModelLike
 from llamaindex_skr.messages import as_history, image_blocks
-from llamaindex_skr.query_engine import InstructionsLike, as_schema, engine_parts
+from llamaindex_skr.options import OptionsOfRequests
+from llamaindex_skr.prompts import InstructionsLike
+from llamaindex_skr.query_engine import as_schema, engine_parts
 from llamaindex_skr.responses import (
     SKRStreamingChatResponse,
     astream_chat_response,
     stream_chat_response,
     to_chat_response,
 )
-from llamaindex_skr.runs import GraphRun, PicklableGraph
+from llamaindex_skr.runs import GraphRun
 from llamaindex_skr.sources import RetrieverLike
 from skr_core import Budget, PromptTemplates, settings
 from skr_core.errors import InputError
@@ -43,7 +45,7 @@ _WORDS = (
 )
 
 
-class SKRChatEngine(PicklableGraph, BaseChatEngine):
+class SKRChatEngine(OptionsOfRequests, BaseChatEngine):
     """Answers in a conversation, retrieving only when needed and until the references suffice.
 
     A message that leans on earlier ones is rewritten without them, with one call, before it is
@@ -86,10 +88,7 @@ class SKRChatEngine(PicklableGraph, BaseChatEngine):
         callback_manager: CallbackManager | None = None,
     ) -> None:
         self._use_graph(graph)
-        given: object = memory
-        if not isinstance(given, BaseMemory | None):
-            raise InputError(f"a memory of LlamaIndex is wanted, not {type(given).__name__}")
-        self._memory = _memory_of([]) if memory is None else memory
+        self._memory = _memory_of([]) if memory is None else _checked_memory(memory)
         self._context = context or SKRContext()
         self.callback_manager = callback_manager or CallbackManager([])
 
@@ -177,8 +176,29 @@ class SKRChatEngine(PicklableGraph, BaseChatEngine):
             parts.context,
             callback_manager=parts.callback_manager,
         )
-        engine._factory = parts.factory
+        engine._factory, engine._source = parts.factory, parts.source
         return engine
+
+    def with_memory(self, memory: BaseMemory) -> Self:
+        """Return an engine for another conversation, which runs the same compiled graph.
+
+        An engine of ``with_options`` goes on in the same conversation: for another user's request
+        give it that user's memory too.
+
+        Args:
+            memory: The memory of that conversation.
+
+        Example:
+            >>> from skr_core.routers import NeverRetrieve
+            >>> engine = SKRChatEngine.from_defaults(llm="extractive", router=NeverRetrieve())
+            >>> of_amber = engine.with_memory(ChatMemoryBuffer.from_defaults(token_limit=3000))
+            >>> _ = of_amber.chat("Hello!")
+            >>> len(of_amber.chat_history), len(engine.chat_history)
+            (2, 0)
+        """
+        made = self.with_options()
+        made._memory = _checked_memory(memory)
+        return made
 
     @property
     def chat_history(self) -> list[ChatMessage]:
@@ -239,10 +259,11 @@ class SKRChatEngine(PicklableGraph, BaseChatEngine):
             _check(chat_history)
             yield from call(memory.set, memory.aset, chat_history)
         before = yield from call(memory.get, memory.aget, input=asked)
+        bundle = QueryBundle(message) if isinstance(message, str) else message
         return GraphRun(
             self._graph,
             asked,
-            self._context,
+            self._context_of(bundle),
             history=as_history(before),
             images=image_blocks(message),
             stream=stream,
@@ -256,6 +277,13 @@ def _memory_of(history: Sequence[ChatMessage]) -> ChatMemoryBuffer:
     _check(history)
     # The budget decides how much of it the model is shown.
     return ChatMemoryBuffer.from_defaults(chat_history=list(history), token_limit=sys.maxsize)
+
+
+def _checked_memory(memory: BaseMemory) -> BaseMemory:
+    given: object = memory  # callers without a type checker may give anything
+    if not isinstance(given, BaseMemory):
+        raise InputError(f"a memory of LlamaIndex is wanted, not {type(given).__name__}")
+    return memory
 
 
 def _check(history: Sequence[object]) -> None:

@@ -9,25 +9,38 @@ from typing import TYPE_CHECKING, Any
 
 from llama_index.core import Settings as LlamaIndexSettings
 from llama_index.core.base.base_query_engine import BaseQueryEngine
-from llama_index.core.base.response.schema import RESPONSE_TYPE
+from llama_index.core.base.response.schema import RESPONSE_TYPE, AsyncStreamingResponse
 from llama_index.core.callbacks import CallbackManager, CBEventType, EventPayload
+from llama_index.core.llms import LLM
 from llama_index.core.postprocessor.types import BaseNodePostprocessor
-from llama_index.core.prompts import BasePromptTemplate, ChatPromptTemplate, PromptTemplate
 from llama_index.core.prompts.mixin import PromptDictType, PromptMixinType
-from llama_index.core.schema import QueryBundle
+from llama_index.core.response_synthesizers import BaseSynthesizer
+from llama_index.core.schema import NodeWithScore, QueryBundle, QueryType
 from llama_index.core.vector_stores.types import MetadataFilters
 from pydantic import BaseModel
 
-from llamaindex_skr._compat import is_read_as_text
+from llamaindex_skr._compat import is_read_as_text, streams
 from llamaindex_skr.llms import ModelLike, as_language_model
 from llamaindex_skr.messages import image_blocks
-from llamaindex_skr.responses import astream_response, stream_response, to_response
-from llamaindex_skr.runs import GraphRun, PerQuestion, PicklableGraph, per_question
-from llamaindex_skr.sources import RetrieverLike, as_retriever, bundled
-from skr_core import Budget, PromptTemplates, settings
+from llamaindex_skr.nodes import to_node
+from llamaindex_skr.options import OptionsOfRequests
+from llamaindex_skr.prompts import InstructionsLike, as_prompt, as_template, as_words, checked
+from llamaindex_skr.responses import (
+    astream_response,
+    atold,
+    stream_response,
+    to_response,
+    told,
+    with_answer,
+)
+from llamaindex_skr.runs import GraphRun, PerQuestion, per_question
+from llamaindex_skr.sources import RetrieverLike, as_retriever
+from skr_core import Budget, PromptTemplates, flow, settings
 from skr_core.errors import InputError
-from skr_core.ports import AnswerArbiter, ReferenceStore
-from skr_core.prompts.templates import DEFAULT_TEMPLATES, Template, as_format, template_of
+from skr_core.flow import Flow
+from skr_core.ports import AnswerArbiter, ReferenceStore, Retriever
+from skr_core.prompts.templates import DEFAULT_TEMPLATES
+from skr_core.replies.refusals import is_refusal
 from skr_core.types import Demonstration
 from skr_graphs import SKRContext
 
@@ -39,10 +52,14 @@ _WORDS = (
     "the words before every answer are instructions=..., those of the prompts "
     "templates=PromptTemplates(...), or update_prompts(...)"
 )
+_SYNTHESIZES = (
+    "give response_synthesizer=get_response_synthesizer(response_mode=...), which then writes the "
+    "answer from the nodes that the loop finds"
+)
 _CONVERSES = "SKRChatEngine.from_defaults(...) converses"
 
 
-class SKRQueryEngine(PicklableGraph, BaseQueryEngine):
+class SKRQueryEngine(OptionsOfRequests, BaseQueryEngine):
     """Answers a query, retrieving only when needed and until the references suffice.
 
     A response's ``source_nodes`` are the references that the answer was given, in the order of its
@@ -58,10 +75,11 @@ class SKRQueryEngine(PicklableGraph, BaseQueryEngine):
         graph: A compiled self-completion graph.
         context: The settings of every run that differ from the graph's own.
         streaming: Whether responses stream the final answer's tokens.
+        response_synthesizer: The synthesizer that writes the answer, see `from_defaults`.
         callback_manager: The callback manager of LlamaIndex.
 
     Raises:
-        InputError: The graph is no compiled graph.
+        InputError: The graph is no compiled graph, or the synthesizer is none or does not stream.
 
     Example:
         >>> from skr_core.testing import MappingRetriever, ScriptedModel
@@ -80,12 +98,24 @@ class SKRQueryEngine(PicklableGraph, BaseQueryEngine):
         context: SKRContext | None = None,
         *,
         streaming: bool = False,
+        response_synthesizer: BaseSynthesizer | None = None,
         callback_manager: CallbackManager | None = None,
     ) -> None:
         super().__init__(callback_manager)
         self._use_graph(graph)
         self._context = context or SKRContext()
+        self._synthesizer = response_synthesizer
         self._streaming = streaming
+        if response_synthesizer is not None:
+            given: object = response_synthesizer  # callers without a type checker give anything
+            if not isinstance(given, BaseSynthesizer):
+                raise InputError(f"a synthesizer is wanted, not {type(given).__name__}")
+            self._streaming = streams(given)
+            if streaming and not self._streaming:
+                raise InputError(
+                    "this response_synthesizer does not stream: make it by "
+                    "get_response_synthesizer(streaming=True)"
+                )
 
     @classmethod
     @settings.hinting(
@@ -94,6 +124,7 @@ class SKRQueryEngine(PicklableGraph, BaseQueryEngine):
         prompt=_WORDS,
         system_prompt=_WORDS,
         text_qa_template=_WORDS,
+        response_mode=_SYNTHESIZES,
         memory=_CONVERSES,
         chat_history=_CONVERSES,
     )
@@ -106,6 +137,7 @@ class SKRQueryEngine(PicklableGraph, BaseQueryEngine):
         filters: MetadataFilters | None = None,
         node_postprocessors: Sequence[BaseNodePostprocessor] = (),
         streaming: bool = False,
+        response_synthesizer: BaseSynthesizer | None = None,
         callback_manager: CallbackManager | None = None,
         router: settings.RouterLike | None = None,
         reflector: settings.ReflectorLike | None = None,
@@ -137,6 +169,10 @@ class SKRQueryEngine(PicklableGraph, BaseQueryEngine):
             node_postprocessors: The rerankers and filters, in their order. As in LlamaIndex's
                 ``RetrieverQueryEngine`` they are given each search's nodes with its own query.
             streaming: Whether responses stream the final answer's tokens.
+            response_synthesizer: The synthesizer of LlamaIndex that writes the answer from the
+                nodes, with its own words, model and way of streaming. The loop finds them, with one
+                call a round for its verdict. What needs no node is told by the loop: a known
+                question's answer, and a refusal.
             callback_manager: The callback manager; by default ``Settings.callback_manager`` of
                 LlamaIndex.
             router: The router, or the file of a saved one; retrieves always by default.
@@ -173,6 +209,11 @@ class SKRQueryEngine(PicklableGraph, BaseQueryEngine):
             InputError: The model or the retriever is none of the above, the retriever takes no
                 `similarity_top_k` or no `filters`, or a setting is not what its name says.
         """
+        if response_synthesizer is not None and when_insufficient == "own_knowledge":
+            raise InputError(
+                'when_insufficient="own_knowledge" asks the model for an answer, which the '
+                'response_synthesizer writes here: give "best_draft" or "refuse"'
+            )
         parts = engine_parts(
             retriever,
             llm,
@@ -203,20 +244,72 @@ class SKRQueryEngine(PicklableGraph, BaseQueryEngine):
             parts.factory().compile(name="skr"),
             parts.context,
             streaming=streaming,
+            response_synthesizer=response_synthesizer,
             callback_manager=parts.callback_manager,
         )
-        engine._factory = parts.factory
+        engine._factory, engine._source = parts.factory, parts.source
         return engine
 
     from_args = from_defaults
     """The same, by the name that ``RetrieverQueryEngine`` has for it."""
 
+    def retrieve(self, query_bundle: QueryType) -> list[NodeWithScore]:
+        """Route and search once, and answer nothing.
+
+        Args:
+            query_bundle: The query.
+
+        Returns:
+            The nodes that the first prompt would show, in that order; none where the router says
+            that the model knows.
+        """
+        found = self._run(_bundle(query_bundle)).found()
+        return [to_node(reference) for reference in found]
+
+    async def aretrieve(self, query_bundle: QueryType) -> list[NodeWithScore]:
+        """Async version of `retrieve`."""
+        found = await self._run(_bundle(query_bundle)).afound()
+        return [to_node(reference) for reference in found]
+
+    def synthesize(
+        self,
+        query_bundle: QueryBundle,
+        nodes: list[NodeWithScore],
+        additional_source_nodes: Sequence[NodeWithScore] | None = None,
+    ) -> RESPONSE_TYPE:
+        """Let the response synthesizer answer from nodes of the caller's own.
+
+        Raises:
+            InputError: The engine has no `response_synthesizer`.
+        """
+        return self._given_synthesizer().synthesize(query_bundle, nodes, additional_source_nodes)
+
+    async def asynthesize(
+        self,
+        query_bundle: QueryBundle,
+        nodes: list[NodeWithScore],
+        additional_source_nodes: Sequence[NodeWithScore] | None = None,
+    ) -> RESPONSE_TYPE:
+        """Async version of `synthesize`."""
+        synthesizer = self._given_synthesizer()
+        return await synthesizer.asynthesize(query_bundle, nodes, additional_source_nodes)
+
+    def _given_synthesizer(self) -> BaseSynthesizer:
+        if self._synthesizer is None:
+            raise InputError(
+                "this engine answers from what its own loop finds: ask query(...), or give it a "
+                "response_synthesizer=... that answers from nodes of yours"
+            )
+        return self._synthesizer
+
     def _query(self, query_bundle: QueryBundle) -> RESPONSE_TYPE:
         run = self._run(query_bundle)
         payload: dict[str, Any] = {EventPayload.QUERY_STR: query_bundle.query_str}
         with self.callback_manager.event(CBEventType.QUERY, payload=payload) as event:
-            if self._streaming:
-                response: RESPONSE_TYPE = stream_response(run)
+            if self._synthesizer is not None:
+                response = flow.run(self._synthesized(self._synthesizer, query_bundle, run))
+            elif self._streaming:
+                response = stream_response(run)
             else:
                 response = to_response(run.complete(), run.response_format)
             event.on_end(payload={EventPayload.RESPONSE: response})
@@ -226,25 +319,41 @@ class SKRQueryEngine(PicklableGraph, BaseQueryEngine):
         run = self._run(query_bundle)
         payload: dict[str, Any] = {EventPayload.QUERY_STR: query_bundle.query_str}
         with self.callback_manager.event(CBEventType.QUERY, payload=payload) as event:
-            if self._streaming and not is_read_as_text():
-                response: RESPONSE_TYPE = await astream_response(run)
+            is_text = is_read_as_text()
+            if self._synthesizer is not None:
+                response = await flow.arun(self._synthesized(self._synthesizer, query_bundle, run))
+                if is_text and isinstance(response, AsyncStreamingResponse):
+                    response = await response.get_response()
+            elif self._streaming and not is_text:
+                response = await astream_response(run)
             else:
                 response = to_response(await run.acomplete(), run.response_format)
             event.on_end(payload={EventPayload.RESPONSE: response})
         return response
 
+    def _synthesized(
+        self, synthesizer: BaseSynthesizer, query: QueryBundle, run: GraphRun
+    ) -> Flow[RESPONSE_TYPE]:
+        """The synthesizer's response; what the loop says itself where that needs no node."""
+        answer = yield from flow.call(run.complete, run.acomplete)
+        if answer.references and not is_refusal(answer.text):
+            nodes = [to_node(reference) for reference in answer.references]
+            made = yield from flow.call(
+                synthesizer.synthesize, synthesizer.asynthesize, query, nodes
+            )
+            return with_answer(made, answer)
+        if self._streaming:
+            return (yield from flow.call(told, atold, answer))
+        return to_response(answer)
+
     def _run(self, query_bundle: QueryBundle) -> GraphRun:
-        context = self._context
-        if context.retriever is not None:
-            asked = bundled(context.retriever, query_bundle)
-            # A run's settings are made anew for a context of its own.
-            context = context if asked is context.retriever else replace(context, retriever=asked)
-        images = image_blocks(query_bundle)
-        return GraphRun(self._graph, query_bundle.query_str, context, images=images)
+        context, images = self._context_of(query_bundle), image_blocks(query_bundle)
+        stream = False if self._synthesizer else None
+        return GraphRun(self._graph, query_bundle.query_str, context, images=images, stream=stream)
 
     def _get_prompts(self) -> PromptDictType:
         templates = self._context.templates or DEFAULT_TEMPLATES
-        return {each.name: _as_prompt(getattr(templates, each.name)) for each in fields(templates)}
+        return {each.name: as_prompt(getattr(templates, each.name)) for each in fields(templates)}
 
     def _update_prompts(self, prompts: PromptDictType) -> None:
         templates = self._context.templates or DEFAULT_TEMPLATES
@@ -253,11 +362,15 @@ class SKRQueryEngine(PicklableGraph, BaseQueryEngine):
             raise InputError(
                 f"no prompt is called {', '.join(unknown)}: there are {', '.join(names)}"
             )
-        given = {name: _as_template(prompt) for name, prompt in prompts.items()}
-        self._context = replace(self._context, templates=_checked(replace(templates, **given)))
+        given = {name: as_template(prompt) for name, prompt in prompts.items()}
+        self._context = replace(self._context, templates=checked(replace(templates, **given)))
 
     def _get_prompt_modules(self) -> PromptMixinType:
-        return {}
+        return {} if self._synthesizer is None else {"response_synthesizer": self._synthesizer}
+
+
+def _bundle(query: QueryType) -> QueryBundle:
+    return QueryBundle(query) if isinstance(query, str) else query
 
 
 settings.answerer_of.register(SKRQueryEngine)(SKRQueryEngine._answerer)
@@ -272,21 +385,20 @@ def as_schema(
     return output_cls if response_format is None else response_format
 
 
-InstructionsLike = str | Callable[[], str] | BasePromptTemplate
-"""Instructions: a text, a function that returns one, or a prompt template of LlamaIndex."""
-
-
 @dataclass(frozen=True)
 class EngineParts:
     """The parts that query engines and chat engines are made of.
 
     Attributes:
         factory: A function that makes the graph.
+        source: A function that makes the retriever, for `OptionsOfRequests.with_options`; None
+            where there is none.
         context: The settings of every run that may differ from the graph's own.
         callback_manager: The callback manager of LlamaIndex.
     """
 
     factory: Callable[[], SelfCompletionGraph]
+    source: Callable[..., Retriever] | None
     context: SKRContext
     callback_manager: CallbackManager
 
@@ -321,90 +433,36 @@ def engine_parts(
 
     model = as_language_model(LlamaIndexSettings.llm if llm is None else llm, streaming=streaming)
     manager = callback_manager or LlamaIndexSettings.callback_manager
-    source = None
+    llm_of_its_own: Any = getattr(model, "llm", None)
+    if callback_manager is not None and isinstance(llm_of_its_own, LLM):
+        llm_of_its_own.callback_manager = callback_manager
+    source = make = None
     if retriever is not None:
-        source = as_retriever(
+        make = partial(
+            as_retriever,
             retriever,
             model=model,
             similarity_top_k=similarity_top_k,
             filters=filters,
             node_postprocessors=node_postprocessors,
+            callback_manager=callback_manager,
         )
         for postprocessor in node_postprocessors:
             postprocessor.callback_manager = manager
+        source = make()
     asked = {
         "scope": per_question(options["scope"]),
-        "instructions": per_question(_as_words(options["instructions"])),
+        "instructions": per_question(as_words(options["instructions"])),
     }
     # Folders are read here, once, and not with each run's settings.
     made = settings.Settings.of(model, source, **{**options, **asked})
-    _checked(made.templates)
+    checked(made.templates)
     changing: dict[str, Any] = {
         name: each for name, each in asked.items() if isinstance(each, PerQuestion)
     }
     return EngineParts(
         partial(create_self_completion_graph, **vars(made)),
+        make,
         SKRContext(retriever=source, templates=options["templates"], stream=streaming, **changing),
         manager,
     )
-
-
-def _as_words(instructions: InstructionsLike | None) -> str | Callable[[], str] | None:
-    """The instructions as a text, or as the function that makes it.
-
-    Raises:
-        InputError: A template has a variable that nothing fills.
-    """
-    if not isinstance(instructions, BasePromptTemplate):
-        return instructions
-    template = instructions
-    filled = {*template.kwargs, *(template.function_mappings or {})}
-    if unfilled := sorted({*template.template_vars} - filled):
-        raise InputError(
-            f"the template given as instructions names {', '.join(unfilled)}, which nothing fills: "
-            "use partial_format(...) or function_mappings, or give a function"
-        )
-    return lambda: template.format()
-
-
-# LlamaIndex fills {name} and leaves every other brace alone; str.format, which renders the
-# project's templates, wants those doubled. LlamaIndex's own names for the parts of a prompt are
-# understood too.
-
-_PLACEHOLDERS: dict[str, Any] = {
-    name: f"{{{name}}}" for name in ("demonstrations", "queries", "limit")
-} | {
-    "question": "{question}",
-    "query_str": "{question}",
-    "references": "{references}",
-    "context_str": "{references}",
-    "history": "{history}",
-    "chat_history": "{history}",
-}
-
-
-def _as_prompt(template: Template) -> BasePromptTemplate:
-    if isinstance(template, str):
-        return PromptTemplate(_single_braces(template))
-    said = [("system", template.system), ("user", template.user)]
-    return ChatPromptTemplate.from_messages([(role, _single_braces(text)) for role, text in said])
-
-
-def _single_braces(text: str) -> str:
-    return text.replace("{{", "{").replace("}}", "}")
-
-
-def _checked(templates: PromptTemplates) -> PromptTemplates:
-    """Refuse variables, because LlamaIndex has no config of a run that could fill them."""
-    if variables := sorted(templates.variables):
-        raise InputError(
-            f"the prompts name {{{'}, {'.join(variables)}}}, which nothing fills: give "
-            "partial_format(...) or function_mappings to the template"
-        )
-    return templates
-
-
-def _as_template(prompt: BasePromptTemplate) -> Template:
-    # Filled with placeholders, so that partial values and mappings of names are as in LlamaIndex.
-    messages = prompt.format_messages(**_PLACEHOLDERS)
-    return template_of([(each.role.value, as_format(each.content or "")) for each in messages])

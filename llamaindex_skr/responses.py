@@ -21,6 +21,7 @@ from weakref import ref
 
 from llama_index.core.base.llms.types import ChatMessage, ChatResponse
 from llama_index.core.base.response.schema import (
+    RESPONSE_TYPE,
     AsyncStreamingResponse,
     PydanticResponse,
     Response,
@@ -181,6 +182,35 @@ def to_response(
         metadata["answer"] = answer.text
         return PydanticResponse(response_format.made_of(answer.structured), nodes, metadata)
     return Response(answer.text, nodes, metadata)
+
+
+def told(answer: Answer) -> SKRStreamingResponse:
+    """A whole answer as a stream of one piece, for a caller who reads streams."""
+    whole = to_response(answer)
+    pieces = (each for each in [answer.text])
+    return SKRStreamingResponse(pieces, whole.source_nodes, whole.metadata, answer.text)
+
+
+async def atold(answer: Answer) -> SKRAsyncStreamingResponse:
+    """Async version of `told`."""
+
+    async def pieces() -> AsyncGenerator[str, None]:
+        yield answer.text
+
+    whole = to_response(answer)
+    return SKRAsyncStreamingResponse(pieces(), whole.source_nodes, whole.metadata, answer.text)
+
+
+def with_answer(response: RESPONSE_TYPE, answer: Answer) -> RESPONSE_TYPE:
+    """A synthesizer's response, whose metadata say how its nodes were found.
+
+    Args:
+        response: The response, whose text is the synthesizer's: its markers are not read.
+        answer: The answer of the loop.
+    """
+    about = _metadata(replace(answer, citations=(), removed_markers=0))
+    response.metadata = {**(response.metadata or {}), **about}
+    return response
 
 
 def to_chat_response(

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
-from typing import Any
+from functools import partial
+from typing import Any, Self
 
 from llama_index.core.base.base_retriever import BaseRetriever
 from llama_index.core.base.base_selector import BaseSelector, SelectorResult, SingleSelection
@@ -12,16 +14,18 @@ from llama_index.core.callbacks import CallbackManager
 from llama_index.core.prompts.mixin import PromptDictType, PromptMixinType
 from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
 from llama_index.core.tools import ToolMetadata
+from llama_index.core.vector_stores.types import MetadataFilters
 
 from llamaindex_skr.llms import ModelLike, as_language_model
 from llamaindex_skr.messages import image_blocks
 from llamaindex_skr.nodes import to_node
 from llamaindex_skr.runs import GraphRun, PicklableGraph, emit
-from llamaindex_skr.sources import LlamaIndexRetriever, RetrieverLike, as_retriever, bundled
+from llamaindex_skr.sources import Index, LlamaIndexRetriever, RetrieverLike, as_retriever, bundled
 from skr_core.budget import Budget
 from skr_core.errors import InputError, ModelError, retrieved
 from skr_core.flow import Flow, arun, call, run
 from skr_core.plain import to_plain
+from skr_core.ports import Retriever
 from skr_core.prompts.asking import checked_question
 from skr_core.prompts.templates import DEFAULT_TEMPLATES, PromptTemplates
 from skr_core.routers.constant import FixedDecision
@@ -99,8 +103,7 @@ class SKRRetriever(PicklableGraph, BaseRetriever):
         known_text: str | None = None,
         callback_manager: CallbackManager | None = None,
     ) -> None:
-        if k is not None and k < 1:
-            raise InputError(f"k must be at least 1, not {k}")
+        _checked_number(k)
         from skr_graphs import create_self_completion_graph  # LangGraph is loaded when it is used
 
         super().__init__(callback_manager)
@@ -108,10 +111,14 @@ class SKRRetriever(PicklableGraph, BaseRetriever):
         budget = budget or Budget()
         self._k = k
         self._known = [] if known_text is None else [_note(known_text)]
-        try:
-            self._source = as_retriever(retriever, model=model, similarity_top_k=k)
-        except InputError:  # a retriever that takes no number is cut to it
-            self._source = as_retriever(retriever, model=model)
+        self._given = partial(
+            as_retriever, retriever, model=model, callback_manager=callback_manager
+        )
+        given: Any = retriever.values() if isinstance(retriever, Mapping) else retriever
+        given = given if isinstance(retriever, Mapping | list | tuple) else [retriever]
+        # A ready retriever is not asked for as many, but cut to as many.
+        self._takes_k = all(isinstance(each, Index) for each in given)
+        self._source = self._made(k)
         self._router = routing_alone(
             as_router(router, model, self._source), "SKRRetriever", has_model=model is not None
         )
@@ -122,13 +129,59 @@ class SKRRetriever(PicklableGraph, BaseRetriever):
         self._context = SKRContext(
             model=model,
             retriever=self._source,
-            budget=replace(budget, max_references=k) if k else budget,
+            budget=_up_to(k, budget),
             templates=templates,
             # The answer is not wanted, so no call is spent on a last one.
             when_insufficient="refuse",
         )
         self._factory = create_self_completion_graph
         self._graph = self._factory().compile(name="skr")
+
+    @hinting(top_k=_NUMBER, similarity_top_k=_NUMBER)
+    def with_options(
+        self,
+        *,
+        k: int | None = None,
+        filters: MetadataFilters | None = None,
+        budget: Budget | None = None,
+    ) -> Self:
+        """Return a retriever for one request, which runs the same compiled graph.
+
+        What is given takes the place of the retriever's own; this retriever stays as it is.
+
+        Args:
+            k: The largest number of nodes.
+            filters: The conditions that the metadata of an index's nodes must meet, such as the
+                tenant's. They reach each of several retrievers, or are refused.
+            budget: The limits of self-completion.
+
+        Raises:
+            InputError: A retriever within takes no `filters`, or `k` is below 1.
+
+        Example:
+            >>> from skr_core.testing import MappingRetriever
+            >>> retriever = SKRRetriever(MappingRetriever({"Capital?": ["Paris.", "Lyon."]}))
+            >>> len(retriever.with_options(k=1).retrieve("Capital?"))
+            1
+        """
+        made = object.__new__(type(self))  # no copy: that would make the graph again
+        vars(made).update(vars(self))
+        made._k = _checked_number(k) or self._k
+        if filters is not None:
+            made._given = partial(self._given, filters=filters)
+        made._source = made._made(made._k)
+        limits = budget or self._context.budget or Budget()
+        made._context = replace(
+            self._context, retriever=made._source, budget=_up_to(made._k, limits)
+        )
+        return made
+
+    def _made(self, k: int | None) -> Retriever:
+        """What is searched; an index is asked for `k` nodes where it takes a number."""
+        if k and self._takes_k:
+            with suppress(InputError):
+                return self._given(similarity_top_k=k)
+        return self._given()
 
     def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
         return run(self._nodes(query_bundle))
@@ -273,6 +326,16 @@ class SKRSelector(BaseSelector):
 
     def _get_prompt_modules(self) -> PromptMixinType:
         return {} if self._selector is None else {"selector": self._selector}
+
+
+def _checked_number(k: int | None) -> int | None:
+    if k is not None and k < 1:
+        raise InputError(f"k must be at least 1, not {k}")
+    return k
+
+
+def _up_to(k: int | None, budget: Budget) -> Budget:
+    return replace(budget, max_references=k) if k else budget
 
 
 def _note(text: str) -> NodeWithScore:

@@ -27,6 +27,9 @@ from llama_index.core.instrumentation.events import BaseEvent
 from llama_index.core.instrumentation.span import active_span_id
 
 from skr_core.errors import InputError
+from skr_core.flow import arun, run
+from skr_core.plain import from_plain
+from skr_core.references.fusion import arranged
 from skr_core.settings import ActionAnswerer
 from skr_core.types import Answer, Citation, Decision, Reference, Reflection, StopReason, Verdict
 from skr_graphs import SKRContext, StreamedSources
@@ -300,6 +303,29 @@ class GraphRun:
         async for _ in self.atokens():
             pass
         return self.answer
+
+    def found(self) -> Sequence[Reference]:
+        """Run up to the first answer; returns what a model would read for it, in that order."""
+        for mode, chunk in self._graph.stream(**self._until_found):
+            self._take(mode, chunk)
+        return run(arranged(self._context.retriever, self._in_hand()))
+
+    async def afound(self) -> Sequence[Reference]:
+        """Async version of `found`."""
+        async with aclosing(self._graph.astream(**self._until_found)) as chunks:
+            async for mode, chunk in chunks:
+                self._take(mode, chunk)
+        return await arun(arranged(self._context.retriever, self._in_hand()))
+
+    @property
+    def _until_found(self) -> dict[str, Any]:
+        answers = ["answer", "answer_directly"]
+        return {**self._input, "output_keys": ["rounds", "pool"], "interrupt_before": answers}
+
+    def _in_hand(self) -> list[Reference]:
+        state: Any = self._output
+        given = state["rounds"][-1]["given"] if state["rounds"] else []
+        return [from_plain(Reference, state["pool"][key]) for key in given]
 
     def _take(self, mode: str, chunk: Any) -> str:
         if mode == "values":

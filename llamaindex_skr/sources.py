@@ -12,16 +12,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
+from copy import copy
 from dataclasses import replace
 from inspect import signature
-from typing import Any, Protocol, runtime_checkable
+from itertools import count
+from typing import Any, Protocol, TypeVar, cast, runtime_checkable
 
 from llama_index.core.base.base_retriever import BaseRetriever
+from llama_index.core.callbacks import CallbackManager
 from llama_index.core.postprocessor.types import BaseNodePostprocessor
 from llama_index.core.schema import NodeWithScore, QueryBundle
 from llama_index.core.vector_stores.types import MetadataFilters
 
-from llamaindex_skr._compat import filters_of
+from llamaindex_skr._compat import filters_of, settable
 from llamaindex_skr.nodes import to_node, to_reference
 from skr_core.errors import InputError, RetrieverError, translated
 from skr_core.flow import Flow, arun, call, run
@@ -29,6 +32,8 @@ from skr_core.ports import LanguageModel, ReferenceStore, Retriever, version_of
 from skr_core.references.found import FoundReferences, errors_of
 from skr_core.references.fusion import FusedRetriever, arranged, is_reordered
 from skr_core.types import Reference
+
+T = TypeVar("T")
 
 _QUESTION: ContextVar[QueryBundle | None] = ContextVar("skr_question", default=None)
 
@@ -45,8 +50,8 @@ class Index(Protocol):
 OneRetriever = Retriever | BaseRetriever | Index
 """A retriever or an index of LlamaIndex, or a `Retriever`."""
 
-RetrieverLike = OneRetriever | Mapping[str, OneRetriever]
-"""One of these, or several by name, whose rankings are fused."""
+RetrieverLike = OneRetriever | Mapping[str, OneRetriever] | Sequence[OneRetriever]
+"""One of these, or several, by name or in a list, whose rankings are fused."""
 
 
 class LlamaIndexRetriever:
@@ -275,17 +280,22 @@ def as_retriever(
     similarity_top_k: int | None = None,
     filters: MetadataFilters | None = None,
     node_postprocessors: Sequence[BaseNodePostprocessor] = (),
+    callback_manager: CallbackManager | None = None,
 ) -> Retriever:
     """Make a `Retriever` of LlamaIndex's retrievers and indexes.
 
     Args:
         retriever: A LlamaIndex retriever, an index, or a `Retriever`, which is returned as it is.
-            Several by name are fused, see `FusedRetriever`.
+            Several, by name or in a list, are fused, see `FusedRetriever`.
         model: The model of an index whose retriever asks one, in place of ``Settings.llm``.
-        similarity_top_k: The number of nodes that an index finds for a query.
-        filters: The conditions that the metadata of an index's nodes must meet.
+        similarity_top_k: The number of nodes that an index, or each of several, finds for a query.
+        filters: The conditions that the metadata of an index's nodes must meet. A ready retriever
+            takes both where it has an attribute of that name; it stays as it is, and a copy is
+            asked.
         node_postprocessors: The rerankers and filters of each search's nodes, see
             `PostprocessedRetriever`.
+        callback_manager: The callback manager of LlamaIndex that hears of each search; by default
+            the one that each retriever has.
 
     Raises:
         InputError: The retriever is none of these, or takes no `similarity_top_k` or no `filters`.
@@ -299,15 +309,30 @@ def as_retriever(
     """
     asked = {"similarity_top_k": similarity_top_k, "filters": filters}
     options = {name: value for name, value in asked.items() if value is not None}
-    if options and not isinstance(retriever, Index):
-        (name, *_) = options
-        raise InputError(f"a ready retriever takes no {name}: give it to index.as_retriever(...)")
+    found: Retriever
     if isinstance(retriever, Mapping):
-        parts = {name: _one(each, model, {}, name) for name, each in retriever.items()}
-        found: Retriever = FusedRetriever(parts)
+        found = FusedRetriever(
+            {name: _one(each, model, options, name) for name, each in retriever.items()}
+        )
+    elif isinstance(retriever, list | tuple):
+        found = FusedRetriever(_named([_one(each, model, options) for each in retriever]))
     else:
-        found = _one(retriever, model, options)
+        found = _one(cast("OneRetriever", retriever), model, options)
+    if callback_manager is not None:
+        parts = found.retrievers.values() if isinstance(found, FusedRetriever) else (found,)
+        adapted = [each.retriever for each in parts if isinstance(each, LlamaIndexRetriever)]
+        for part in adapted:
+            part.callback_manager = callback_manager
     return PostprocessedRetriever(found, node_postprocessors) if node_postprocessors else found
+
+
+def _named(retrievers: Sequence[Retriever]) -> dict[str, Retriever]:
+    """Retrievers by their names; of equal ones the second ends in 2, and so on."""
+    named: dict[str, Retriever] = {}
+    for each in retrievers:
+        names = (each.name if n == 1 else f"{each.name} {n}" for n in count(1))
+        named[next(name for name in names if name not in named)] = each
+    return named
 
 
 def _one(
@@ -316,18 +341,33 @@ def _one(
     options: Mapping[str, Any],
     name: str | None = None,
 ) -> Retriever:
-    if isinstance(retriever, Index):
-        retriever = _retriever_of(retriever, getattr(model, "llm", None), options)
-    # Before the port: a LlamaIndex retriever with a name has all methods of the port.
-    if isinstance(retriever, BaseRetriever):
-        return LlamaIndexRetriever(retriever, name=name)
     found: object = retriever  # callers without a type checker may give anything
-    if isinstance(found, LlamaIndexRetriever) and name:
-        return LlamaIndexRetriever(found.retriever, name=name)
+    if isinstance(found, Index):
+        found = _retriever_of(found, getattr(model, "llm", None), options)
+    elif isinstance(found, LlamaIndexRetriever) and (options or name):
+        name, found = name or found.name, _with(found.retriever, options)
+    elif isinstance(found, BaseRetriever | Retriever):
+        found = _with(found, options)
+    # Before the port: a LlamaIndex retriever with a name has all methods of the port.
+    if isinstance(found, BaseRetriever):
+        return LlamaIndexRetriever(found, name=name)
     if isinstance(found, Retriever):
         return found
     given = type(found).__name__
     raise InputError(f"a retriever is wanted, not {given}: give a LlamaIndex retriever or index")
+
+
+def _with(retriever: T, options: Mapping[str, Any]) -> T:
+    """The retriever, or a copy of it that has these options."""
+    made = copy(retriever) if options else retriever
+    for name, value in options.items():
+        if not (attribute := settable(made, name)):
+            raise InputError(
+                f"{type(made).__name__} takes no {name}: give an index, or a retriever that keeps "
+                f"its {name} in an attribute of that name"
+            )
+        setattr(made, attribute, value)
+    return made
 
 
 def _retriever_of(index: Index, llm: object, options: Mapping[str, Any]) -> BaseRetriever:

@@ -291,11 +291,10 @@ def test_a_filter_that_would_not_be_applied_is_refused() -> None:
     llm = Speaker()
     with pytest.raises(InputError, match="SummaryIndex takes no filters: give its own"):
         SKRQueryEngine.from_defaults(SummaryIndex([]), llm=llm, filters=filters)
-    ready = of_years().as_retriever()
-    with pytest.raises(InputError, match=r"takes no filters: give it to index.as_retriever"):
-        SKRQueryEngine.from_defaults(ready, llm=llm, filters=filters)
-    with pytest.raises(InputError, match=r"takes no similarity_top_k: give it to index.as_ret"):
-        SKRQueryEngine.from_defaults({"one": of_years()}, llm=llm, similarity_top_k=3)
+    with pytest.raises(InputError, match=r"Search takes no filters: give an index"):
+        SKRQueryEngine.from_defaults(Search(), llm=llm, filters=filters)
+    with pytest.raises(InputError, match=r"Search takes no similarity_top_k: give an index"):
+        SKRQueryEngine.from_defaults([of_years(), Search()], llm=llm, similarity_top_k=3)
     with pytest.raises(InputError, match="belong to a retriever or an index"):
         SKRQueryEngine.from_defaults(
             llm=llm, router=NeverRetrieve(), node_postprocessors=[Reranker()]
