@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from llama_index.core import Settings as LlamaIndexSettings
 from llama_index.core.base.base_query_engine import BaseQueryEngine
@@ -342,9 +342,10 @@ class SKRQueryEngine(OptionsOfRequests, BaseQueryEngine):
                 synthesizer.synthesize, synthesizer.asynthesize, query, nodes
             )
             return with_answer(made, answer)
-        if self._streaming:
-            return (yield from flow.call(told, atold, answer))
-        return to_response(answer)
+        if not self._streaming:
+            return to_response(answer)
+        as_stream: RESPONSE_TYPE = yield from flow.call(told, cast(Any, atold), answer)
+        return as_stream
 
     def _run(self, query_bundle: QueryBundle) -> GraphRun:
         context, images = self._context_of(query_bundle), image_blocks(query_bundle)
@@ -358,6 +359,9 @@ class SKRQueryEngine(OptionsOfRequests, BaseQueryEngine):
     def _update_prompts(self, prompts: PromptDictType) -> None:
         templates = self._context.templates or DEFAULT_TEMPLATES
         names = [each.name for each in fields(templates)]
+        if self._synthesizer is not None:  # whose own LlamaIndex hands over here too
+            theirs = "response_synthesizer:"
+            prompts = {name: each for name, each in prompts.items() if not name.startswith(theirs)}
         if unknown := sorted(set(prompts) - set(names)):
             raise InputError(
                 f"no prompt is called {', '.join(unknown)}: there are {', '.join(names)}"

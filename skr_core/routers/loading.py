@@ -128,7 +128,8 @@ def registered_by_name(group: str, name: str, model: LanguageModel | None = None
             f"the {what} {kind!r} is made of {', '.join(needed)}: make it first, and give it"
         )
     if needed and model is None:
-        raise InputError(f"the {what} {kind!r} asks a model: give model=")
+        ready = f"load_{what}({name!r}, model=...)" if group == "routers" else "a ready one"
+        raise InputError(f"the {what} {kind!r} asks a model: give model= or llm=, or {ready}")
     if colon and not parameter:
         raise InputError(f"the {what} {kind!r} takes nothing behind a colon, and not {value!r}")
     options = {parameter: value} if colon else {}

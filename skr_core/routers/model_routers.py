@@ -111,7 +111,10 @@ class ModelRouter(ABC):
         """
         saved = SavedRouter.read(path, cls.kind)
         if model is None:
-            raise InputError(f"a {cls.kind} router asks a model: give model=")
+            raise InputError(
+                f"a {cls.kind} router asks a model: give model= or llm=, or "
+                "load_router(path, model=...)"
+            )
         saved.check(model, force=force)
         with saved.unpacking():
             parameters = dict(saved.parameters)

@@ -9,17 +9,26 @@ import inspect
 from typing import Any
 
 import pytest
+from llama_index.core import MockEmbedding, VectorStoreIndex
 from llama_index.core.base.base_query_engine import BaseQueryEngine
 from llama_index.core.base.response.schema import AsyncStreamingResponse
 from llama_index.core.query_engine import SubQuestionQueryEngine
 from llama_index.core.query_engine.sub_question_query_engine import SubQuestionAnswerPair
 from llama_index.core.question_gen.types import SubQuestion
-from llama_index.core.response_synthesizers import get_response_synthesizer
+from llama_index.core.response_synthesizers import ResponseMode, get_response_synthesizer
+from llama_index.core.schema import TextNode
 from llama_index.core.tools import QueryEngineTool
+from llama_index.core.vector_stores import MetadataFilter, MetadataFilters
 
-from llamaindex_skr._compat import READERS_OF_TEXT, is_read_as_text, takes_response_format
+from llamaindex_skr._compat import (
+    READERS_OF_TEXT,
+    is_read_as_text,
+    settable,
+    streams,
+    takes_response_format,
+)
 from llamaindex_skr.llms import openai_like
-from tests.llamaindex_skr.fakes import Speaker
+from tests.llamaindex_skr.fakes import Search, Speaker
 
 
 class AsString(AsyncStreamingResponse):
@@ -94,3 +103,21 @@ def test_openais_llms_say_whether_they_take_a_response_format(takes: bool) -> No
     llm.should_use_structured_outputs = takes
     assert takes_response_format(llm) is takes
     assert not takes_response_format(Speaker())
+
+
+def test_a_synthesizer_keeps_to_itself_whether_it_streams() -> None:
+    for mode in (ResponseMode.COMPACT, ResponseMode.REFINE, ResponseMode.TREE_SUMMARIZE):
+        for streaming in (True, False):
+            made = get_response_synthesizer(llm=Speaker(), streaming=streaming, response_mode=mode)
+            assert streams(made) == streaming
+
+
+def test_a_retriever_of_vectors_keeps_its_filters_to_itself_and_reads_them_anew() -> None:
+    nodes = [TextNode(text=each, metadata={"name": each}) for each in ("one", "two")]
+    retriever = VectorStoreIndex(nodes, embed_model=MockEmbedding(2)).as_retriever()
+    assert settable(retriever, "filters") == "_filters"
+    wanted = MetadataFilters(filters=[MetadataFilter(key="name", value="two")])
+    setattr(retriever, settable(retriever, "filters"), wanted)
+    assert [each.text for each in retriever.retrieve("?")] == ["two"]
+    assert settable(retriever, "similarity_top_k") == "similarity_top_k"
+    assert settable(Search(), "filters") == ""
