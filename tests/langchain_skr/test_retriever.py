@@ -9,8 +9,16 @@ import pytest
 from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.documents import Document
 from langchain_core.embeddings import DeterministicFakeEmbedding
+from langchain_core.messages import AIMessage
+from langchain_core.output_parsers import StrOutputParser
+from langchain_core.prompts import ChatPromptTemplate
 from langchain_core.retrievers import BaseRetriever
-from langchain_core.runnables import RunnableLambda
+from langchain_core.runnables import (
+    ConfigurableField,
+    RunnableConfig,
+    RunnableLambda,
+    RunnablePassthrough,
+)
 from langchain_core.vectorstores import InMemoryVectorStore
 from langchain_tests.integration_tests import RetrieversIntegrationTests
 from langgraph.graph import END, START, StateGraph
@@ -21,7 +29,15 @@ from skr_core.errors import InputError, RetrieverError
 from skr_core.prompts import REFUSAL
 from skr_core.routers import AlwaysRetrieve
 from skr_core.testing import MappingRetriever, ScriptedModel
-from tests.langchain_skr.fakes import FOUND, FURTHER, QUESTION, Library, RouteByWord, model
+from tests.langchain_skr.fakes import (
+    FOUND,
+    FURTHER,
+    QUESTION,
+    Library,
+    RouteByWord,
+    model,
+    stating_model,
+)
 
 Find = Callable[..., Awaitable[list[Document]]]
 KNOWN = "What is the capital of France?"
@@ -225,3 +241,61 @@ async def test_the_drafts_of_a_retriever_do_not_leak_into_a_graph_s_messages(mod
         events = [each async for each in graph.astream({}, stream_mode=mode)]
     assert [each for each in events if each[0] != "values"] == []
     assert events[-1][1]["found"] == 5
+
+
+# In a chain of LCEL that keeps its own prompt and model
+
+WRITTEN = ChatPromptTemplate.from_messages(
+    [("system", "You are a librarian. {documents}"), ("human", "{question}")]
+)
+
+
+def keeping_its_own(retriever: Any, writer: Any) -> Any:
+    """The user's own prompt and model, behind the loop's documents."""
+    given = {
+        "documents": retriever | (lambda found: "; ".join(each.page_content for each in found)),
+        "question": RunnablePassthrough(),
+    }
+    return given | WRITTEN | writer | StrOutputParser()
+
+
+@pytest.mark.parametrize("way", ["invoke", "ainvoke", "stream", "astream"])
+async def test_the_loop_finds_and_the_users_own_prompt_and_model_answer(way: str) -> None:
+    prompts: list[str] = []
+
+    def write(prompt: Any) -> AIMessage:
+        prompts.append(prompt.to_string())
+        return AIMessage("In Port Elm, says the librarian.")
+
+    drafting = stating_model()
+    retriever = SKRRetriever(retriever=Library(), model=drafting)
+    chain = keeping_its_own(retriever, RunnableLambda(write))
+    if way.startswith("a"):
+        made = getattr(chain, way)(QUESTION)
+        said = "".join([each async for each in made]) if way == "astream" else await made
+    else:
+        said = "".join(await asyncio.to_thread(getattr(chain, way), QUESTION))
+    assert said == "In Port Elm, says the librarian.", "no word of a draft"
+    (prompt,) = prompts
+    assert prompt.startswith("System: You are a librarian.")
+    assert FOUND[QUESTION][0] in prompt
+    assert FOUND[FURTHER][0] in prompt, "the second round found it"
+
+
+async def test_a_filter_in_the_config_reaches_the_store_below_the_loop() -> None:
+    store = InMemoryVectorStore(DeterministicFakeEmbedding(size=8))
+    for tenant in ("amber", "basalt"):
+        store.add_documents([Document(f"The oil of {tenant}.", metadata={"tenant": tenant})])
+    search: Any = store.as_retriever().configurable_fields(
+        search_kwargs=ConfigurableField(id="search_kwargs")
+    )
+    drafting = ScriptedModel(otherwise="SUFFICIENT\nIt burns [1].")
+    retriever = SKRRetriever(retriever=search, model=drafting)
+    chain = keeping_its_own(retriever, RunnableLambda(lambda prompt: prompt.to_string()))
+    for tenant, other in (("amber", "basalt"), ("basalt", "amber")):
+        kept = {"filter": lambda each, tenant=tenant: each.metadata["tenant"] == tenant}
+        config: RunnableConfig = {"configurable": {"search_kwargs": kept}}
+        asked = await asyncio.to_thread(chain.invoke, "What burns?", config)
+        for said in (asked, await chain.ainvoke("What burns?", config)):
+            assert f"The oil of {tenant}." in said
+            assert other not in said

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,8 +16,8 @@ from llamaindex_skr import SKRRetriever, SKRSelector
 from skr_core import Budget, Decision
 from skr_core.errors import InputError, ModelError, RetrieverError
 from skr_core.prompts import QUERY_LEAD, REFUSAL
-from skr_core.routers import AlwaysRetrieve, NeverRetrieve
-from skr_core.testing import BrokenModel, MappingRetriever
+from skr_core.routers import AlwaysRetrieve, NeverRetrieve, PromptRouter, load_router
+from skr_core.testing import BrokenModel, MappingRetriever, ScriptedModel
 from tests.llamaindex_skr.fakes import BORN, FOLLOW_UP, JAWS, QUESTION, Last, Search, Speaker, index
 
 Find = Callable[..., Awaitable[list[NodeWithScore]]]
@@ -196,3 +197,30 @@ def test_it_has_no_prompts_of_its_own() -> None:
     selector = SKRSelector(AlwaysRetrieve())
     selector.update_prompts({})
     assert selector.get_prompts() == {}
+
+
+@pytest.mark.parametrize("saved", [True, False])
+def test_a_router_that_needs_a_model_says_so_when_it_is_given(saved: bool, tmp_path: Path) -> None:
+    router = "prompt"
+    if saved:
+        PromptRouter(ScriptedModel()).save(tmp_path / "router")
+        router = str(tmp_path / "router")
+    said = r"asks a model: give model= or llm=, or load_router\(.*, model=...\)"
+    with pytest.raises(InputError, match=said):
+        SKRRetriever(Search(), router=router)
+    with pytest.raises(InputError, match=said):
+        SKRSelector(router)
+    assert SKRRetriever(Search(), router=router, llm=ScriptedModel()).retrieve(QUESTION)
+    SKRSelector(load_router(router, model=ScriptedModel()))
+
+
+async def test_several_in_a_list_have_names_of_their_own(find: Find) -> None:
+    found = await find(SKRRetriever([Search(), Search(), index()]))
+    assert {name for each in found for name in each.metadata["found_by"]} == {
+        "Search",
+        "Search 2",
+        "VectorIndexRetriever",
+    }
+    assert len(await find(SKRRetriever({"one": index(), "two": index()}, k=3))) == 3
+    with pytest.raises(InputError, match="there is no retriever"):
+        SKRRetriever([])

@@ -380,6 +380,18 @@ class EngineOfEachDoor(EngineDoor):
         return said(await self._engines[tenant].aquery(asked))
 
 
+class EngineOfEachRequestDoor(EngineDoor):
+    """One engine, and one like it for each request, on the same graph and in his scope."""
+
+    def ask(self, tenant: str, asked: str) -> object:
+        TENANT.set(tenant)
+        return said(self.engine.with_options(scope=tenant).query(asked))
+
+    async def aask(self, tenant: str, asked: str) -> object:
+        TENANT.set(tenant)
+        return said(await self.engine.with_options(scope=tenant).aquery(asked))
+
+
 class ChatDoor(Door):
     """A chat engine, which has one conversation: each question begins its own."""
 
@@ -455,6 +467,7 @@ DOORS: dict[str, type[Door]] = {
     "engine": EngineDoor,
     "streaming engine": StreamingEngineDoor,
     "engine of each": EngineOfEachDoor,
+    "engine of each request": EngineOfEachRequestDoor,
     "chat": ChatDoor,
     "streaming chat": StreamingChatDoor,
     "engine tool": EngineToolDoor,

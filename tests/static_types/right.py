@@ -27,9 +27,10 @@ from langgraph.types import Command
 from llama_index.core import MockEmbedding, VectorStoreIndex
 from llama_index.core.evaluation import CorrectnessEvaluator
 from llama_index.core.llms import MockLLM
+from llama_index.core.memory import ChatMemoryBuffer
 from llama_index.core.postprocessor import SimilarityPostprocessor
 from llama_index.core.query_engine import RouterQueryEngine
-from llama_index.core.response_synthesizers import ResponseMode
+from llama_index.core.response_synthesizers import ResponseMode, get_response_synthesizer
 from llama_index.core.tools import QueryEngineTool
 from llama_index.core.vector_stores import MetadataFilters
 from typing_extensions import TypedDict
@@ -251,6 +252,14 @@ SKRQueryEngine.from_defaults(
 SKRQueryEngine.from_defaults(index, similarity_top_k=4, filters=MetadataFilters(filters=[]))
 SKRQueryEngine.from_defaults(mapping, llm=scripted, router=Path("router"))
 SKRQueryEngine.from_defaults(mapping, llm=scripted, router="router", reflector="reflector")
+SKRQueryEngine.from_defaults([index, index.as_retriever(), mapping], llm=llm, router="router")
+keeping = SKRQueryEngine.from_defaults(
+    index, response_synthesizer=get_response_synthesizer(llm=llm, streaming=True)
+)
+for_amber: SKRQueryEngine = keeping.with_options(
+    filters=MetadataFilters(filters=[]), scope="amber", router="router"
+)
+found: str = for_amber.retrieve("Capital?")[0].text
 SKRQueryEngine.from_args(index, llm=llm, when_insufficient="refuse", metadata_keys=["year"])
 llamaindex_skr.SKRChatEngine.from_defaults(index, llm=llm, decompose=True).chat("Capital?")
 SKRQueryEngine.from_defaults(llm=llm, router=NeverRetrieve())
@@ -258,6 +267,10 @@ SKRQueryEngine(builder.compile(), SKRContext(), streaming=True)
 SKRQueryEngine(graph)
 nodes = llamaindex_skr.SKRRetriever(index, k=2, llm=llm, router=NeverRetrieve()).retrieve("Who?")
 llamaindex_skr.SKRRetriever(mapping)
+llamaindex_skr.SKRRetriever([index, mapping], router="router").with_options(k=2).retrieve("Who?")
+chat = llamaindex_skr.SKRChatEngine.from_defaults(index, llm=llm, router="router")
+chat.with_options(scope=lambda: "amber").with_memory(ChatMemoryBuffer.from_defaults()).chat("Who?")
+SKRSelector("router")
 RouterQueryEngine(
     selector=SKRSelector(Path("router"), retrieving=1),
     query_engine_tools=[
