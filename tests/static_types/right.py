@@ -30,7 +30,7 @@ from llama_index.core.llms import MockLLM
 from llama_index.core.memory import ChatMemoryBuffer
 from llama_index.core.postprocessor import SimilarityPostprocessor
 from llama_index.core.query_engine import RouterQueryEngine
-from llama_index.core.response_synthesizers import ResponseMode, get_response_synthesizer
+from llama_index.core.response_synthesizers import CompactAndRefine, ResponseMode
 from llama_index.core.tools import QueryEngineTool
 from llama_index.core.vector_stores import MetadataFilters
 from typing_extensions import TypedDict
@@ -254,7 +254,7 @@ SKRQueryEngine.from_defaults(mapping, llm=scripted, router=Path("router"))
 SKRQueryEngine.from_defaults(mapping, llm=scripted, router="router", reflector="reflector")
 SKRQueryEngine.from_defaults([index, index.as_retriever(), mapping], llm=llm, router="router")
 keeping = SKRQueryEngine.from_defaults(
-    index, response_synthesizer=get_response_synthesizer(llm=llm, streaming=True)
+    index, response_synthesizer=CompactAndRefine(llm=llm, streaming=True)
 )
 for_amber: SKRQueryEngine = keeping.with_options(
     filters=MetadataFilters(filters=[]), scope="amber", router="router"
