@@ -40,7 +40,7 @@ from skr_core.errors import InputError
 from skr_core.flow import Flow
 from skr_core.ports import AnswerArbiter, ReferenceStore, Retriever
 from skr_core.prompts.templates import DEFAULT_TEMPLATES
-from skr_core.replies.refusals import is_refusal
+from skr_core.replies.refusals import is_refusal, without_notice
 from skr_core.types import Demonstration
 from skr_graphs import SKRContext
 
@@ -336,7 +336,7 @@ class SKRQueryEngine(OptionsOfRequests, BaseQueryEngine):
     ) -> Flow[RESPONSE_TYPE]:
         """The synthesizer's response; what the loop says itself where that needs no node."""
         answer = yield from flow.call(run.complete, run.acomplete)
-        if answer.references and not is_refusal(answer.text):
+        if answer.references and not is_refusal(without_notice(answer.text)):
             nodes = [to_node(reference) for reference in answer.references]
             made = yield from flow.call(
                 synthesizer.synthesize, synthesizer.asynthesize, query, nodes

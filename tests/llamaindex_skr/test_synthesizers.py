@@ -126,6 +126,7 @@ async def test_a_part_of_an_answer_is_written_by_it_too(ask: Ask) -> None:
     response = await ask(engine)
     assert str(response) == SAID
     assert response.metadata["stop_reason"] != "sufficient"
+    assert not response.metadata["sufficient"]
 
 
 async def test_in_a_tool_and_under_sub_questions(ask: Ask) -> None:

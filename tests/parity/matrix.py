@@ -104,7 +104,7 @@ CARRIED = {
     "cache": "the framework's own cache of replies counts",
 }
 
-_OF_A_RUN = "LlamaIndex has none: what a request carries is in a `ContextVar` of the app's"
+_OF_A_RUN = "LlamaIndex has none: `with_options` and a `ContextVar` hold what a request carries"
 _GIVES_PASSAGES = NotApplicable("it gives passages, not an answer")
 _CHOOSES = NotApplicable("it chooses, and gives no answer")
 _FINDS_NOTHING = NotApplicable("it finds nothing")
@@ -242,10 +242,19 @@ OF_LANGCHAIN: dict[str, dict[str, Cell]] = {
         ),
     },
 }
+_FILTERED = (
+    "llamaindex_skr/test_options.py::test_filters_of_a_request_reach_every_retriever[{{}}-index-{}]"
+)
+_OPTIONS = "llamaindex_skr/test_options.py::test_numbers_limits_and_routers_of_a_request[{}]"
 _RESPONSES = "llamaindex_skr/test_runs.py::test_a_handler_sees_each_call_once[{}]"
 OF_LLAMAINDEX: dict[str, dict[str, Cell]] = {
     "config": dict.fromkeys(LLAMAINDEX, NotApplicable(_OF_A_RUN)),
-    "context": dict.fromkeys(LLAMAINDEX, NotApplicable(_OF_A_RUN)),
+    "context": {
+        **dict.fromkeys(LLAMAINDEX, NotApplicable(_OF_A_RUN)),
+        "SKRQueryEngine": _both(_OPTIONS),
+        "SKRRetriever": _both(_OPTIONS),
+        "create_skr_tool": _OF_THE_ENGINE,
+    },
     "instructions": {
         "SKRQueryEngine": _both(f"{_WORDS}[engine-{{}}]"),
         "SKRChatEngine": _both(f"{_WORDS}[chat-{{}}]"),
@@ -259,8 +268,9 @@ OF_LLAMAINDEX: dict[str, dict[str, Cell]] = {
         "create_skr_tool": _OF_THE_ENGINE,
     },
     "filters": {
-        "SKRQueryEngine": _both("llamaindex_skr/test_sources.py::test_filters[{}]"),
-        "SKRRetriever": _unknown("filters"),
+        "SKRQueryEngine": _both(_FILTERED.format("query")),
+        "SKRChatEngine": _both(_FILTERED.format("chat")),
+        "SKRRetriever": _both(_FILTERED.format("looping retriever")),
         "SKRSelector": _FINDS_NOTHING,
         "create_skr_tool": _OF_THE_ENGINE,
     },
