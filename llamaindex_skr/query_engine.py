@@ -209,6 +209,12 @@ class SKRQueryEngine(OptionsOfRequests, BaseQueryEngine):
             InputError: The model or the retriever is none of the above, the retriever takes no
                 `similarity_top_k` or no `filters`, or a setting is not what its name says.
         """
+        schema = as_schema(response_format, output_cls)
+        if response_synthesizer is not None and schema is not None:
+            raise InputError(
+                "the response_synthesizer writes the answer: give the schema to it, by "
+                "get_response_synthesizer(output_cls=...)"
+            )
         if response_synthesizer is not None and when_insufficient == "own_knowledge":
             raise InputError(
                 'when_insufficient="own_knowledge" asks the model for an answer, which the '
@@ -237,7 +243,7 @@ class SKRQueryEngine(OptionsOfRequests, BaseQueryEngine):
                 "decompose": decompose,
                 "metadata_keys": metadata_keys,
                 "arbiter": arbiter,
-                "response_format": as_schema(response_format, output_cls),
+                "response_format": schema,
             },
         )
         engine = cls(

@@ -87,7 +87,8 @@ async def test_the_content_is_the_text_and_the_artifact_all_of_it(invoke: Any) -
     answer = answer_of(message.artifact)
     assert answer.text == ANSWER
     assert (answer.stop_reason, answer.sufficient) == ("sufficient", True)
-    assert message.artifact.keys() == {*OUTPUT_KEYS, "numbers"} - {"messages", "verdict", "structured_response"}
+    not_told = {"messages", "verdict", "structured_response"}
+    assert message.artifact.keys() == {*OUTPUT_KEYS, "numbers"} - not_told
     assert [each.queries for each in answer.rounds] == [(QUESTION,), (FURTHER,)]
     assert answer.cited_references[0].text == "Ada Quill engineered the lighthouse."
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import pickle
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -181,15 +182,17 @@ async def test_a_conversation_goes_on_and_another_has_a_memory_of_its_own(ask: A
         chat.with_memory([])  # type: ignore[arg-type]
 
 
-async def test_a_chat_hands_on_the_whole_bundle(ask: Ask) -> None:
+async def test_a_chat_hands_on_the_whole_bundle(ask: Ask, tmp_path: Path) -> None:
     class Seen(Search):
         def _of(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
             seen.append(query_bundle)
             return super()._of(query_bundle)
 
     seen: list[QueryBundle] = []
+    lamp = tmp_path / "lamp.png"
+    lamp.write_bytes(b"\x89PNG\r\n\x1a\n")
     bundle = QueryBundle(
-        BURNS, image_path="lamp.png", custom_embedding_strs=["oil"], embedding=[0.5]
+        BURNS, image_path=str(lamp), custom_embedding_strs=["oil"], embedding=[0.5]
     )
     found = Seen({BURNS: [JAWS]})
     await ask(SKRChatEngine.from_defaults(found, llm=Speaker(cites)), bundle)
