@@ -5,10 +5,7 @@ It needs the extra ``langchain``. A source has one number through all turns of a
 Example:
     >>> from langchain_core.messages import AIMessage
     >>> paris, rome = Reference.of("Paris is in France."), Reference.of("Rome is in Italy.")
-    >>> sources = with_new([paris], [rome, paris])
-    >>> [sources.index(each) + 1 for each in (rome, paris)]
-    [2, 1]
-    >>> message, cited = resolved(AIMessage("In Italy [2]. In Spain [3]."), sources)
+    >>> message, cited = resolved(AIMessage("In Italy [2]. In Spain [3]."), [paris, rome])
     >>> message.text, cited.citations[0].reference_id == rome.id, cited.removed
     ('In Italy [2]. In Spain.', True, 1)
 """
@@ -16,38 +13,51 @@ Example:
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
-from functools import partial
+from contextlib import suppress
 from typing import Annotated, Any, NotRequired
 
-from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage, ToolMessage
+from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, ToolMessage
 from langchain_core.runnables import Runnable
 from langchain_core.tools import BaseTool
 from langchain_core.vectorstores import VectorStore
 from langgraph.runtime import Runtime
+from langgraph.types import Command
 
+from langchain_skr.agents import ASKED
 from langchain_skr.documents import RetrieverLike, as_retriever
-from langchain_skr.models import LangChainModel, ModelLike, as_language_model
+from langchain_skr.model_call import (
+    ModelCall,
+    answer_in,
+    found_update,
+    looks,
+    name_of,
+    references_in,
+)
+from langchain_skr.models import ModelLike, as_language_model
 from skr_core import conversation as condensing
+from skr_core.bounds import Bounds, bounded
 from skr_core.budget import Budget
-from skr_core.conversation import exchanges, latest_turns
-from skr_core.errors import InputError, extra
+from skr_core.conversation import latest_turns
+from skr_core.errors import DeadlineError, InputError, extra
 from skr_core.flow import Flow, arun, call, run
-from skr_core.models.windows import tokens_for
-from skr_core.plain import Plain, from_plain, to_plain
-from skr_core.ports import Retriever, Router
-from skr_core.prompts.templates import WITH_REFERENCES
+from skr_core.plain import Plain, to_plain
+from skr_core.ports import AnswerArbiter, Retriever, Router
 from skr_core.references.citations import CitedText, resolve_citations
-from skr_core.references.passages import fence_references, pack_references
-from skr_core.routers.routing_alone import routing_alone
-from skr_core.settings import RouterLike, Settings, as_router, decided
-from skr_core.types import NO_USAGE, Decision, Reference
-from skr_graphs import decide, said_in, unstreamed, until_it_fits, warn_once
+from skr_core.settings import ReflectorLike, RouterLike, as_reflector, as_router, decided
+from skr_core.types import NO_USAGE, Reference
+from skr_graphs import said_in, unstreamed, warn_once
 
 with extra("langchain"):
     from langchain.agents.middleware import AgentMiddleware, AgentState
-    from langchain.agents.middleware.types import ModelRequest, ModelResponse, OmitFromInput
+    from langchain.agents.middleware.types import (
+        ExtendedModelResponse,
+        ModelRequest,
+        ModelResponse,
+        OmitFromInput,
+        PrivateStateAttr,
+    )
 
 
 _RETRIEVERS = (Runnable, VectorStore, Retriever, Mapping)
@@ -61,20 +71,36 @@ class SKRAgentState(AgentState[Any]):
 
     Attributes:
         skr_question: The latest question as it was routed and searched.
-        skr_decision: The `Decision`, as plain values; None where there was no question.
+        skr_decision: The `Decision`, as plain values; None where there was no question, or the
+            model has not been asked yet for the direct answer that it rests on.
+        skr_queries: What was searched for to answer it.
         skr_references: The references for the latest question, as plain values, best first.
         skr_sources: All references of the conversation, as plain values: [n] in any of its answers
             names the n-th.
         skr_citations: The latest answer's `Citation` objects, as plain values.
         skr_removed_markers: The number of its markers that named no source and were taken out.
+        skr_grounded: Whether it cites a source and refuses nothing, and the reflector, where there
+            is one, finds that its references suffice.
+        skr_verdict: The `Verdict` of a policy that weighed it against the direct answer, as plain
+            values; None where none did.
+        skr_usage: The `Usage` of the run, as plain values.
+        skr_stop_reason: The limit of the budget that ended the run; empty where none did.
     """
 
     skr_question: NotRequired[Annotated[str, OmitFromInput]]
     skr_decision: NotRequired[Annotated[Plain | None, OmitFromInput]]
+    skr_queries: NotRequired[Annotated[list[str], OmitFromInput]]
     skr_references: NotRequired[Annotated[list[Plain], OmitFromInput]]
     skr_sources: NotRequired[Annotated[list[Plain], OmitFromInput]]
     skr_citations: NotRequired[Annotated[list[Plain], OmitFromInput]]
     skr_removed_markers: NotRequired[Annotated[int, OmitFromInput]]
+    skr_grounded: NotRequired[Annotated[bool, OmitFromInput]]
+    skr_verdict: NotRequired[Annotated[Plain | None, OmitFromInput]]
+    skr_usage: NotRequired[Annotated[Plain, OmitFromInput]]
+    skr_stop_reason: NotRequired[Annotated[str, OmitFromInput]]
+    skr_draft: NotRequired[Annotated[Plain | None, PrivateStateAttr]]
+    skr_reflection: NotRequired[Annotated[Plain | None, PrivateStateAttr]]
+    skr_started_at: NotRequired[Annotated[float, PrivateStateAttr]]
 
 
 class SKRMiddleware(AgentMiddleware[SKRAgentState, Any, Any]):
@@ -84,29 +110,41 @@ class SKRMiddleware(AgentMiddleware[SKRAgentState, Any, Any]):
     is given, the references found join the system message, as many as the budget and the model's
     context allow. A source keeps its number through the conversation. In the final answer markers
     are resolved; those that name no source are taken out, unless a tool of the run gave numbers of
-    its own. For self-completion give an `SKRRetriever` with a model.
+    its own.
+
+    A router that looks at the direct answer is shown what the agent's own model says without the
+    named tools. A known question ends with that answer, after one call; otherwise it is thrown
+    away before anybody has seen it, and the model is asked once more. A policy that weighs answers
+    may still serve it, where what was found confirms it.
 
     Middleware that writes the whole system message, as ``dynamic_prompt`` does, stands before this
     one in the list: behind it, it would write over the references.
 
     Args:
         router: The router, or the file of a saved one; by default every message is retrieved
-            for. Of a policy the decision before the search is taken; one warning says what is left
-            out.
-        retriever: The retriever, as for `create_skr_graph`; asked once a run, before the model.
-            Its failure ends the run with `RetrieverError`.
+            for.
+        retriever: The retriever, as for `create_skr_graph`; asked before the model that is to read
+            what it finds. Its failure ends the run with `RetrieverError`.
         tools: The retrieval tools, or their names, that are withheld when the model knows.
-        model: The model, as for `create_skr_graph`, for a saved router that asks a model, and for
-            one that looks at the direct answer. It also rewrites a message that leans on the
-            conversation, with one call, before it is routed and searched; without it messages are
-            searched as they are.
-        budget: The limits: ``max_references`` and ``max_reference_tokens`` of the references,
-            ``max_history_tokens`` of the turns by which a message is rewritten.
+        model: The model, as for `create_skr_graph`, for a saved router that asks a model. It also
+            rewrites a message that leans on the conversation, with one call, before it is routed
+            and searched; without it messages are searched as they are.
+        reflector: The judge of answers from references, or the file of a learned one. An answer
+            is shown once it is judged; what it is found to lack is searched for, and the model
+            asked again, for as many rounds as the budget allows.
+        budget: The limits of a run. Calls, tokens, money and seconds are those of the agent's
+            model, of routing and judging, since the user's message; they are checked before each
+            call of the model or of tools. The last call that is left is made without tools. Where
+            no call is left the run ends with the best that was said. A tool that has begun is
+            waited for, and calls that it makes by itself are not counted. ``max_references``,
+            ``max_reference_tokens`` and ``max_history_tokens`` are those of its prompts.
+        max_tool_calls: The calls that a run may make of a tool, by the tool's name. A tool of
+            which none is left is withheld, and a call beyond them is refused to the model.
 
     Raises:
-        InputError: There is neither router nor retriever, or one of them or the model is not
-            usable, or the router only weighs answers; or, when the model is first called, the agent
-            has no tool of a given name.
+        InputError: There is neither router nor retriever, or one of them, the reflector or the
+            model is not usable, or the router holds what an agent's run cannot carry out; or, when
+            the model is first called, the agent has no tool of a given name.
 
     Example:
         >>> from langchain.agents import create_agent
@@ -132,7 +170,9 @@ class SKRMiddleware(AgentMiddleware[SKRAgentState, Any, Any]):
         retriever: RetrieverLike | None = None,
         tools: Iterable[str | BaseTool] = (),
         model: ModelLike | None = None,
+        reflector: ReflectorLike | None = None,
         budget: Budget | None = None,
+        max_tool_calls: Mapping[str, int] | None = None,
     ) -> None:
         super().__init__()
         first: object = router
@@ -148,16 +188,20 @@ class SKRMiddleware(AgentMiddleware[SKRAgentState, Any, Any]):
             )
         self.retriever = None if retriever is None else as_retriever(retriever)
         self.model = None if model is None else as_language_model(model)
-        self.router = routing_alone(
-            as_router(router, self.model, self.retriever),
-            "SKRMiddleware",
-            has_model=self.model is not None,
+        self.router = _whole(as_router(router, self.model, self.retriever))
+        self.arbiter = self.router if isinstance(self.router, AnswerArbiter) else None
+        self.reflector = (
+            None if reflector is None else as_reflector(reflector, self.model, self.retriever)
         )
         self.budget = budget or Budget()
         self.withheld = frozenset(
-            map(_name, [tools] if isinstance(tools, str | BaseTool) else tools)
+            map(name_of, [tools] if isinstance(tools, str | BaseTool) else tools)
         )
-        self._unseen = self.withheld
+        self.max_tool_calls = dict(max_tool_calls or {})
+        for name, most in self.max_tool_calls.items():
+            if not isinstance(most, int) or most < 1:
+                raise InputError(f"max_tool_calls: {name} must be at least 1, not {most!r}")
+        self._unseen = self.withheld | self.max_tool_calls.keys()
 
     def before_agent(self, state: SKRAgentState, runtime: Runtime[Any]) -> dict[str, Any]:
         """Decide, and retrieve."""
@@ -173,27 +217,28 @@ class SKRMiddleware(AgentMiddleware[SKRAgentState, Any, Any]):
         self,
         request: ModelRequest[Any],
         handler: Callable[[ModelRequest[Any]], ModelResponse[Any]],
-    ) -> ModelResponse[Any]:
+    ) -> ModelResponse[Any] | ExtendedModelResponse[Any]:
         """Call the model with references, or without retrieval tools."""
-        return run(self._answer(request, handler))
+        return run(self._called(request, handler))
 
     async def awrap_model_call(
         self,
         request: ModelRequest[Any],
         handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]],
-    ) -> ModelResponse[Any]:
+    ) -> ModelResponse[Any] | ExtendedModelResponse[Any]:
         """Async version of `wrap_model_call`."""
-        return await arun(self._answer(request, handler))
+        return await arun(self._called(request, handler))
 
     def after_agent(self, state: SKRAgentState, runtime: Runtime[Any]) -> dict[str, Any] | None:
-        """Resolve the answer's citations."""
+        """Resolve the answer's citations, and say whether it is grounded."""
         answer = final_answer(state["messages"])
         if self.retriever is None or answer is None or state.get("skr_decision") is None:
             return None
-        message, cited = resolved(answer, _references(state, "skr_sources"))
+        message, cited = resolved(answer, references_in(state, "skr_sources"))
         update: dict[str, Any] = {
             "skr_citations": to_plain(list(cited.citations)),
             "skr_removed_markers": cited.removed,
+            "skr_grounded": answer_in(state, str(answer.text)).grounded,
         }
         return update if message.content == answer.content else {**update, "messages": [message]}
 
@@ -207,58 +252,70 @@ class SKRMiddleware(AgentMiddleware[SKRAgentState, Any, Any]):
         messages = state["messages"]
         places = [n for n, each in enumerate(messages) if isinstance(each, HumanMessage)]
         asked = str(messages[places[-1]].text).strip() if places else ""
-        anew: Plain = {"skr_references": [], "skr_citations": [], "skr_removed_markers": 0}
-        if not asked:  # nothing to route by, such as an image alone
-            return {**anew, "skr_decision": None, "skr_question": ""}
-        said = said_in(messages[: places[-1]])
-        turns = latest_turns(said, self.budget.max_history_tokens)
-        question, spent = asked, NO_USAGE
-        if self.model is not None and condensing.needs_condensing(asked, turns, self.budget):
-            condensed = yield from condensing.condense(self.model, asked, turns)
+        anew: Plain = {
+            "skr_question": asked,
+            "skr_decision": None,
+            "skr_queries": [],
+            "skr_references": [],
+            "skr_citations": [],
+            "skr_removed_markers": 0,
+            "skr_grounded": False,
+            "skr_verdict": None,
+            "skr_usage": to_plain(NO_USAGE),
+            "skr_stop_reason": "",
+            "skr_draft": None,
+            "skr_reflection": None,
+            "skr_started_at": time.time(),
+        }
+        if asked:  # else there is nothing to route by, such as an image alone
+            said = said_in(messages[: places[-1]])
+            turns = latest_turns(said, self.budget.max_history_tokens)
+            routed = self._route(state, anew, turns)
+            with suppress(DeadlineError):  # the run ends before its model is asked
+                yield from bounded(routed, Bounds.within(self.budget.deadline_s))
+        return anew
+
+    def _route(self, state: SKRAgentState, anew: Plain, turns: Sequence[str]) -> Flow[None]:
+        """Decide and search, unless the router looks at what the model is yet to say."""
+        question, spent = anew["skr_question"], NO_USAGE
+        if self.model is not None and condensing.needs_condensing(question, turns, self.budget):
+            condensed = yield from condensing.condense(self.model, question, turns)
             question, spent = condensed.question, condensed.usage
+            anew |= {"skr_question": question, "skr_usage": to_plain(spent)}
             if condensed.error:
                 warn_once("condense", condensed.error)
-        decision = yield from self._decide(question, asked, turns)
-        anew["skr_decision"] = to_plain(replace(decision, usage=decision.usage + spent))
-        anew["skr_question"] = question
+        asked = ASKED.get()
+        decision = None if asked is None else asked.decision
+        if decision is None:
+            if looks(self.router):
+                return
+            decision = yield from decided(self.router, question)
+        anew |= {
+            "skr_decision": to_plain(decision),
+            "skr_usage": to_plain(spent + decision.usage),
+        }
         if not decision.retrieve or self.retriever is None:
-            return anew
+            return
         source = self.retriever
         found = yield from call(source.retrieve, source.aretrieve, question)
-        references = with_new((), found)[: self.budget.max_references]
-        sources = with_new(_references(state, "skr_sources"), references)
-        return {**anew, "skr_references": to_plain(references), "skr_sources": to_plain(sources)}
+        before = {**state, **anew}
+        anew |= found_update(before, question, found, self.budget.max_references)
 
-    def _decide(self, question: str, asked: str, turns: Sequence[str]) -> Flow[Decision]:
-        if self.model is None:
-            return (yield from decided(self.router, question))
-        system = Settings(self.model, router=self.router)
-        return (yield from decide(question, system, asked=asked, history=exchanges(turns)))
-
-    def _answer(
-        self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], Any]
-    ) -> Flow[Any]:
+    def _called(self, request: ModelRequest[Any], handler: Callable[..., Any]) -> Flow[Any]:
         self._check_tools(request)
-        state: Any = request.state
-        decision = state.get("skr_decision")
-        if decision is not None and not decision["retrieve"]:
-            return (yield from call(handler, handler, self._without_tools(request)))
-        references = _references(state, "skr_references")
-        if not references:
-            return (yield from call(handler, handler, request))
-        numbers = {each.id: n for n, each in enumerate(_references(state, "skr_sources"), start=1)}
-        messages = [request.system_message, *request.messages]
-        beside = [str(each.text) for each in messages if each is not None]
+        asked = ASKED.get()
+        if asked is not None and asked.decision is None:
+            asked.seen.append((self, request))
+            return ModelResponse(result=[AIMessage("")])
+        made = ModelCall(self, request, handler)
+        response = yield from bounded(made.flow(), self._bounds(request.state))
+        return ExtendedModelResponse(response, Command(update=made.update))
 
-        def ask(given: Sequence[Reference]) -> Flow[Any]:
-            return (yield from call(handler, handler, _with_references(request, given, numbers)))
-
-        _, answered, _ = yield from until_it_fits(
-            ask,
-            partial(pack_references, references),
-            tokens_for(self.budget, LangChainModel(request.model), beside),
-        )
-        return answered
+    def _bounds(self, state: Any) -> Bounds:
+        seconds = self.budget.deadline_s
+        if seconds is not None:
+            seconds -= time.time() - state.get("skr_started_at", time.time())
+        return Bounds.within(seconds)
 
     def _check_tools(self, request: ModelRequest[Any]) -> None:
         """Refuse names that are no tool's: they would withhold nothing, without a word.
@@ -267,26 +324,28 @@ class SKRMiddleware(AgentMiddleware[SKRAgentState, Any, Any]):
         """
         if not self._unseen:
             return
-        names = {_name(tool) for tool in request.tools}
+        names = set(map(name_of, request.tools))
         self._unseen -= names
         if self._unseen:
             unknown, known = ", ".join(sorted(self._unseen)), ", ".join(sorted(names)) or "none"
             raise InputError(f"the agent has no tool {unknown} to withhold: its tools are {known}")
 
-    def _without_tools(self, request: ModelRequest[Any]) -> ModelRequest[Any]:
-        kept = [tool for tool in request.tools if _name(tool) not in self.withheld]
-        forced = _name(request.tool_choice) in self.withheld
-        return request.override(
-            tools=kept, tool_choice=None if forced or not kept else request.tool_choice
+
+def _whole(router: Router) -> Router:
+    """Refuse a router that holds what an agent's run cannot carry out."""
+    if isinstance(router, AnswerArbiter) and not looks(router):
+        raise InputError(
+            "this router asks for all answers and weighs them, which would double the calls of an "
+            "agent: calibrate with looks at the direct answer, or give it to a chain, an engine or "
+            "a graph"
         )
-
-
-def with_new(sources: Sequence[Reference], found: Sequence[Reference]) -> list[Reference]:
-    """The sources so far, then the new ones among those found; the place of each is its number."""
-    known = {each.id: each for each in sources}
-    for each in found:
-        known.setdefault(each.id, each)
-    return list(known.values())
+    if {"single", "loop"} <= {*getattr(router, "actions", ())}:
+        raise InputError(
+            "this router chooses between one round of retrieval and more, and an agent's "
+            "middleware searches before the model is asked, not after: calibrate on records that "
+            "are collected over the agent, or with actions=['direct', 'single']"
+        )
+    return router
 
 
 def final_answer(messages: Sequence[AnyMessage]) -> AIMessage | None:
@@ -336,32 +395,3 @@ def _with_text(block: Any, clean: Any) -> Any:
     if isinstance(block, dict) and block.get("type") == "text":
         return {**block, "text": clean(block["text"])}
     return block
-
-
-def _references(state: Any, key: str) -> list[Reference]:
-    return [from_plain(Reference, each) for each in state.get(key, ())]
-
-
-def _with_references(
-    request: ModelRequest[Any], references: Sequence[Reference], numbers: Mapping[str, int]
-) -> ModelRequest[Any]:
-    shown = fence_references(references, numbers=[numbers[each.id] for each in references])
-    text = WITH_REFERENCES.format(references=shown)
-    return request.override(system_message=_joined(request.system_message, text))
-
-
-def _joined(message: SystemMessage | None, text: str) -> SystemMessage:
-    """The agent's own instructions first; blocks stay blocks, for they may mark a cache."""
-    content = "" if message is None else message.content
-    if isinstance(content, str):
-        return SystemMessage(f"{content}\n\n{text}" if content else text)
-    return SystemMessage([*content, {"type": "text", "text": text}])
-
-
-def _name(tool: object) -> str:
-    """The name of a tool, of a provider's description of one, or of the one that must be called."""
-    if isinstance(tool, BaseTool):
-        return tool.name
-    if isinstance(tool, dict):
-        return str(tool.get("name") or tool.get("function", {}).get("name", ""))
-    return tool if isinstance(tool, str) else ""

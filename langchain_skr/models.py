@@ -78,18 +78,9 @@ class _Reply(Reply):
         self.whole = chunk if self.whole is None else self.whole + chunk
 
     def generation(self, prompt: Prompt) -> Generation:
-        about: Mapping[str, Any] = getattr(self.whole, "response_metadata", {})
-        reason = str(about.get("finish_reason") or about.get("stop_reason") or "")
+        reason = _finish_reason(self.whole)
         text = self.text(f" (finish reason: {reason})" if reason else "")
-        spent = getattr(self.whole, "usage_metadata", None) or {}
-        usage = Usage(spent.get("input_tokens", 0), spent.get("output_tokens", 0), calls=1)
-        usage = usage if usage.total_tokens else estimate_usage(prompt, text)
-        if spent.get("total_cost") == 0:  # LangChain marks replies of its own cache so
-            usage = usage.from_cache()
-        tokens = (about.get("logprobs") or {}).get("content") or ()
-        logprobs = tuple(float(token["logprob"]) for token in tokens) or None
-        named = tuple(str(token.get("token", "")) for token in tokens)
-        return Generation(text, usage, logprobs, reason, named)
+        return generation_of(self.whole, text, prompt)
 
 
 class LangChainModel(ChunkedModel):
@@ -226,6 +217,31 @@ def as_language_model(model: ModelLike, *, base_url: str | None = None) -> Langu
         f"a model is wanted, not {type(model).__name__}: "
         "give a LangChain chat model or an id such as 'openai:gpt-4.1-mini'"
     )
+
+
+def generation_of(message: Any, text: str, prompt: Prompt) -> Generation:
+    """Return a message as a generation: with what it cost, and its tokens' log-probabilities.
+
+    Args:
+        message: The message of a model.
+        text: Its text, which the caller has read already.
+        prompt: The prompt that it replies to; its tokens are counted where the message says none.
+
+    Example:
+        >>> asked = Prompt("agent", "Capital of France?", "Capital of France?")
+        >>> generation_of(AIMessage("Paris."), "Paris.", asked).usage.estimated
+        True
+    """
+    about: Mapping[str, Any] = getattr(message, "response_metadata", {})
+    spent = getattr(message, "usage_metadata", None) or {}
+    usage = Usage(spent.get("input_tokens", 0), spent.get("output_tokens", 0), calls=1)
+    usage = usage if usage.total_tokens else estimate_usage(prompt, text)
+    if spent.get("total_cost") == 0:  # LangChain marks replies of its own cache so
+        usage = usage.from_cache()
+    tokens = (about.get("logprobs") or {}).get("content") or ()
+    logprobs = tuple(float(token["logprob"]) for token in tokens) or None
+    named = tuple(str(token.get("token", "")) for token in tokens)
+    return Generation(text, usage, logprobs, _finish_reason(message), named)
 
 
 def load_model(
@@ -400,6 +416,11 @@ def _openai_options(server: str | None, api_key: str | None) -> dict[str, Any]:
     if key := server_key(api_key, server):
         options["api_key"] = key
     return options
+
+
+def _finish_reason(message: Any) -> str:
+    about: Mapping[str, Any] = getattr(message, "response_metadata", {})
+    return str(about.get("finish_reason") or about.get("stop_reason") or "")
 
 
 def _messages(prompt: Prompt) -> list[BaseMessage]:

@@ -111,9 +111,12 @@ class Collector:
             if answer.decision.retrieve:
                 standing = standing_of(answer, answers["direct"].text)
                 outcomes[action] = replace(outcomes[action], standing=standing)
-        # The first round of the loop is paid for once, whatever it stands for.
-        spent.append(sum((answers[each].total_usage for each in ("direct", "loop")), judging))
-        spent.append(answers["single"].usage.get("answer_anyway", NO_USAGE))
+        spent.append(judging)
+        for action, answer in answers.items():
+            # The first round of the loop is paid for once, whatever it stands for.
+            shared = action == "single" and "loop" in answers
+            usage = answer.usage.get("answer_anyway", NO_USAGE) if shared else answer.total_usage
+            spent.append(usage)
         extra = {"id": question.id}
         if question.types:
             extra["type"] = ", ".join(question.types)

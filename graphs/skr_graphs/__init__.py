@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     )
     from skr_graphs.node import unstreamed, warn_once
     from skr_graphs.state import SKRInput, SKROutput, SKRState, answer_of, said_in, without_messages
-    from skr_graphs.steps import decide
+    from skr_graphs.steps import decide, decide_on
 
 _MODULES = {
     "CompiledGraph": "skr_graphs.graph",
@@ -39,6 +39,7 @@ _MODULES = {
     "create_route_node": "skr_graphs.building_blocks",
     "create_self_completion_graph": "skr_graphs.graph",
     "decide": "skr_graphs.steps",
+    "decide_on": "skr_graphs.steps",
     "said_in": "skr_graphs.state",
     "unstreamed": "skr_graphs.node",
     "until_it_fits": "skr_graphs.asking",
@@ -62,6 +63,7 @@ __all__ = [
     "create_route_node",
     "create_self_completion_graph",
     "decide",
+    "decide_on",
     "said_in",
     "unstreamed",
     "until_it_fits",

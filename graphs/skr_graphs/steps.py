@@ -170,11 +170,22 @@ def _decide(
         response_format=settings.response_format,
         may_ask=call_left(settings, NO_USAGE),
     )
+    return (yield from decide_on(question, router, direct)), direct.mean_logprob
+
+
+def decide_on(question: str, router: DraftRouter, direct: Generation) -> Flow[Decision]:
+    """Ask a router that looks at the direct answer, which is there already.
+
+    Args:
+        question: The question, as it can be understood alone.
+        router: The router.
+        direct: The direct answer, without its thoughts.
+    """
     # The router learnt from records of direct answers as they are served.
     text = direct.text.strip()
     served = replace(direct, text=resolve_citations(text, ()).text)
-    decision = yield from call(router.decide_on, router.adecide_on, question, served)
-    return replace(decision, draft=text), direct.mean_logprob
+    decision: Decision = yield from call(router.decide_on, router.adecide_on, question, served)
+    return replace(decision, draft=text)
 
 
 def answer_directly(state: SKRState, step: StepContext) -> Flow[Plain]:

@@ -120,12 +120,7 @@ class ChunkedModel(ABC):
         Args:
             settings: The framework's model.
         """
-        tokens = reply_tokens()
-        fields = getattr(type(settings), "model_fields", {})
-        if tokens is None or "max_tokens" not in fields:
-            return {}
-        own = getattr(settings, "max_tokens", None)
-        return {"max_tokens": min(tokens, own) if isinstance(own, int) and own > 0 else tokens}
+        return reply_limit(settings, reply_tokens())
 
     # The model's errors are translated inside these two, so that those of on_token are not.
 
@@ -136,3 +131,20 @@ class ChunkedModel(ABC):
     @abstractmethod
     def _achunks(self, prompt: Prompt, stream: bool) -> AsyncGenerator[Any, None]:
         """Async version of `_chunks`."""
+
+
+def reply_limit(settings: object, tokens: int | None) -> dict[str, int]:
+    """Return the option for the length of a reply, where the model's class knows one.
+
+    Args:
+        settings: The framework's model.
+        tokens: The tokens that the reply may have; None leaves it to the model.
+
+    Example:
+        >>> reply_limit(object(), 200)
+        {}
+    """
+    if tokens is None or "max_tokens" not in getattr(type(settings), "model_fields", {}):
+        return {}
+    own = getattr(settings, "max_tokens", None)
+    return {"max_tokens": min(tokens, own) if isinstance(own, int) and own > 0 else tokens}

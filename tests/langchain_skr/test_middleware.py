@@ -21,10 +21,10 @@ from langgraph.checkpoint.memory import InMemorySaver
 
 import langchain_skr
 from langchain_skr import SKRMiddleware, SKRRetriever
-from skr_core import Budget, Citation, Decision, Reference
+from skr_core import Budget, Citation, Decision
 from skr_core.errors import InputError, RetrieverError
 from skr_core.plain import from_plain
-from skr_core.routers import PromptRouter, UncertaintyRouter
+from skr_core.routers import PromptRouter
 from skr_core.testing import MappingRetriever, ScriptedModel
 from tests.langchain_skr.fakes import FOUND, QUESTION, Agent, Library, RouteByWord, model
 
@@ -439,12 +439,40 @@ async def test_a_saved_router_asks_the_model_that_is_given(ask_once: Run, tmp_pa
     assert result["skr_decision"]["reason"].startswith("the model says it can answer by itself")
 
 
-async def test_a_router_looks_at_the_direct_answer_as_in_the_loop(ask_once: Run) -> None:
-    model = ScriptedModel(["<think>Hm.</think>In Port Elm [1]."])
-    router = UncertaintyRouter(ScriptedModel(["She was born at sea."]), samples=2)
-    middleware = SKRMiddleware(router, retriever=MappingRetriever(LIBRARY), model=model)
-    agent = create_agent(Agent(replies=[AIMessage("Done.")]), middleware=[middleware])
-    result = await ask_once(agent, BORN)
-    assert [prompt.task for prompt in model.prompts] == ["answer_directly"]
-    assert result["skr_decision"]["draft"] == "In Port Elm [1]."
-    assert from_plain(Reference, result["skr_sources"][0]).text == LIBRARY[BORN][0]
+class Choosing:
+    """A router that learnt from records, as far as its place is looked at."""
+
+    drafts = True
+
+    def __init__(self, *actions: str) -> None:
+        self.actions = actions
+
+    def decide(self, question: str) -> Decision:
+        return Decision(True)
+
+    async def adecide(self, question: str) -> Decision:
+        return Decision(True)
+
+
+class Weighing(Choosing):
+    """Weighs all answers, and looks at none before."""
+
+    drafts = False
+
+    def decide_on(self, question: str, direct: Any) -> Decision:
+        return Decision(True)
+
+    adecide_on = judge = ajudge = decide_on
+
+
+def test_what_an_agent_cannot_carry_out_of_a_router_is_refused_at_once() -> None:
+    library = MappingRetriever(LIBRARY)
+    with pytest.raises(InputError, match=r"between one round of retrieval and more.*actions="):
+        SKRMiddleware(Choosing("direct", "single", "loop"), retriever=library)
+    with pytest.raises(InputError, match="weighs them, which would double the calls"):
+        SKRMiddleware(Weighing("direct", "single"), retriever=library)
+    with pytest.raises(InputError, match="max_tool_calls: search must be at least 1, not 0"):
+        SKRMiddleware(retriever=library, max_tool_calls={"search": 0})
+    with pytest.raises(InputError, match="a reflector has reflect"):
+        SKRMiddleware(retriever=library, reflector=5)  # type: ignore[arg-type]
+    assert SKRMiddleware(Choosing("direct", "single"), retriever=library).arbiter is None
