@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from langchain_core.messages import HumanMessage
 
 import langchain_skr
 import llamaindex_skr
@@ -32,15 +31,6 @@ def decided(node: Any, form: str, question: str) -> bool:
     given = {"question": question}
     output = node.invoke(given) if form == "sync" else asyncio.run(node.ainvoke(given))
     return bool(output["decision"]["retrieve"])
-
-
-def prepared(middleware: Any, form: str, question: str) -> bool:
-    state: Any = {"messages": [HumanMessage(question)]}
-    if form == "sync":
-        update = middleware.before_agent(state, None)
-    else:
-        update = asyncio.run(middleware.abefore_agent(state, None))
-    return bool(update["skr_decision"]["retrieve"])
 
 
 def found(retriever: Any, form: str, question: str) -> bool:
@@ -71,12 +61,6 @@ PLACES: dict[str, tuple[Callable[[Any, Any], Any], Callable[[Any, str, str], boo
     "create_route_node": (
         lambda router, model: create_route_node(router, model=model),
         decided,
-    ),
-    "SKRMiddleware": (
-        lambda router, model: langchain_skr.SKRMiddleware(
-            router, retriever=searchable(), model=model
-        ),
-        prepared,
     ),
     "SKRRetriever": (
         lambda router, model: langchain_skr.SKRRetriever(
@@ -149,3 +133,9 @@ def test_a_selector_takes_a_policy_with_a_model_of_its_own(
 def test_a_draft_that_a_node_hands_on_is_not_left_out(caplog: pytest.LogCaptureFixture):
     create_route_node(drafting(retrieves=False), model=ScriptedModel(["It is so."]))
     assert caplog.records == []
+
+
+@pytest.mark.parametrize("policy", [ladder, arbiter])
+def test_an_agent_s_middleware_refuses_what_it_cannot_carry_out(policy: Callable[[], Any]):
+    with pytest.raises(InputError, match="this router"):
+        langchain_skr.SKRMiddleware(policy(), retriever=searchable())
