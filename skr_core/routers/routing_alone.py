@@ -16,7 +16,7 @@ def routing_alone(
     """Return a router for a place that only routes; one warning says what is left out there.
 
     A policy may ask for the direct answer, decide again after the first round and weigh the answers
-    at the end. A retriever, a selector and a node of one's own graph decide once, before the search.
+    at the end. A retriever, a selector and a node of one's own graph decide once, before that.
 
     Args:
         router: The router.
