@@ -11,13 +11,14 @@ from typing import Any
 
 from llama_index.core.base.response.schema import AsyncStreamingResponse, StreamingResponse
 from llama_index.core.tools import FunctionTool, ToolMetadata, ToolOutput
-from llama_index.core.workflow import Context
+from llama_index.core.workflow import Context, Workflow
 
 from llamaindex_skr.query_engine import SKRQueryEngine
 from llamaindex_skr.responses import to_answer
 from skr_core.errors import InputError
 from skr_core.prompts.templates import TOOL_DESCRIPTION, TOOL_NAME, no_question
 from skr_core.references.citations import free_numbers, number_sources, text_with_sources
+from skr_core.settings import ActionAnswerer, answerer_of
 
 NO_QUESTION = no_question("input")
 """The content of a call without a question."""
@@ -34,6 +35,7 @@ class SKRTool(FunctionTool):
 
     def __init__(self, engine: SKRQueryEngine, metadata: ToolMetadata) -> None:
         super().__init__(fn=engine.query, async_fn=engine.aquery, metadata=metadata)
+        self.engine = engine
         # These tell LlamaIndex's agents that the tool wants their context, and its parameter.
         self.requires_context, self.ctx_param_name = True, "ctx"
 
@@ -133,3 +135,10 @@ def create_skr_tool(
     if not isinstance(engine, SKRQueryEngine):
         raise InputError(f"an SKRQueryEngine is wanted, not {type(engine).__name__}")
     return SKRTool(engine, ToolMetadata(description, name, return_direct=return_direct))
+
+
+@answerer_of.register(Workflow)
+def _answerer_of_agent(workflow: Workflow) -> ActionAnswerer:
+    from llamaindex_skr.agents import FunctionAgentAnswerer  # loads all of LlamaIndex's agents
+
+    return FunctionAgentAnswerer(workflow)
