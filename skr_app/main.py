@@ -29,6 +29,7 @@ COMMANDS = (
     "ingest",
     "ask",
     "serve",
+    "mcp",
     "collect",
     "calibrate",
     "route",

@@ -30,6 +30,7 @@ BROUGHT_BY = {
     "fastapi": "web",
     "starlette": "web",
     "uvicorn": "web",
+    "mcp": "mcp",
     "bs4": "documents",
     "mammoth": "documents",
     "markdownify": "documents",
@@ -77,6 +78,10 @@ FIRST_USES = {
     "ray": ("ray", "from skr_learn import RayWorkers; RayWorkers()"),
     "fastapi": ("web", "import skr_app.web.app"),
     "uvicorn": ("web", "import skr_app.web.streaming"),
+    "mcp": (
+        "mcp",
+        "from skr_app.commands.mcp import create_server; create_server(None, None)",
+    ),
     "langchain": ("langchain", "from langchain_skr import load_model; load_model('anthropic:a')"),
     "langchain_openai": (
         "openai",
