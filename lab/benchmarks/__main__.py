@@ -26,7 +26,7 @@ from benchmarks.rows import LAB, LEFT_OUT, LeftOut, describe, load, telling
 
 PARTS = (
     *("store", "deciding", "calibration"),
-    *("loop", "start", "memory", "weight", "served", "cost", "kinds", "multihop"),
+    *("loop", "start", "memory", "weight", "served", "cost", "kinds", "multihop", "agents"),
 )
 MEASURED = LAB / "docs" / "benchmarks.json"
 

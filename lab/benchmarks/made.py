@@ -180,13 +180,13 @@ class Item:
 
     def reply(self, prompt: str) -> str:
         """What the model says to a prompt about it."""
-        number, read = self._read(prompt)
+        number, read = self.read(prompt)
         if "Verdict:" not in prompt:
             if read and "internal knowledge" in prompt and "given information" in prompt:
-                return f"{self._worded(read)} [{number}]"
-            return self._remembered()
+                return f"{self.worded(read)} [{number}]"
+            return self.remembered()
         if read:
-            return f"SUFFICIENT\n{self._worded(read)} [{number}]"
+            return f"SUFFICIENT\n{self.worded(read)} [{number}]"
         if self.middle and f"Ask the {self.middle}" in prompt:
             return f"INSUFFICIENT\nIt lies with an archive.\nSearch: {self.middle} {self.name}"
         return f"INSUFFICIENT\n\nSearch: {self.kind} {self.name} in the records"
@@ -195,8 +195,8 @@ class Item:
         one, two = self.chance(*key, 1), self.chance(*key, 2)
         return f"{FIRST[int(one * len(FIRST))]} {LAST[int(two * len(LAST))]}"
 
-    def _read(self, prompt: str) -> tuple[str, str]:
-        """The number of the reference that has the answer, and the value that is read in it."""
+    def read(self, prompt: str) -> tuple[str, str]:
+        """The number of the reference that has the answer, and the value read in it; or nothing."""
         before, found, _ = prompt.partition(self.passage)
         if not found:
             return "", ""
@@ -205,14 +205,16 @@ class Item:
             value = self._name("misread")
         return re.findall(r"^\[(\d+)\]", before, re.MULTILINE)[-1], value
 
-    def _remembered(self) -> str:
+    def remembered(self) -> str:
+        """What the model says by itself."""
         if self.known:
-            return self._worded(self.value, sure=self.chance("sure") < 0.9)
+            return self.worded(self.value, sure=self.chance("sure") < 0.9)
         if self.chance("gives up") < 0.3:
             return "I do not know."
-        return self._worded(self._name("guess"), sure=self.chance("sure") < 0.5)
+        return self.worded(self._name("guess"), sure=self.chance("sure") < 0.5)
 
-    def _worded(self, value: str, sure: bool = True) -> str:
+    def worded(self, value: str, sure: bool = True) -> str:
+        """The words in which it states a value."""
         if not sure:
             return f"It might be {value}, I suppose."
         wordy = self.chance("wordy", value) < (0.85 if self.world.sentences else 0.4)

@@ -55,6 +55,9 @@ def table(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     if "system" in rows[0]:
         yield from costs(rows)
         return
+    if "agent" in rows[0]:
+        yield from agents(rows)
+        return
     each = [Row(**row) for row in rows]
     yield "| | size | ours | peer's | peer | ratio |"
     yield "|---|---:|---:|---:|---|---:|"
@@ -120,6 +123,23 @@ def costs(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
             f"| {row['dataset']}, n {row['n']} | {row['system']} | {row['right']:.2f} | "
             f"{asked} | {spent} | {gain} | {' | '.join(ratios)} |"
         )
+
+
+def agents(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """What agents answer rightly and cost, each with its interval."""
+    yield f"| agent, n {rows[0]['n']} | right | less the first | calls | prompt tokens |"
+    yield "|---|---|---|---|---|"
+    for row in rows:
+        cells = [
+            pattern.format(*row[key])
+            for key, pattern in (
+                ("right", "{:.3f} ({:.3f} to {:.3f})"),
+                ("gain", "{:+.3f} ({:+.3f} to {:+.3f})"),
+                ("calls", "{:.2f} ({:.2f} to {:.2f})"),
+                ("tokens", "{:,.0f} ({:,.0f} to {:,.0f})"),
+            )
+        ]
+        yield f"| {row['agent']} | {' | '.join(cells)} |"
 
 
 def _figure(value: float) -> str:

@@ -16,7 +16,7 @@ from threading import Event
 import pytest
 
 from benchmarks import __main__ as command
-from benchmarks import cost, made, multihop, page, worlds
+from benchmarks import agents, cost, made, multihop, page, worlds
 from benchmarks.rows import LAB, ROOT, LeftOut, Row, growth, medians, needed, telling
 from benchmarks.stand_in import StandIn
 from skr_core import Reference
@@ -203,6 +203,18 @@ def test_of_two_hops_the_second_is_found_by_what_the_first_names() -> None:
     found = item.find(query)
     second = answer_with_references(item.text, [Reference.of(each) for each in found]).text
     assert item.reply(second).startswith("SUFFICIENT" if found else "INSUFFICIENT")
+
+
+@pytest.mark.usefixtures("few_trees")
+def test_an_agent_calibrated_on_itself_costs_less_than_one_with_a_tool_alone() -> None:
+    plain, always, never, routed = agents.measured(12)
+    assert (plain.calls, always.calls, never.calls) == ((2, 2, 2), (1, 1, 1), (1, 1, 1))
+    assert routed.calls[0] < plain.calls[0]
+    assert routed.tokens[0] < plain.tokens[0]
+    assert routed.gain[2] >= 0
+    lines = list(page.table([asdict(each) for each in (plain, routed)]))
+    assert lines[2].startswith("| a search tool, no middleware | 0.")
+    assert "| 2.00 (2.00 to 2.00) |" in lines[2]
 
 
 def test_a_promise_is_kept_within_its_interval() -> None:

@@ -98,6 +98,7 @@ async def test_records_are_those_of_the_agent_with_its_prompt_and_its_tools(gath
     assert answerer_of(other).settings.stamp().system != stamp.system
 
 
+@pytest.mark.usefixtures("few_trees")
 def test_what_is_learnt_of_an_agent_serves_it(tmp_path: Path) -> None:
     records = collect(QUESTIONS, agent_of(Knowing()))
     calibrate(records).save(path := tmp_path / "router")
