@@ -19,18 +19,19 @@ from langchain_core.runnables.config import merge_configs
 from langgraph.errors import GraphBubbleUp
 from langgraph.graph.state import CompiledStateGraph
 
-from langchain_skr.model_call import ModelResponse, answer_in, name_of, text_of
+from langchain_skr.model_call import answer_in, name_of, text_of
 from langchain_skr.models import as_language_model, generation_of
-from skr_core.errors import InputError, ModelError, translated
+from skr_core.errors import InputError, ModelError, extra, translated
 from skr_core.flow import Flow, arun, call, run
 from skr_core.reflectors import RefusalReflector
 from skr_core.settings import ActionAnswerer, Settings, answerer_of
 from skr_core.types import Action, Answer, Decision, Prompt
 from skr_graphs.graph import DECISIONS, answerer_of_graph
 
-if TYPE_CHECKING:
-    from langchain.agents.middleware.types import ModelRequest
+with extra("langchain"):
+    from langchain.agents.middleware.types import ModelRequest, ModelResponse
 
+if TYPE_CHECKING:
     from langchain_skr.middleware import SKRMiddleware
 
 
@@ -162,7 +163,7 @@ class AgentAnswerer:
                 agent.invoke, agent.ainvoke, given, merge_configs(self._config, config)
             )
         said = [each for each in state["messages"] if isinstance(each, AIMessage)][-1:]
-        text = text_of(ModelResponse(said, state.get("structured_response")))
+        text = text_of(ModelResponse([*said], state.get("structured_response")))
         answer = answer_in(state, text)
         if answer.decision.retrieve or not said:
             return answer

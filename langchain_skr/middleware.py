@@ -16,6 +16,7 @@ import re
 import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from typing import Annotated, Any, NotRequired
 
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, ToolMessage
@@ -59,6 +60,9 @@ with extra("langchain"):
         PrivateStateAttr,
     )
 
+
+Reply = ModelResponse[Any] | ExtendedModelResponse[Any]
+"""What the middleware makes of a call of the model."""
 
 _RETRIEVERS = (Runnable, VectorStore, Retriever, Mapping)
 """The classes of retrievers, one of which may have been given in the router's place."""
@@ -217,7 +221,7 @@ class SKRMiddleware(AgentMiddleware[SKRAgentState, Any, Any]):
         self,
         request: ModelRequest[Any],
         handler: Callable[[ModelRequest[Any]], ModelResponse[Any]],
-    ) -> ModelResponse[Any] | ExtendedModelResponse[Any]:
+    ) -> Reply:
         """Call the model with references, or without retrieval tools."""
         return run(self._called(request, handler))
 
@@ -225,7 +229,7 @@ class SKRMiddleware(AgentMiddleware[SKRAgentState, Any, Any]):
         self,
         request: ModelRequest[Any],
         handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]],
-    ) -> ModelResponse[Any] | ExtendedModelResponse[Any]:
+    ) -> Reply:
         """Async version of `wrap_model_call`."""
         return await arun(self._called(request, handler))
 
@@ -290,10 +294,8 @@ class SKRMiddleware(AgentMiddleware[SKRAgentState, Any, Any]):
             if looks(self.router):
                 return
             decision = yield from decided(self.router, question)
-        anew |= {
-            "skr_decision": to_plain(decision),
-            "skr_usage": to_plain(spent + decision.usage),
-        }
+        decision = replace(decision, usage=decision.usage + spent)
+        anew |= {"skr_decision": to_plain(decision), "skr_usage": to_plain(decision.usage)}
         if not decision.retrieve or self.retriever is None:
             return
         source = self.retriever
@@ -301,7 +303,7 @@ class SKRMiddleware(AgentMiddleware[SKRAgentState, Any, Any]):
         before = {**state, **anew}
         anew |= found_update(before, question, found, self.budget.max_references)
 
-    def _called(self, request: ModelRequest[Any], handler: Callable[..., Any]) -> Flow[Any]:
+    def _called(self, request: ModelRequest[Any], handler: Callable[..., Any]) -> Flow[Reply]:
         self._check_tools(request)
         asked = ASKED.get()
         if asked is not None and asked.decision is None:

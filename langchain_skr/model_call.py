@@ -158,7 +158,7 @@ class ModelCall:
         if limit := reply_limit(request.model, budget.reply_tokens(usage)):
             request = request.override(model_settings={**limit, **request.model_settings})
         with unstreamed() if quiet else nullcontext():
-            response = yield from call(self._handler, self._handler, request)
+            response: ModelResponse[Any] = yield from call(self._handler, self._handler, request)
         self.spend(usage_of(response, request))
         return response
 

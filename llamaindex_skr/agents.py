@@ -43,7 +43,7 @@ class FunctionAgentAnswerer:
     """
 
     def __init__(self, agent: object) -> None:
-        tools = list(agent.tools or ()) if isinstance(agent, FunctionAgent) else []
+        tools: list[Any] = list(agent.tools or ()) if isinstance(agent, FunctionAgent) else []
         ours = [each for each in tools if isinstance(each, SKRTool)]
         if not isinstance(agent, FunctionAgent) or len(ours) != 1:
             raise InputError(

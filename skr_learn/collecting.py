@@ -152,9 +152,10 @@ def collect(
     Args:
         questions: The questions with their right answers.
         app: The app that is served: a chain (`create_skr_chain`), a query or chat engine
-            (`SKRQueryEngine`), a compiled graph (`create_skr_graph`), an agent with `SKRMiddleware`,
-            a `GraphAnswerer`, or any other `ActionAnswerer`; an agent of LlamaIndex by `acollect`
-            alone. It is asked with its own options, and without its memory. With
+            (`SKRQueryEngine`), a compiled graph (`create_skr_graph`), an agent with
+            `SKRMiddleware`, a `GraphAnswerer`, or any other `ActionAnswerer`; an agent of
+            LlamaIndex by `acollect` alone. It is asked with its own options, and without its
+            memory. With
             `workers`, a function that makes it, which each worker calls once: no live client leaves
             a process.
         out: The file that the records are appended to.
