@@ -88,8 +88,10 @@ from skr_graphs import GraphAnswerer
 from skr_learn import calibrate, collect
 
 records = collect(country.questions, GraphAnswerer(Settings.of(model, store)))
-# What looks at the question alone costs no call.
-router = calibrate(records, routers=["question"], retrieval_rate=0.7).router
+# What looks at the question alone costs no call; how often to search is not the middleware's to say.
+router = calibrate(
+    records, routers=["question"], actions=["direct", "loop"], retrieval_rate=0.7
+).router
 
 for question in ("How high is Mount Tarrow?", "Who is the mayor of Penmarrow?"):
     decision = router.decide(question)
