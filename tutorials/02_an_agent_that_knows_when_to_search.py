@@ -88,7 +88,8 @@ from skr_graphs import GraphAnswerer
 from skr_learn import calibrate, collect
 
 records = collect(country.questions, GraphAnswerer(Settings.of(model, store)))
-# What looks at the question alone costs no call; how often to search is not the middleware's to say.
+# What looks at the question alone costs no call. How often to search is nothing that the middleware
+# decides, so the router chooses between none and as often as it takes.
 router = calibrate(
     records, routers=["question"], actions=["direct", "loop"], retrieval_rate=0.7
 ).router
