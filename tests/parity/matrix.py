@@ -224,7 +224,7 @@ OF_LANGCHAIN: dict[str, dict[str, Cell]] = {
             "ainvoke",
         ),
         "SKRMiddleware": _both(
-            "langchain_skr/test_middleware.py::test_no_more_references_than_the_budget_allows[{}]"
+            "langchain_skr/test_model_call.py::test_the_last_call_is_made_without_tools[{}]"
         ),
     },
     "callbacks": {
