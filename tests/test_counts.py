@@ -47,9 +47,9 @@ SEARCHES = {ONE: 1, TWO: 2}
 STEPS = {ONE: 7, TWO: 12}
 """Of the graph: three before and behind the loop, four in a round, one between two rounds."""
 
-FROM_PLAIN = {ONE: 9, TWO: 22}
+FROM_PLAIN = {ONE: 10, TWO: 23}
 """Each reference for the prompt of its round, those of the last once more for its citations, and
-each reply for its verdict."""
+each reply for its verdict, and the last reflection for what the answer says of itself."""
 
 COPIES = {ONE: 2, TWO: 4}
 """Of all of the state, by LangGraph: one for each conditional edge that is passed, behind the
