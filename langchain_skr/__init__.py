@@ -3,7 +3,7 @@
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from langchain_skr.chain import AnswerWithSources, SKRChain, SKRSourcesChain
+from langchain_skr.chain import SKRChain
 from langchain_skr.documents import LangChainRetriever, RetrieverLike, as_retriever, to_document
 from langchain_skr.factories import create_skr_chain, create_skr_graph, create_skr_tool
 from langchain_skr.models import LangChainModel, ModelLike, as_language_model, load_model
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from langchain_skr.middleware import SKRMiddleware
     from langchain_skr.prompt_templates import as_templates
     from langchain_skr.retriever import SKRRetriever
+    from langchain_skr.sourced import AnswerWithSources, SKRSourcesChain
 
 __all__ = [
     "AnswerWithSources",
@@ -37,8 +38,10 @@ __all__ = [
 
 
 _LAZY = {
+    "AnswerWithSources": "sourced",
     "SKRMiddleware": "middleware",
     "SKRRetriever": "retriever",
+    "SKRSourcesChain": "sourced",
     "as_embedder": "embedders",
     "as_templates": "prompt_templates",
 }

@@ -11,7 +11,7 @@ from langchain_core.tools import BaseTool
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.store.base import BaseStore
 
-from langchain_skr.chain import SKRChain, SKRSourcesChain
+from langchain_skr.chain import SKRChain
 from langchain_skr.documents import RetrieverLike, as_retriever
 from langchain_skr.models import ModelLike, as_language_model
 from skr_core.budget import Budget
@@ -34,6 +34,7 @@ from skr_graphs.state import NAME
 if TYPE_CHECKING:
     from langchain_core.prompts import BasePromptTemplate
 
+    from langchain_skr.sourced import SKRSourcesChain
     from langchain_skr.structured import SKRObjectChain
 
 Checkpointer = BaseCheckpointSaver[Any] | bool | None
@@ -44,8 +45,8 @@ _NUMBER = (
     "reads with budget=Budget(max_references=5)"
 )
 _WORDS = (
-    "the words before every answer are instructions=..., those of the prompts "
-    "templates=as_templates({...}), those of a document document_prompt=..."
+    "the words before every answer are instructions=..., those of your own prompt "
+    "templates=as_templates(prompt), those of a document document_prompt=..."
 )
 _MEMORY = (
     'a checkpointer keeps the conversation; or ask with {"question": ..., "history": [messages]}'
@@ -171,7 +172,7 @@ def create_skr_graph(
         on_retriever_error=on_retriever_error,
         demonstrations=demonstrations,
         templates=templates,
-        instructions=_as_function(instructions),
+        instructions=as_instructions(instructions),
         decompose=decompose,
         metadata_keys=metadata_keys,
         arbiter=arbiter,
@@ -378,7 +379,7 @@ def create_skr_chain(
         "on_retriever_error": on_retriever_error,
         "demonstrations": demonstrations,
         "templates": templates,
-        "instructions": _as_function(instructions),
+        "instructions": as_instructions(instructions),
         "decompose": decompose,
         "metadata_keys": metadata_keys,
         "arbiter": arbiter,
@@ -387,6 +388,8 @@ def create_skr_chain(
     graph = create_skr_graph(model, retriever, **options)
     chain: SKRChain | SKRSourcesChain
     if return_sources:
+        from langchain_skr.sourced import SKRSourcesChain  # answers that are texts need none
+
         chain = SKRSourcesChain(graph)
     elif response_format is None:
         chain = SKRChain(graph)
@@ -394,7 +397,7 @@ def create_skr_chain(
         from langchain_skr.structured import SKRObjectChain  # answers that are texts need none
 
         chain = SKRObjectChain(graph)
-    chain._instructions = options["instructions"]
+    chain._instructions, chain._templates = options["instructions"], templates
     again = partial(create_skr_chain, return_sources=return_sources, **options)
     chain._made_of = again, (model, retriever)
     return chain
@@ -508,7 +511,7 @@ def create_skr_tool(
     return tool_of(graph, name, description)
 
 
-def _as_function(instructions: Instructions | BasePromptTemplate[Any] | None) -> Any:
+def as_instructions(instructions: Instructions | BasePromptTemplate[Any] | None) -> Any:
     """A prompt template as a function of a run's config, anything else as it is."""
     if not hasattr(instructions, "format_prompt"):
         return instructions

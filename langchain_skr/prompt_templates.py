@@ -5,7 +5,7 @@ Example:
     >>> usual = ChatPromptTemplate.from_messages(
     ...     [("system", "Answer from these: {context}"), ("human", "{input}")]
     ... )
-    >>> as_templates({"answer_with_references": usual}).answer_with_references
+    >>> as_templates(usual).answer_with_references
     ChatTemplate(user='{question}', system='Answer from these: {references}')
 """
 
@@ -52,32 +52,33 @@ _ROLES = {"human": "user", "ai": "assistant"}
 
 
 def as_templates(
-    prompts: Mapping[str, BasePromptTemplate[Any] | str],
+    prompts: BasePromptTemplate[Any] | str | Mapping[str, BasePromptTemplate[Any] | str],
     templates: PromptTemplates = DEFAULT_TEMPLATES,
 ) -> PromptTemplates:
     """Replace some of the words of a system by LangChain's templates.
 
+    A prompt by itself, such as that of a chain by ``create_retrieval_chain``, asks for an answer
+    from references; what it says of the manner of an answer is said before the other prompts that
+    ask for one too, see `PromptTemplates.worded`.
+
     LangChain's usual names of the parts, ``{input}``, ``{context}`` and ``{chat_history}``, are
     understood beside ``{question}``, ``{references}`` and ``{history}``. System messages stay so.
     The earlier turns of the conversation are sent before the question anyway, so a placeholder for
-    messages is left empty.
+    messages is left empty. Other variables are filled for each run, as those of instructions are.
 
     Args:
-        prompts: The templates, by the names of `PromptTemplates`.
+        prompts: A prompt, or the templates by the names of `PromptTemplates`.
         templates: The words that stay where `prompts` has none.
 
     Raises:
-        InputError: There is no template of that name, one lacks a placeholder that it needs, or it
-            has one that nothing can fill.
+        InputError: There is no template of that name, or one lacks a placeholder that it needs.
     """
+    if isinstance(prompts, BasePromptTemplate | str):
+        return templates.worded(_template(prompts))
     names = [each.name for each in fields(templates)]
     if unknown := sorted(set(prompts) - set(names)):
         raise InputError(f"no prompt is called {', '.join(unknown)}: there are {', '.join(names)}")
-    given = {
-        name: prompt if isinstance(prompt, str) else _template(name, prompt)
-        for name, prompt in prompts.items()
-    }
-    return replace(templates, **given)
+    return replace(templates, **{name: _template(each) for name, each in prompts.items()})
 
 
 class TemplatedInstructions:
@@ -198,15 +199,13 @@ def _shown(found: Sequence[Reference], texts: Sequence[str]) -> FoundReferences:
     return FoundReferences(references, errors_of(found))
 
 
-def _template(name: str, prompt: BasePromptTemplate[Any]) -> Template:
+def _template(prompt: BasePromptTemplate[Any] | str) -> Template:
+    if isinstance(prompt, str):
+        return prompt
     turns = _placeholders_of_messages(prompt)
-    if unknown := sorted(set(prompt.input_variables) - set(_PLACEHOLDERS) - set(turns)):
-        raise InputError(
-            f"the template {name} names {{{'}, {'.join(unknown)}}}, which nothing fills: "
-            "give them with prompt.partial(...)"
-        )
+    variables = {name: f"{{{name}}}" for name in prompt.input_variables}
     # Filled with placeholders, so that partial values and every template format are LangChain's.
-    messages = prompt.format_prompt(**{**_PLACEHOLDERS, **turns}).to_messages()
+    messages = prompt.format_prompt(**{**variables, **_PLACEHOLDERS, **turns}).to_messages()
     return template_of([(_role(each), as_format(str(each.text))) for each in messages])
 
 

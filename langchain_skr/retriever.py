@@ -22,7 +22,7 @@ from langchain_core.vectorstores import VectorStore, VectorStoreRetriever
 from pydantic import ConfigDict, PositiveInt, field_validator, model_validator
 
 from langchain_skr.documents import RetrieverLike, as_retriever, checked_documents, to_document
-from langchain_skr.factories import create_skr_graph
+from langchain_skr.factories import as_instructions, create_skr_graph
 from langchain_skr.models import ModelLike, as_language_model
 from skr_core.budget import Budget
 from skr_core.errors import InputError, retrieved
@@ -63,6 +63,8 @@ class SKRRetriever(BaseRetriever):
         model: The model for self-completion, which is off without it: a LangChain model, an id for
             ``init_chat_model``, or a `LanguageModel`.
         budget: The limits of self-completion.
+        instructions: The words before each prompt that asks the model for an answer, as for
+            `create_skr_graph`: the answer that a router looks at should be the app's own.
 
     Raises:
         InputError: While retrieving: the query is empty, or `k` is below 1.
@@ -86,6 +88,7 @@ class SKRRetriever(BaseRetriever):
     k: PositiveInt | None = None
     model: ModelLike | None = None
     budget: Budget | None = None
+    instructions: Any = None
 
     # "plain": the checks are ours alone. Pydantic's would check less, in other words.
     @field_validator("retriever", mode="plain")
@@ -148,9 +151,12 @@ class SKRRetriever(BaseRetriever):
         if self.model is None:
             decision = yield from decided(router, question)
         else:  # which gives the direct answer to a router that looks at it
-            decision = yield from decide(
-                question, Settings(as_language_model(self.model), router=router)
+            system = Settings.of(
+                as_language_model(self.model),
+                router=router,
+                instructions=as_instructions(self.instructions),
             )
+            decision = yield from decide(question, system.of_run(ensure_config()))
         event = (DECISION_EVENT, to_plain(decision))
         yield from call(dispatch_custom_event, adispatch_custom_event, *event, config=config)
         if not decision.retrieve:
@@ -207,7 +213,9 @@ class SKRRetriever(BaseRetriever):
     def _graph(self) -> CompiledGraph:
         # The text is not wanted, so no call is spent on a last answer.
         model = cast("ModelLike", self.model)  # without one there is no loop
-        return create_skr_graph(model, self.retriever, when_insufficient="refuse")
+        return create_skr_graph(
+            model, self.retriever, when_insufficient="refuse", instructions=self.instructions
+        )
 
 
 @contextmanager

@@ -97,8 +97,10 @@ class SKRChatEngine(OptionsOfRequests, BaseChatEngine):
         k=_NUMBER,
         top_k=_NUMBER,
         prompt=_WORDS,
-        system_prompt=_WORDS,
         text_qa_template=_WORDS,
+        context_prompt=_WORDS,
+        context_template=_WORDS,
+        prefix_messages=_WORDS,
     )
     def from_defaults(
         cls,
@@ -107,6 +109,7 @@ class SKRChatEngine(OptionsOfRequests, BaseChatEngine):
         llm: ModelLike | None = None,
         chat_history: Sequence[ChatMessage] | None = None,
         memory: BaseMemory | None = None,
+        system_prompt: str | None = None,
         similarity_top_k: int | None = None,
         filters: MetadataFilters | None = None,
         node_postprocessors: Sequence[BaseNodePostprocessor] = (),
@@ -130,16 +133,19 @@ class SKRChatEngine(OptionsOfRequests, BaseChatEngine):
     ) -> SKRChatEngine:
         """Build the engine over LlamaIndex objects.
 
-        All arguments but two are those of `SKRQueryEngine.from_defaults`.
+        All arguments but three are those of `SKRQueryEngine.from_defaults`.
 
         Args:
             chat_history: The messages before the first one.
             memory: The memory that holds the messages, in place of a history.
+            system_prompt: The name that LlamaIndex's chat engines have for `instructions`.
 
         Raises:
-            InputError: The model, the retriever, a setting or the history is not usable, or a
-                history is given beside a memory.
+            InputError: The model, the retriever, a setting or the history is not usable, a history
+                is given beside a memory, or a system prompt beside instructions.
         """
+        if system_prompt is not None and instructions is not None:
+            raise InputError("system_prompt and instructions are the same: give one of them")
         if memory is not None and chat_history:
             raise InputError(
                 "give chat_history or memory, not both: a memory holds its own history"
@@ -163,7 +169,7 @@ class SKRChatEngine(OptionsOfRequests, BaseChatEngine):
                 "on_retriever_error": on_retriever_error,
                 "demonstrations": demonstrations,
                 "templates": templates,
-                "instructions": instructions,
+                "instructions": instructions if system_prompt is None else system_prompt,
                 "decompose": decompose,
                 "metadata_keys": metadata_keys,
                 "arbiter": arbiter,

@@ -13,7 +13,13 @@ from typing import Any
 from llama_index.core.prompts import BasePromptTemplate, ChatPromptTemplate, PromptTemplate
 
 from skr_core.errors import InputError
-from skr_core.prompts.templates import PromptTemplates, Template, as_format, template_of
+from skr_core.prompts.templates import (
+    DEFAULT_TEMPLATES,
+    PromptTemplates,
+    Template,
+    as_format,
+    template_of,
+)
 
 InstructionsLike = str | Callable[[], str] | BasePromptTemplate
 """Instructions: a text, a function that returns one, or a prompt template of LlamaIndex."""
@@ -53,6 +59,24 @@ _PLACEHOLDERS: dict[str, Any] = {
 }
 
 
+def with_text_qa(
+    templates: PromptTemplates | None, text_qa_template: BasePromptTemplate | None
+) -> PromptTemplates | None:
+    """The words of a system with LlamaIndex's prompt for an answer from references.
+
+    What it says of the manner of an answer is said before the other prompts that ask for one too,
+    see `PromptTemplates.worded`.
+
+    Example:
+        >>> pirate = PromptTemplate("{context_str} Talk like a pirate. {query_str}")
+        >>> with_text_qa(None, pirate).answer_with_references
+        '{references} Talk like a pirate. {question}'
+    """
+    if text_qa_template is None:
+        return templates
+    return (templates or DEFAULT_TEMPLATES).worded(as_template(text_qa_template))
+
+
 def as_prompt(template: Template) -> BasePromptTemplate:
     """A template of ours as one of LlamaIndex."""
     if isinstance(template, str):
@@ -70,13 +94,29 @@ def checked(templates: PromptTemplates) -> PromptTemplates:
     if variables := sorted(templates.variables):
         raise InputError(
             f"the prompts name {{{'}, {'.join(variables)}}}, which nothing fills: give "
-            "partial_format(...) or function_mappings to the template"
+            "partial_format(...) to the template, or instructions=..., which may be a function"
         )
     return templates
 
 
 def as_template(prompt: BasePromptTemplate) -> Template:
-    """A prompt template of LlamaIndex as one of ours."""
+    """A prompt template of LlamaIndex as one of ours.
+
+    Raises:
+        InputError: It is none, or its functions would be called before there is a question.
+    """
+    given: object = prompt  # callers without a type checker give anything
+    if not isinstance(given, BasePromptTemplate):
+        raise InputError(
+            f"a prompt template of LlamaIndex is wanted, not {type(given).__name__}: "
+            'give PromptTemplate("...")'
+        )
+    if called := sorted(prompt.function_mappings or ()):
+        raise InputError(
+            f"the template fills {{{'}, {'.join(called)}}} by function_mappings, which would be "
+            "called once, before any question: give partial_format(...), or instructions=..., "
+            "whose functions are called for each question"
+        )
     # Filled with placeholders, so that partial values and mappings of names are as in LlamaIndex.
     messages = prompt.format_messages(**_PLACEHOLDERS)
     return template_of([(each.role.value, as_format(each.content or "")) for each in messages])

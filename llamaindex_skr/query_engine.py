@@ -13,6 +13,7 @@ from llama_index.core.base.response.schema import RESPONSE_TYPE, AsyncStreamingR
 from llama_index.core.callbacks import CallbackManager, CBEventType, EventPayload
 from llama_index.core.llms import LLM
 from llama_index.core.postprocessor.types import BaseNodePostprocessor
+from llama_index.core.prompts import BasePromptTemplate
 from llama_index.core.prompts.mixin import PromptDictType, PromptMixinType
 from llama_index.core.response_synthesizers import BaseSynthesizer
 from llama_index.core.schema import NodeWithScore, QueryBundle, QueryType
@@ -24,7 +25,14 @@ from llamaindex_skr.llms import ModelLike, as_language_model
 from llamaindex_skr.messages import image_blocks
 from llamaindex_skr.nodes import to_node
 from llamaindex_skr.options import OptionsOfRequests
-from llamaindex_skr.prompts import InstructionsLike, as_prompt, as_template, as_words, checked
+from llamaindex_skr.prompts import (
+    InstructionsLike,
+    as_prompt,
+    as_template,
+    as_words,
+    checked,
+    with_text_qa,
+)
 from llamaindex_skr.responses import (
     astream_response,
     atold,
@@ -56,6 +64,7 @@ _SYNTHESIZES = (
     "give response_synthesizer=get_response_synthesizer(response_mode=...), which then writes the "
     "answer from the nodes that the loop finds"
 )
+_OF_SYNTHESIZERS = ("response_mode", "refine_template", "summary_template", "simple_template")
 _CONVERSES = "SKRChatEngine.from_defaults(...) converses"
 
 
@@ -123,8 +132,7 @@ class SKRQueryEngine(OptionsOfRequests, BaseQueryEngine):
         top_k=_NUMBER,
         prompt=_WORDS,
         system_prompt=_WORDS,
-        text_qa_template=_WORDS,
-        response_mode=_SYNTHESIZES,
+        **dict.fromkeys(_OF_SYNTHESIZERS, _SYNTHESIZES),
         memory=_CONVERSES,
         chat_history=_CONVERSES,
     )
@@ -137,6 +145,7 @@ class SKRQueryEngine(OptionsOfRequests, BaseQueryEngine):
         filters: MetadataFilters | None = None,
         node_postprocessors: Sequence[BaseNodePostprocessor] = (),
         streaming: bool = False,
+        text_qa_template: BasePromptTemplate | None = None,
         response_synthesizer: BaseSynthesizer | None = None,
         callback_manager: CallbackManager | None = None,
         router: settings.RouterLike | None = None,
@@ -169,6 +178,9 @@ class SKRQueryEngine(OptionsOfRequests, BaseQueryEngine):
             node_postprocessors: The rerankers and filters, in their order. As in LlamaIndex's
                 ``RetrieverQueryEngine`` they are given each search's nodes with its own query.
             streaming: Whether responses stream the final answer's tokens.
+            text_qa_template: The user's own prompt for an answer from references, with
+                ``{context_str}`` and ``{query_str}``. What the loop needs, such as the verdict, is
+                asked for behind it.
             response_synthesizer: The synthesizer of LlamaIndex that writes the answer from the
                 nodes, with its own words, model and way of streaming. The loop finds them, with one
                 call a round for its verdict. What needs no node is told by the loop: a known
@@ -210,10 +222,12 @@ class SKRQueryEngine(OptionsOfRequests, BaseQueryEngine):
                 `similarity_top_k` or no `filters`, or a setting is not what its name says.
         """
         schema = as_schema(response_format, output_cls)
-        if response_synthesizer is not None and schema is not None:
+        if response_synthesizer is not None and (
+            schema is not None or text_qa_template is not None
+        ):
             raise InputError(
-                "the response_synthesizer writes the answer: give the schema to it, by "
-                "get_response_synthesizer(output_cls=...)"
+                "the response_synthesizer writes the answer: give schema and template to it, by "
+                "get_response_synthesizer(output_cls=..., text_qa_template=...)"
             )
         if response_synthesizer is not None and when_insufficient == "own_knowledge":
             raise InputError(
@@ -238,7 +252,7 @@ class SKRQueryEngine(OptionsOfRequests, BaseQueryEngine):
                 "when_insufficient": when_insufficient,
                 "on_retriever_error": on_retriever_error,
                 "demonstrations": demonstrations,
-                "templates": templates,
+                "templates": with_text_qa(templates, text_qa_template),
                 "instructions": instructions,
                 "decompose": decompose,
                 "metadata_keys": metadata_keys,
@@ -358,6 +372,22 @@ class SKRQueryEngine(OptionsOfRequests, BaseQueryEngine):
         stream = False if self._synthesizer else None
         return GraphRun(self._graph, query_bundle.query_str, context, images=images, stream=stream)
 
+    def update_prompts(self, prompts_dict: PromptDictType) -> None:
+        """Replace prompts of this engine, by their names in ``get_prompts``.
+
+        ``text_qa_template``, with or without ``response_synthesizer:`` before it as LlamaIndex's
+        own engines have it, is taken as by `from_defaults`.
+
+        Raises:
+            InputError: There is no prompt of a name, or a template lacks what it needs.
+        """
+        if self._synthesizer is None:
+            prompts_dict = {
+                name.removeprefix("response_synthesizer:"): each
+                for name, each in prompts_dict.items()
+            }
+        super().update_prompts(prompts_dict)
+
     def _get_prompts(self) -> PromptDictType:
         templates = self._context.templates or DEFAULT_TEMPLATES
         return {each.name: as_prompt(getattr(templates, each.name)) for each in fields(templates)}
@@ -368,6 +398,9 @@ class SKRQueryEngine(OptionsOfRequests, BaseQueryEngine):
         if self._synthesizer is not None:  # whose own LlamaIndex hands over here too
             theirs = "response_synthesizer:"
             prompts = {name: each for name, each in prompts.items() if not name.startswith(theirs)}
+        elif "text_qa_template" in prompts:
+            prompts = {**prompts}
+            templates = templates.worded(as_template(prompts.pop("text_qa_template")))
         if unknown := sorted(set(prompts) - set(names)):
             raise InputError(
                 f"no prompt is called {', '.join(unknown)}: there are {', '.join(names)}"

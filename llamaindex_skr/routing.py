@@ -19,7 +19,8 @@ from llama_index.core.vector_stores.types import MetadataFilters
 from llamaindex_skr.llms import ModelLike, as_language_model
 from llamaindex_skr.messages import image_blocks
 from llamaindex_skr.nodes import to_node
-from llamaindex_skr.runs import GraphRun, PicklableGraph, emit
+from llamaindex_skr.prompts import InstructionsLike, as_words
+from llamaindex_skr.runs import GraphRun, PicklableGraph, emit, per_question
 from llamaindex_skr.sources import Index, LlamaIndexRetriever, RetrieverLike, as_retriever, bundled
 from skr_core.budget import Budget
 from skr_core.errors import InputError, ModelError, retrieved
@@ -27,7 +28,7 @@ from skr_core.flow import Flow, arun, call, run
 from skr_core.plain import to_plain
 from skr_core.ports import Retriever
 from skr_core.prompts.asking import checked_question
-from skr_core.prompts.templates import DEFAULT_TEMPLATES, PromptTemplates
+from skr_core.prompts.templates import PromptTemplates
 from skr_core.routers.constant import FixedDecision
 from skr_core.routers.routing_alone import routing_alone
 from skr_core.settings import RouterLike, Settings, as_router, decided, hinting
@@ -39,7 +40,10 @@ KNOWN_TEXT = "No document is needed for this question: answer it from what you k
 documents alone."""
 
 _NUMBER = "k is the number of nodes"
-_WORDS = "the words of the prompts are templates=PromptTemplates(...)"
+_WORDS = (
+    "the words before every answer are instructions=..., those of the prompts "
+    "templates=PromptTemplates(...)"
+)
 
 
 class SKRRetriever(PicklableGraph, BaseRetriever):
@@ -66,6 +70,8 @@ class SKRRetriever(PicklableGraph, BaseRetriever):
             `LanguageModel`.
         budget: The limits of self-completion.
         templates: The words of its prompts.
+        instructions: The words before each prompt that asks the `llm` for an answer, as for
+            `SKRQueryEngine`: the answer that a router looks at should be the app's own.
         known_text: The text of the one node that comes back where the model knows, in place of
             none: for LlamaIndex's own chat and query engines, see `KNOWN_TEXT`.
         callback_manager: The callback manager of LlamaIndex.
@@ -100,6 +106,7 @@ class SKRRetriever(PicklableGraph, BaseRetriever):
         llm: ModelLike | None = None,
         budget: Budget | None = None,
         templates: PromptTemplates | None = None,
+        instructions: InstructionsLike | None = None,
         known_text: str | None = None,
         callback_manager: CallbackManager | None = None,
     ) -> None:
@@ -123,14 +130,17 @@ class SKRRetriever(PicklableGraph, BaseRetriever):
             as_router(router, model, self._source), "SKRRetriever", has_model=model is not None
         )
         self._settings: Settings | None = None
+        words = per_question(as_words(instructions))
         if model is not None:
-            words = templates or DEFAULT_TEMPLATES
-            self._settings = Settings(model, router=self._router, templates=words)
+            self._settings = Settings.of(
+                model, router=self._router, templates=templates, instructions=words
+            )
         self._context = SKRContext(
             model=model,
             retriever=self._source,
             budget=_up_to(k, budget),
             templates=templates,
+            instructions=words,
             # The answer is not wanted, so no call is spent on a last one.
             when_insufficient="refuse",
         )
@@ -196,7 +206,7 @@ class SKRRetriever(PicklableGraph, BaseRetriever):
         else:  # whose model gives the direct answer to a router that looks at it
             from skr_graphs import decide  # LangGraph is loaded when it is used
 
-            decision = yield from decide(question, self._settings)
+            decision = yield from decide(question, self._settings.of_run({}))
         if decision.retrieve and self._settings is not None:
             # The graph emits the decision.
             return (yield from self._complete(question, decision, query_bundle))

@@ -38,6 +38,7 @@ from skr_core.references.found import foreign_reference
 from skr_core.reflectors import RefusalReflector
 from skr_core.routers.routing_alone import routing_alone
 from skr_core.settings import (
+    Instructions,
     ReflectorLike,
     RouterLike,
     Settings,
@@ -83,6 +84,7 @@ def create_route_node(
     model: AnyModel | None = None,
     demonstrations: Sequence[Demonstration] = (),
     templates: PromptTemplates = DEFAULT_TEMPLATES,
+    instructions: Instructions | None = None,
     keys: StateKeys = StateKeys(),
 ) -> Runnable[Any, Plain]:
     """Make the node that decides whether a question needs retrieval.
@@ -95,6 +97,7 @@ def create_route_node(
             says.
         demonstrations: Worked examples for the direct answer.
         templates: The words that ask for the direct answer.
+        instructions: The words that stand before them: a text, or a function of the run's config.
         keys: The keys of the state.
 
     Returns:
@@ -122,7 +125,11 @@ def create_route_node(
     system: Settings | None = None
     if answerer is not None:
         system = Settings.of(
-            answerer, router=chosen, demonstrations=demonstrations, templates=templates
+            answerer,
+            router=chosen,
+            demonstrations=demonstrations,
+            templates=templates,
+            instructions=instructions,
         )
 
     def route(state: Any) -> Flow[Plain]:

@@ -21,6 +21,7 @@ from skr_core.models.windows import history_tokens_for
 from skr_core.plain import Plain, from_plain, to_plain
 from skr_core.ports import ClimbingRouter, DraftRouter
 from skr_core.prompts.asking import checked_question
+from skr_core.prompts.templates import ChatTemplate
 from skr_core.references.citations import resolve_citations, without_markers
 from skr_core.reflectors import RefusalReflector, judge_reply
 from skr_core.replies.refusals import is_refusal
@@ -159,7 +160,10 @@ def _decide(
     """Make the decision; returns also the mean log-probability of its draft's tokens."""
     router = settings.router
     if not (isinstance(router, DraftRouter) and router.drafts):
-        return (yield from decided(router, question)), None
+        decision: Decision = yield from decided(router, question)
+        # Its own prompt had neither the app's words nor the images, which an answer must heed.
+        is_own = images or isinstance(settings.templates.answer_directly, ChatTemplate)
+        return (replace(decision, draft="") if is_own else decision), None
     direct = yield from answering.answer_directly(
         settings.model,
         asked or question,

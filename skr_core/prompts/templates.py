@@ -405,11 +405,10 @@ class PromptTemplates:
             >>> answer_directly("Who?", templates=PromptTemplates().worded(words)).system[:18]
             'You are Lamplight.'
         """
-        lines = words_of(template).splitlines()
-        manner = [each for each in lines if _is_manner(each)]
-        if not manner:
+        lines = [_manner_of(each) for each in words_of(template).splitlines()]
+        if not any(lines):
             return replace(self, answer_with_references=template)
-        text = "\n".join([*manner, "", WITHOUT_CONTEXT])
+        text = "\n".join([*filter(None, lines), "", WITHOUT_CONTEXT])
         others = {name: _behind(text, getattr(self, name)) for name in _WITHOUT_PROTOCOL}
         return replace(self, answer_with_references=template, **others)
 
@@ -451,10 +450,18 @@ def _behind(instructions: str, template: Template) -> ChatTemplate:
     return ChatTemplate(template, instructions)
 
 
-def _is_manner(line: str) -> bool:
-    """Whether a line of a prompt says how to answer: a sentence that nothing is put into."""
-    is_label = len(line.split()) < 2 or line.rstrip().endswith((":", "："))
-    return not is_label and not _FILLED.search(line)
+_END_OF_SENTENCE = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])")
+
+
+def _manner_of(line: str) -> str:
+    """What a line of a prompt says of how to answer: its sentences that nothing is put into."""
+    said = _END_OF_SENTENCE.split(line)
+    return " ".join(each for each in said if not (_is_label(each) or _FILLED.search(each)))
+
+
+def _is_label(words: str) -> bool:
+    is_one_word = words.isascii() and len(words.split()) < 2  # other scripts write without spaces
+    return is_one_word or not words.strip() or words.rstrip().endswith((":", "："))
 
 
 def _check_template(name: str, template: Template) -> None:

@@ -48,7 +48,7 @@ def test_each_setting_is_a_keyword_whose_default_is_the_systems(make: Any) -> No
     [
         ("k", r"store.as_retriever\(search_kwargs={'k': 5}\)"),
         ("similarity_top_k", r"budget=Budget\(max_references=5\)"),
-        ("prompt", r"templates=as_templates\({...}\)"),
+        ("prompt", r"templates=as_templates\(prompt\)"),
         ("memory", "a checkpointer keeps the conversation"),
         ("cache", r"one tenant would read another's answer: .* set_llm_cache\("),
     ],

@@ -94,8 +94,8 @@ def test_a_system_message_changes_the_version() -> None:
         ("answer_directly", PromptTemplate.from_template("Hi"), r"lacks \{question\}"),
         (
             "answer_directly",
-            PromptTemplate.from_template("{question} {tone}"),
-            r"names \{tone\}, which nothing fills: give them with prompt.partial",
+            PromptTemplate.from_template("{question} {references}"),
+            r"names \{references\}, which nothing fills",
         ),
         (
             "answer_directly",

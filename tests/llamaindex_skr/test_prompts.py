@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from llama_index.core.base.llms.types import ChatMessage
 from llama_index.core.prompts import ChatPromptTemplate, PromptTemplate
+from llama_index.core.prompts.default_prompt_selectors import DEFAULT_TEXT_QA_PROMPT_SEL
 from pydantic import Field
 
 from llamaindex_skr import SKRQueryEngine
@@ -67,11 +68,7 @@ def test_as_llamaindex_would_fill_them() -> None:
 
 def test_llamaindex_templates_arrive_with_all_they_can() -> None:
     usual = PromptTemplate("Context:\n{context_str}\nQuery: {query_str}\nTone: {tone}\n")
-    mapped = PromptTemplate(
-        "{what} {extra}",
-        template_var_mappings={"question": "what"},
-        function_mappings={"extra": lambda **parts: "please"},
-    )
+    mapped = PromptTemplate("{what} please", template_var_mappings={"question": "what"})
     toned = usual.partial_format(tone='dry, {"a": 1}')
     engine = engine_of()
     before = engine.get_prompts()
@@ -137,3 +134,48 @@ async def test_the_system_is_heard_by_the_model(mode: str) -> None:
 def test_what_cannot_be_used_is_refused(name: str, text: str, words: str) -> None:
     with pytest.raises(InputError, match=words):
         engine_of().update_prompts({name: PromptTemplate(text)})
+
+
+def test_a_template_s_functions_and_what_is_no_template_are_refused() -> None:
+    dated = PromptTemplate(
+        "{today}: {context_str} {query_str}", function_mappings={"today": lambda **_: "Monday"}
+    )
+    with pytest.raises(InputError, match=r"fills \{today\} by function_mappings, which would be"):
+        SKRQueryEngine.from_defaults(Search(), llm=Speaker(), text_qa_template=dated)
+    text: Any = "{context_str} {query_str}"
+    with pytest.raises(InputError, match="a prompt template of LlamaIndex is wanted, not str"):
+        SKRQueryEngine.from_defaults(Search(), llm=Speaker(), text_qa_template=text)
+
+
+PIRATE = PromptTemplate(
+    "Context:\n{context_str}\nTalk like the pirate {name}.\nQuery: {query_str}\nAnswer: "
+).partial_format(name="Anne {B.}")
+
+
+@pytest.mark.parametrize("mode", ["sync", "async"])
+@pytest.mark.parametrize("given", ["from_defaults", "text_qa_template", "response_synthesizer:"])
+async def test_a_prompt_of_one_s_own_is_kept_by_every_answer(given: str, mode: str) -> None:
+    llm = Listener(lambda prompt: "SUFFICIENT\nSpielberg [1].")
+    template = PIRATE if given == "from_defaults" else None
+    engine = SKRQueryEngine.from_defaults(Search(), llm=llm, text_qa_template=template)
+    if given != "from_defaults":
+        engine.update_prompts({f"{given.removesuffix('text_qa_template')}text_qa_template": PIRATE})
+    for asked in (engine, engine.with_options(router=NeverRetrieve())):
+        response = asked.query(QUESTION) if mode == "sync" else await asked.aquery(QUESTION)
+        assert "Spielberg" in str(response)
+    [[(role, shown)], [(system, manner), (_, direct)]] = llm.heard
+    assert role == "user"
+    assert shown.startswith("Context:\n[1]\n")
+    assert f"Talk like the pirate Anne {{B.}}.\nQuery: {QUESTION}\nAnswer: \n" in shown
+    assert shown.endswith("Verdict:")
+    assert (system, manner.splitlines()[0]) == ("system", "Talk like the pirate Anne {B.}.")
+    assert "pirate" not in direct
+
+
+def test_llamaindex_s_own_prompt_brings_its_words() -> None:
+    llm = Listener(lambda prompt: "SUFFICIENT\nSpielberg [1].")
+    engine = SKRQueryEngine.from_defaults(
+        Search(), llm=llm, text_qa_template=DEFAULT_TEXT_QA_PROMPT_SEL
+    )
+    assert engine.query(QUESTION).metadata["stop_reason"] == "sufficient"
+    assert "answer the query." in llm.heard[0][-1][1]

@@ -175,7 +175,9 @@ def test_what_does_not_fit_is_refused_by_name() -> None:
         SKRQueryEngine.from_defaults(
             Search(), llm=Speaker(), response_synthesizer=written, streaming=True
         )
-    with pytest.raises(InputError, match=r"give the schema to it, by get_response_synthesizer"):
+    with pytest.raises(
+        InputError, match="give schema and template to it"
+    ):
         SKRQueryEngine.from_defaults(
             Search(), llm=Speaker(), response_synthesizer=written, output_cls=Speaker
         )

@@ -134,6 +134,11 @@ _REPLACED = (
 _RUNS = "langchain_skr/test_runs.py::"
 _CHOSEN = _RUNS + "test_configurable_fields_of_a_{}[{{}}]"
 _WORDS = "parity/test_instructions.py::test_instructions_stand_before_every_answer"
+_FILLED = "parity/test_variables.py::test_a_run_s_config_fills_a_prompt"
+_ROUTES = "parity/test_variables.py::test_what_only_routes_looks_at_the_app_s_own_answer"
+_EACH = (
+    "parity/test_variables.py::test_llamaindex_s_templates_are_filled_for_each_question[{}-{{}}]"
+)
 _OBJECT = (
     "parity/test_schemas.py::test_each_drop_in_gives_the_object_and_one_call_is_made"
     "[{}-Capital-right0"
@@ -162,10 +167,16 @@ OF_LANGCHAIN: dict[str, dict[str, Cell]] = {
     },
     "instructions": {
         **{name: _both(f"{_WORDS}[{door}-{{}}]") for name, door in _DOORS.items()},
-        "SKRRetriever": _unknown("instructions", "Be brief.", ValidationError),
+        "SKRRetriever": _both(f"{_ROUTES}[langchain-{{}}]"),
         "SKRMiddleware": _unknown("instructions", "Be brief."),
     },
-    "variables": {"SKRRetriever": _GIVES_PASSAGES},
+    "variables": {
+        **{name: _both(f"{_FILLED}[{door}-{{}}]") for name, door in _DOORS.items()},
+        "SKRRetriever": _both(f"{_ROUTES}[langchain-{{}}]"),
+        "SKRMiddleware": _both(
+            "parity/test_variables.py::test_an_agent_s_own_prompt_is_filled_by_its_context[{}]"
+        ),
+    },
     "filters": {name: _both(f"{_FILTER}[{door}-{{}}]") for name, door in _DOORS.items()},
     "schema": {
         "create_skr_graph": _both(f"{_OBJECT}-in_graph]"),
@@ -258,12 +269,14 @@ OF_LLAMAINDEX: dict[str, dict[str, Cell]] = {
     "instructions": {
         "SKRQueryEngine": _both(f"{_WORDS}[engine-{{}}]"),
         "SKRChatEngine": _both(f"{_WORDS}[chat-{{}}]"),
-        "SKRRetriever": _unknown("instructions", "Be brief."),
+        "SKRRetriever": _both(f"{_ROUTES}[llamaindex-{{}}]"),
         "SKRSelector": _unknown("instructions", "Be brief."),
         "create_skr_tool": _both(f"{_WORDS}[engine tool-{{}}]"),
     },
     "variables": {
-        "SKRRetriever": _GIVES_PASSAGES,
+        "SKRQueryEngine": _both(_EACH.format("SKRQueryEngine")),
+        "SKRChatEngine": _both(_EACH.format("SKRChatEngine")),
+        "SKRRetriever": _both(f"{_ROUTES}[llamaindex-{{}}]"),
         "SKRSelector": _CHOOSES,
         "create_skr_tool": _OF_THE_ENGINE,
     },

@@ -69,6 +69,17 @@ def test_what_is_answered_without_references_is_told_them_too(
     assert app.model.systems == [("answer_directly", words(TENANTS[0]))]
 
 
+@pytest.mark.parametrize("way", ["sync", "async"])
+async def test_a_router_s_own_answer_is_not_served_in_their_place(way: str) -> None:
+    for given, tasks in (({}, 1), ({"instructions": "You are Lamplight."}, 2)):
+        model = ScriptedModel(["Paris. Certain.", "Paris, dear guest."])
+        chain = create_skr_chain(model, LIBRARY, router="confidence:explain", **given)
+        said = chain.invoke("Capital?") if way == "sync" else await chain.ainvoke("Capital?")
+        assert said == ("Paris, dear guest." if given else "Paris")
+        assert len(model.prompts) == tasks
+        assert model.prompts[-1].system == given.get("instructions", "")
+
+
 PROMPTS = [
     PromptTemplate.from_template("You speak to {user}, on {today}."),
     ChatPromptTemplate.from_messages([("system", "You speak to {user}, on {today}.")]),

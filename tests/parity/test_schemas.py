@@ -28,6 +28,7 @@ from typing_extensions import TypedDict
 import langchain_skr
 import llamaindex_skr
 from langchain_skr import SKRMiddleware, create_skr_chain, create_skr_graph, create_skr_tool
+from langchain_skr.sourced import SourcesChunk
 from llamaindex_skr import SKRChatEngine, SKRQueryEngine
 from llamaindex_skr.llms import openai_like
 from skr_core import Settings
@@ -281,7 +282,7 @@ def test_a_chain_streams_the_object_as_it_grows() -> None:
         response_format=Capital,
         return_sources=True,
     )
-    whole: Any = sum(with_sources.stream(QUESTION), langchain_skr.chain.SourcesChunk())
+    whole: Any = sum(with_sources.stream(QUESTION), SourcesChunk())
     assert whole == with_sources.invoke(QUESTION) | {"run_id": whole["run_id"]}
     assert whole["structured_response"] == Capital(**ASKED)
 

@@ -143,6 +143,11 @@ def test_an_app_s_words_stand_before_answers_without_references_too() -> None:
         f"You are Lamplight, and brief.\nSpeak to Ada as a friend.\n\n{WITHOUT_CONTEXT}"
     )
     assert asked.text == prompts.answer_directly("Q").text
+    within = PromptTemplates().worded(
+        "Be brief! Never name {topic}. Use this:\n{references}\n{question}"
+    )
+    asked = prompts.answer_directly("Q", templates=within.filled({"topic": "prices"}))
+    assert asked.system.splitlines()[0] == "Be brief! Never name prices."
     bare = PromptTemplates().worded("{references}\n{question}")
     assert prompts.answer_directly("Q", templates=bare).system == ""
 
