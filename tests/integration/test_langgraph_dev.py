@@ -119,9 +119,8 @@ def test_a_context_in_json_and_its_schema(server: str) -> None:
 def test_the_documented_client(server: str, capsys: pytest.CaptureFixture[str]) -> None:
     """The page's own code: a streamed run, a second turn with a context, a review resumed."""
     page = (ROOT / "docs" / "serving.md").read_text()
-    assert json.loads(re.findall(r"```json\n(.*?)```", page, re.DOTALL)[0]) == json.loads(
-        CONFIGS[1].read_text()
-    )
+    files = [json.loads(each) for each in re.findall(r"```json\n(.*?)```", page, re.DOTALL)]
+    assert json.loads(CONFIGS[1].read_text()) in files
     blocks = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
     exec("".join(blocks).replace("http://127.0.0.1:2024", server), {})
     told = capsys.readouterr().out
