@@ -24,7 +24,7 @@ from typing import Any, ClassVar, is_typeddict
 
 from pydantic import TypeAdapter, ValidationError
 
-from skr_core.errors import InputError, SchemaError
+from skr_core.errors import InputError, SchemaError, extra
 from skr_core.flow import Flow
 from skr_core.ports import LanguageModel, OnToken
 from skr_core.prompts.templates import (
@@ -89,6 +89,9 @@ _ANSWER = re.compile(r'(?<!\\)"answer"\s*:\s*(?=\S)')
 _IS_SUFFICIENT = re.compile(rf'(?<!\\)"verdict"\s*:\s*"{SUFFICIENT}"')
 _MOST_BRACES = 50
 
+LONGEST_FAULT = 300
+"""Characters of what is wrong with a reply; the message quotes the value."""
+
 LONGEST_HEAD = 20_000
 """Characters of an envelope before its answer, behind which nothing streams before the end."""
 
@@ -113,14 +116,14 @@ class ResponseFormat:
 
         Raises:
             InputError: It is no schema.
+            MissingDependency: It is a JSON Schema, which needs the extra ``schemas``.
         """
         if isinstance(given, cls):
             return given
         try:
             if isinstance(given, Mapping):
                 schema = dict(given)
-                if not schema.keys() & {"type", "properties", "$ref", "anyOf", "oneOf", "enum"}:
-                    raise InputError("the response_format is a dict that is no JSON Schema")
+                _check_schema(schema)
                 name = str(schema.get("title", "answer"))
             elif isinstance(given, type) or is_typeddict(given):
                 schema, name = TypeAdapter(given).json_schema(), given.__name__
@@ -218,7 +221,7 @@ class ResponseFormat:
     def check(self, value: Any) -> Any:
         """Return a value as plain JSON, with defaults; raises ValueError where it does not fit."""
         if self._adapter is None:
-            if fault := _fault(value, self.json_schema, self.json_schema, "answer"):
+            if fault := self._fault_of(value):
                 raise ValueError(fault)
             return value
         try:
@@ -245,6 +248,28 @@ class ResponseFormat:
     @cached_property
     def _adapter(self) -> TypeAdapter[Any] | None:
         return None if isinstance(self.given, Mapping) else TypeAdapter(self.given)
+
+    def _fault_of(self, value: Any) -> str:
+        """What keeps a value from fitting a JSON Schema; empty where it fits."""
+        with extra("schemas"):
+            from jsonschema.exceptions import best_match
+            from jsonschema.validators import Draft202012Validator, validator_for
+            from referencing import Registry
+            from referencing.exceptions import Unresolvable
+
+        # An empty registry: nothing is fetched from where a schema may refer to.
+        schema = self.json_schema
+        checked = validator_for(schema, Draft202012Validator)(schema, registry=Registry())
+        try:
+            fault = best_match(checked.iter_errors(value))
+        except Unresolvable as error:
+            return f"the response_format refers to what is not in it: {error}"
+        except RecursionError:
+            return "answer: it is nested too deeply"
+        if fault is None:
+            return ""
+        place = ".".join(map(str, ("answer", *fault.absolute_path)))
+        return f"{place}: {fault.message[:LONGEST_FAULT]}"
 
     def _fields(self, text: str) -> dict[str, Any]:
         """The parts of a reply; a bare object of the caller's schema is an answer too."""
@@ -340,6 +365,19 @@ class ObjectStream:
         return said
 
 
+def _check_schema(schema: Mapping[str, Any]) -> None:
+    with extra("schemas"):
+        from jsonschema.exceptions import SchemaError as NoSchema
+        from jsonschema.validators import Draft202012Validator, validator_for
+
+    if not schema.keys() & {"type", "properties", "$ref", "anyOf", "oneOf", "allOf", "enum"}:
+        raise InputError("the response_format is a dict that is no JSON Schema")
+    try:
+        validator_for(schema, Draft202012Validator).check_schema(schema)
+    except NoSchema as error:
+        raise InputError(f"the response_format is no JSON Schema: {error.message}") from error
+
+
 def _objects(text: str) -> list[dict[str, Any]]:
     """The JSON objects in a reply, the outer ones first."""
     decoder, found, place = json.JSONDecoder(strict=False), list[dict[str, Any]](), 0
@@ -365,55 +403,3 @@ def _integers(value: object) -> tuple[int, ...]:
     listed = value if isinstance(value, list) else [value]
     found = (re.findall(r"-?\d{1,9}", str(each)) for each in listed if type(each) in (int, str))
     return tuple(dict.fromkeys(int(number) for each in found for number in each))
-
-
-_TYPES: Mapping[str, Any] = {
-    "object": dict,
-    "array": list,
-    "string": str,
-    "boolean": bool,
-    "null": type(None),
-    "integer": int,
-    "number": (int, float),
-}
-
-
-def _fault(value: Any, schema: Any, root: Mapping[str, Any], place: str) -> str:
-    """What keeps a value from fitting a JSON Schema: types, keys, choices; empty where it fits."""
-    if not isinstance(schema, Mapping):
-        return ""
-    if isinstance(ref := schema.get("$ref"), str) and ref.startswith("#/"):
-        target: Any = root
-        for key in ref[2:].split("/"):
-            target = target.get(key, {})
-        return _fault(value, target, root, place)
-    choices = schema.get("anyOf") or schema.get("oneOf")
-    if choices and all(_fault(value, each, root, place) for each in choices):
-        return f"{place} fits none of its alternatives"
-    if "enum" in schema and value not in schema["enum"]:
-        return f"{place} is none of {schema['enum']}"
-    if "const" in schema and value != schema["const"]:
-        return f"{place} is not {schema['const']!r}"
-    if kinds := schema.get("type"):
-        kinds = [kinds] if isinstance(kinds, str) else kinds
-        is_number = isinstance(value, bool) and "boolean" not in kinds
-        if is_number or not any(isinstance(value, _TYPES.get(each, object)) for each in kinds):
-            return f"{place} is no {' or '.join(kinds)}"
-    if isinstance(value, dict):
-        known = schema.get("properties", {})
-        for key in schema.get("required", ()):
-            if key not in value:
-                return f"{place} has no {key}"
-        if schema.get("additionalProperties") is False and (unknown := value.keys() - known.keys()):
-            return f"{place} has an unknown {min(unknown)}"
-        faults = (
-            _fault(value[key], known[key], root, f"{place}.{key}") for key in known if key in value
-        )
-        return next(filter(None, faults), "")
-    if isinstance(value, list):
-        faults = (
-            _fault(each, schema.get("items"), root, f"{place}.{number}")
-            for number, each in enumerate(value)
-        )
-        return next(filter(None, faults), "")
-    return ""

@@ -27,6 +27,8 @@ BROUGHT_BY = {
     "threadpoolctl": "learning",
     "matplotlib": "plots",
     "jinja2": "plots",
+    "jsonschema": "schemas",
+    "referencing": "schemas",
     "fastapi": "web",
     "starlette": "web",
     "uvicorn": "web",
@@ -65,6 +67,10 @@ FIRST_USES = {
     "matplotlib": (
         "plots",
         "from skr_app.report import Result, plot; plot(Result('a', 'b', {}, ()))",
+    ),
+    "jsonschema": (
+        "schemas",
+        "from skr_core.schemas import ResponseFormat; ResponseFormat.of({'type': 'object'})",
     ),
     "jinja2": (
         "plots",

@@ -28,6 +28,7 @@ BESIDE = {
     "chroma": "chromadb",
     "documents": BARE,
     "learning": "scikit-learn",
+    "schemas": "jsonschema",
     "plots": "matplotlib",
     "cli": BARE,
     "web": BARE,

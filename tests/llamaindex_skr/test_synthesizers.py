@@ -175,9 +175,7 @@ def test_what_does_not_fit_is_refused_by_name() -> None:
         SKRQueryEngine.from_defaults(
             Search(), llm=Speaker(), response_synthesizer=written, streaming=True
         )
-    with pytest.raises(
-        InputError, match="give schema and template to it"
-    ):
+    with pytest.raises(InputError, match="give schema and template to it"):
         SKRQueryEngine.from_defaults(
             Search(), llm=Speaker(), response_synthesizer=written, output_cls=Speaker
         )

@@ -477,14 +477,20 @@ SCHEMA: dict[str, Any] = {
     ("value", "fault"),
     [
         ({"kind": "city", "size": None, "parts": [{"n": 1}], "of": 3}, ""),
-        ({}, "answer has no kind"),
-        ({"kind": "hamlet"}, "answer.kind is none of"),
-        ({"kind": "city", "size": "big"}, "answer.size is no number or null"),
-        ({"kind": "city", "size": True}, "answer.size is no number or null"),
-        ({"kind": "city", "parts": [{"n": 1}, {"n": "1"}]}, "answer.parts.1.n is no integer"),
-        ({"kind": "city", "of": 4}, "answer.of fits none"),
-        ({"kind": "city", "mayor": "Ada"}, "answer has an unknown mayor"),
-        ([], "answer is no object"),
+        ({}, "answer: 'kind' is a required property"),
+        ({"kind": "hamlet"}, "answer.kind: 'hamlet' is not one of"),
+        ({"kind": "city", "size": "big"}, "answer.size: 'big' is not of type 'number', 'null'"),
+        ({"kind": "city", "size": True}, "answer.size: True is not of type"),
+        (
+            {"kind": "city", "parts": [{"n": 1}, {"n": "1"}]},
+            "answer.parts.1.n: '1' is not of type 'integer'",
+        ),
+        ({"kind": "city", "of": 4}, "answer.of: "),
+        (
+            {"kind": "city", "mayor": "Ada"},
+            r"answer: Additional properties are not allowed \('mayor' was",
+        ),
+        ([], r"answer: \[\] is not of type 'object'"),
     ],
 )
 def test_a_json_schema_is_checked(value: Any, fault: str) -> None:
@@ -494,6 +500,21 @@ def test_a_json_schema_is_checked(value: Any, fault: str) -> None:
             schema.read(json.dumps({"answer": value}), "answer_directly", 0)
     else:
         assert schema.object_in(json.dumps(value)) == value
+
+
+NESTED: dict[str, Any] = {"type": "array", "items": {"$ref": "#"}}
+
+
+def test_a_schema_that_is_none_that_refers_elsewhere_or_that_is_nested_too_deeply() -> None:
+    with pytest.raises(InputError, match="no JSON Schema: 'list' is not valid under any of"):
+        ResponseFormat.of({"type": "list"})
+    elsewhere = ResponseFormat.of({"type": "object", "$ref": "http://localhost:1/schema.json"})
+    with pytest.raises(ValueError, match=r"refers to what is not in it: .*schema\.json"):
+        elsewhere.read('{"answer": {}}', "answer_directly", 0)
+    deep = "[" * 900 + "]" * 900
+    assert ResponseFormat.of(NESTED).object_in(deep) is None
+    with pytest.raises(ValueError, match=r"there is no JSON object|nested too deeply"):
+        ResponseFormat.of(NESTED).read(f'{{"answer": {deep}}}', "answer_directly", 0)
 
 
 VALUES = st.recursive(
