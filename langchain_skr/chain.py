@@ -23,6 +23,7 @@ from langchain_core.runnables import (
     RunnableSerializable,
     ensure_config,
 )
+from langchain_core.runnables.config import DEFAULT_RECURSION_LIMIT
 from langchain_core.runnables.graph import Graph
 from langchain_core.runnables.utils import ConfigurableFieldSpec
 from langchain_core.tools import BaseTool
@@ -32,7 +33,7 @@ from skr_core.errors import InputError
 from skr_core.prompts.templates import TOOL_DESCRIPTION, TOOL_NAME, PromptTemplates
 from skr_core.settings import ActionAnswerer, answerer_of
 from skr_graphs import CompiledGraph, SKRContext, SKRInput
-from skr_graphs.graph import answerer_of_graph
+from skr_graphs.graph import RECURSION_LIMIT, answerer_of_graph
 from skr_graphs.node import context_around
 
 Result = TypeVar("Result")
@@ -118,6 +119,9 @@ class GraphChain(Runnable[Asked, Result]):
             context = replace(context, instructions=self._instructions.written(values))
         if self._templates is not None and self._templates.variables:
             context = replace(context, templates=self._templates.filled(values))
+        if config and config.get("recursion_limit") == DEFAULT_RECURSION_LIMIT:
+            # Nobody has chosen it: a sequence gives it to each of its steps.
+            config = {**config, "recursion_limit": RECURSION_LIMIT}
         return {"input": given, "config": config, "context": context, **options}
 
     @property

@@ -87,11 +87,17 @@ class SelfCompletionGraph(StateGraph[SKRState, SKRContext, SKRInput, SKROutput])
         it is ever cached: LangGraph's ``cache`` knows nothing of a run's context and config.
         """
         compiled = super().compile(*args, name=name or NAME, **options)
-        return compiled.with_config(metadata={NAME_KEY: compiled.name})
+        # Else it would be LangChain's few steps where a runnable of its own calls the graph.
+        return compiled.with_config(
+            metadata={NAME_KEY: compiled.name}, recursion_limit=RECURSION_LIMIT
+        )
 
 
 CompiledGraph = CompiledStateGraph[SKRState, SKRContext, SKRInput, SKROutput]
 """The same, compiled."""
+
+RECURSION_LIMIT = 9_999
+"""The steps of a run, as many as LangChain's agents have: it is the budget that ends a loop."""
 
 History = Sequence[tuple[str, str]]
 """The messages before a question, each a role and a text."""
