@@ -43,10 +43,18 @@ from skr_core.budget import Budget
 from skr_core.conversation import latest_turns
 from skr_core.errors import DeadlineError, InputError, extra
 from skr_core.flow import Flow, arun, call, run
+from skr_core.models.windows import history_tokens_for
 from skr_core.plain import Plain, to_plain
 from skr_core.ports import AnswerArbiter, Retriever, Router
 from skr_core.references.citations import CitedText, resolve_citations
-from skr_core.settings import ReflectorLike, RouterLike, as_reflector, as_router, decided
+from skr_core.settings import (
+    ReflectorLike,
+    RouterLike,
+    as_reflector,
+    as_router,
+    decided,
+    hinting,
+)
 from skr_core.types import NO_USAGE, Reference
 from skr_graphs import said_in, unstreamed, warn_once
 
@@ -68,6 +76,8 @@ _RETRIEVERS = (Runnable, VectorStore, Retriever, Mapping)
 """The classes of retrievers, one of which may have been given in the router's place."""
 
 _NUMBER = re.compile(r"\[\d")
+
+_WORDS = "the words before every answer are the agent's own: create_agent(..., system_prompt=...)"
 
 
 class SKRAgentState(AgentState[Any]):
@@ -167,6 +177,7 @@ class SKRMiddleware(AgentMiddleware[SKRAgentState, Any, Any]):
 
     state_schema = SKRAgentState
 
+    @hinting(instructions=_WORDS, prompt=_WORDS, system_prompt=_WORDS)
     def __init__(
         self,
         router: RouterLike | None = None,
@@ -273,7 +284,7 @@ class SKRMiddleware(AgentMiddleware[SKRAgentState, Any, Any]):
         }
         if asked:  # else there is nothing to route by, such as an image alone
             said = said_in(messages[: places[-1]])
-            turns = latest_turns(said, self.budget.max_history_tokens)
+            turns = latest_turns(said, history_tokens_for(self.budget, self.model))
             routed = self._route(state, anew, turns)
             with suppress(DeadlineError):  # the run ends before its model is asked
                 yield from bounded(routed, Bounds.within(self.budget.deadline_s))

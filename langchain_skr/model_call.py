@@ -86,6 +86,7 @@ class ModelCall:
         self._of, self._request, self._handler = middleware, request, handler
         self._state: Plain = dict(request.state)
         self._best = ""
+        self._read: Sequence[Reference] = ()
         self.update: Plain = {}
 
     def flow(self) -> Flow[ModelResponse[Any]]:
@@ -175,15 +176,16 @@ class ModelCall:
             return (yield from self._ask(request.override(system_message=told), quiet=quiet))
 
         messages = [request.system_message, *request.messages]
-        _, response, refused = yield from until_it_fits(
+        packed, response, refused = yield from until_it_fits(
             ask,
             partial(pack_references, references),
             tokens_for(
                 self._of.budget,
                 LangChainModel(request.model),
-                [str(each.text) for each in messages if each is not None],
+                [lacked, *(_all_in(each) for each in messages if each is not None)],
             ),
         )
+        self._read = packed.references
         self.spend(Usage(calls=refused))
         return response
 
@@ -213,7 +215,7 @@ class ModelCall:
     def _reflection(self, text: str) -> Flow[Reflection]:
         """Judge an answer; one that cannot be judged is served, as one that is not grounded."""
         assert self._of.reflector is not None
-        shown, said = renumbered(text, self._references("skr_sources"), self._references())
+        shown, said = renumbered(text, self._references("skr_sources"), self._read)
         try:
             with unstreamed():
                 reflection = yield from reflected(
@@ -348,6 +350,12 @@ def _generation(response: ModelResponse[Any], request: ModelRequest[Any]) -> Gen
 def _message(response: ModelResponse[Any]) -> AIMessage:
     """The model's own message, beside which results of tools may stand."""
     return next((each for each in response.result if isinstance(each, AIMessage)), AIMessage(""))
+
+
+def _all_in(message: AnyMessage) -> str:
+    """The text of a message, with the calls of tools that stand beside it."""
+    calls = message.tool_calls if isinstance(message, AIMessage) else []
+    return f"{message.text}{calls or ''}"
 
 
 def _said_in_run(messages: Sequence[AnyMessage]) -> list[AIMessage]:

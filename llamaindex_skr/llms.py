@@ -35,7 +35,7 @@ from skr_core.errors import InputError, ModelError, extra, translated
 from skr_core.models.adapting import framework_of, named_model
 from skr_core.models.chunked import NO_IMAGES, ChunkedModel, Reply
 from skr_core.models.openai_server import server_address, server_key
-from skr_core.models.windows import Window, context_window
+from skr_core.models.windows import Window, context_window, most_tokens
 from skr_core.ports import LanguageModel, OnToken
 from skr_core.types import Generation, Prompt, Usage
 
@@ -134,14 +134,18 @@ class LlamaIndexModel(ChunkedModel):
 
     @property
     def window(self) -> Window | None:
-        """The window that the LLM's metadata declare; None where they only have the default."""
+        """The window that the LLM's metadata declare; None where they only have the default.
+
+        The LLM's own system prompt, which is sent with every prompt, is taken off.
+        """
         try:
             metadata = self.llm.metadata
         except ValueError:  # OpenAI's knows its own models alone
             return None
         if metadata.context_window in (None, DEFAULT_CONTEXT_WINDOW):
             return None
-        return Window(metadata.context_window, max(0, metadata.num_output or 0))
+        left = metadata.context_window - most_tokens(self.llm.system_prompt or "")
+        return Window(max(0, left), max(0, metadata.num_output or 0))
 
     @property
     def takes_schemas(self) -> bool:

@@ -135,12 +135,12 @@ def tokens_for(budget: Budget, model: LanguageModel, beside: Iterable[str] = ())
     declared = window_of(model)
     if declared is None:
         return budget.max_reference_tokens or reference_tokens_for(model.name) or UNKNOWN_MODEL
-    others = sum(map(_most_tokens, beside))
+    others = sum(map(most_tokens, beside))
     left = min(int(declared.tokens * (1 - ROOM_FOR_ANSWER)), declared.tokens - declared.reply)
     return max(0, min(left - others, budget.max_reference_tokens or left))
 
 
-def history_tokens_for(budget: Budget, model: LanguageModel) -> int:
+def history_tokens_for(budget: Budget, model: LanguageModel | None) -> int:
     """Return the tokens of earlier turns that a prompt holds: at most a quarter of the window."""
     declared = window_of(model)
     if declared is None:
@@ -148,6 +148,11 @@ def history_tokens_for(budget: Budget, model: LanguageModel) -> int:
     return min(budget.max_history_tokens, declared.tokens // 4)
 
 
-def _most_tokens(text: str) -> int:
-    """About as many tokens as a text may have; nobody waits for an exact count."""
+def most_tokens(text: str) -> int:
+    """About as many tokens as a text may have; nobody waits for an exact count.
+
+    Example:
+        >>> most_tokens("The lamp burns colza oil.")
+        8
+    """
     return len(text.encode(errors="replace")) // 3

@@ -172,6 +172,8 @@ async def test_a_withheld_tool_is_not_forced(ask: Any) -> None:
 
 
 def test_what_cannot_be_used_is_refused_at_once() -> None:
+    with pytest.raises(TypeError, match=r"the agent's own: create_agent.*system_prompt="):
+        SKRMiddleware(retriever=Library(), instructions="Be brief.")  # type: ignore[call-arg]
     with pytest.raises(InputError, match="a retriever is wanted"):
         SKRMiddleware(retriever=5)
     with pytest.raises(InputError, match="would change nothing: give retriever="):

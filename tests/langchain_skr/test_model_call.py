@@ -189,6 +189,21 @@ async def test_the_draft_is_asked_for_with_the_agent_s_own_middleware(ask: Any) 
     assert second.startswith("Be polite.\n\nAnswer from these references")
 
 
+async def test_the_agent_s_system_prompt_stands_before_every_call(ask: Any) -> None:
+    replies = [
+        calling("clock"),
+        "At sea.",
+        "It is a place [1].",
+        "In Port Elm [1], by the sea [3].",
+    ]
+    agent, chat = agent_with(*replies, own=[clock], router=Looking(), reflector=Judge("sea"))
+    assert last(await ask(agent)) == replies[-1]
+    said = [each[0].text for each in chat.sent]
+    assert said[:2] == ["Be brief.", "Be brief."], "a tool's call, and the draft"
+    assert len(said) == 4
+    assert all(each.startswith("Be brief.\n\nAnswer from these") for each in said[2:])
+
+
 async def test_retrieval_tools_are_withheld_from_the_draft_and_others_come_first(ask: Any) -> None:
     router = Looking()
     replies = [calling("clock"), "At noon, at sea.", GOOD]
@@ -351,6 +366,15 @@ async def test_what_an_answer_lacks_is_searched_for_before_it_is_shown(
     assert judge.seen[0] == (LIBRARY[BORN], replies[0])
     agent, _ = agent_with(*replies, reflector=Judge("sea"))
     assert await shown(agent) == [replies[1]]
+
+
+async def test_a_judge_reads_what_the_model_has_read(ask: Any) -> None:
+    judge = Judge("Port Elm")
+    agent, chat = agent_with(GOOD, reflector=judge, budget=Budget(max_reference_tokens=20))
+    await ask(agent)
+    ((read, _),) = judge.seen
+    assert read == LIBRARY[BORN][:1]
+    assert LIBRARY[BORN][1] not in chat.sent[0][0].text
 
 
 async def test_an_answer_that_stays_insufficient_is_served_and_marked(ask: Any) -> None:
