@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import pickle
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from typing import Any
 from uuid import UUID, uuid4
 
 import pytest
 from langchain.agents import create_agent
+from langchain_core.caches import InMemoryCache
 from langchain_core.documents import Document
+from langchain_core.globals import set_llm_cache
 from langchain_core.language_models import FakeListChatModel
-from langchain_core.messages import AIMessage
+from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.runnables import (
     ConfigurableField,
     ConfigurableFieldMultiOption,
@@ -25,6 +27,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.config import get_store
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.store.memory import InMemoryStore
+from pydantic import Field
 
 from langchain_skr import (
     SKRMiddleware,
@@ -38,7 +41,15 @@ from skr_core.errors import InputError
 from skr_core.routers import AlwaysRetrieve, NeverRetrieve
 from skr_core.settings import answerer_of
 from skr_graphs import create_route_node, create_self_completion_graph
-from tests.langchain_skr.fakes import ANSWER, QUESTION, Agent, Library
+from tests.langchain_skr.fakes import (
+    ANSWER,
+    FOUND,
+    FURTHER,
+    QUESTION,
+    Agent,
+    Library,
+    stating_model,
+)
 from tests.langchain_skr.test_tracing import Tracer, runs_of
 
 Invoke = Callable[..., Awaitable[Any]]
@@ -250,13 +261,71 @@ def test_a_router_that_needs_a_model_says_so_at_construction(make: Any, name: st
 
 
 async def test_a_cached_reply_costs_nothing_in_any_chain(invoke: Invoke) -> None:
-    from langchain_core.caches import InMemoryCache
-
     model = FakeListChatModel(responses=[f"SUFFICIENT\n{ANSWER}"], cache=InMemoryCache())
     chain = create_skr_chain(model, Library(), return_sources=True)
     costs = [(await invoke(chain, QUESTION))["usage"]["answer_with_references"] for _ in range(2)]
     assert [each["calls"] for each in costs] == [1, 0]
     assert [each["cached_calls"] for each in costs] == [0, 1]
+
+
+class Counted(FakeListChatModel):
+    """Says what it was not yet asked; a cache has replied to the rest."""
+
+    asked: list[str] = Field(default_factory=list)
+
+    def _call(self, messages: list[BaseMessage], *args: Any, **kwargs: Any) -> str:
+        self.asked.append(str(messages[-1].text))
+        return super()._call(messages, *args, **kwargs)
+
+
+@pytest.fixture
+def cache() -> Iterator[None]:
+    set_llm_cache(InMemoryCache())
+    yield
+    set_llm_cache(None)
+
+
+CALL = {"name": "ask", "args": {"question": QUESTION}, "id": "1", "type": "tool_call"}
+CACHED: dict[str, tuple[Callable[[Any], Any], Any, Callable[[Any], Any]]] = {
+    "graph": (
+        lambda model: create_skr_graph(model, Library()),
+        {"question": QUESTION},
+        lambda said: said["usage"]["answer_with_references"],
+    ),
+    "middleware": (
+        lambda model: create_agent(model, middleware=[SKRMiddleware(retriever=Library())]),
+        {"messages": [("user", QUESTION)]},
+        lambda said: said["skr_usage"],
+    ),
+    "tool": (
+        lambda model: create_skr_tool(model, Library(), name="ask"),
+        CALL,
+        lambda said: said.artifact["usage"]["answer_with_references"],
+    ),
+}
+
+
+@pytest.mark.usefixtures("cache")
+@pytest.mark.parametrize("name", CACHED)
+async def test_langchain_s_own_cache_counts(name: str, invoke: Invoke) -> None:
+    make, given, cost_in = CACHED[name]
+    model = Counted(responses=[f"SUFFICIENT\n{ANSWER}"])
+    costs = [cost_in(await invoke(make(model), given)) for _ in range(2)]
+    assert len(model.asked) == 1
+    assert [each["calls"] for each in costs] == [1, 0]
+    assert [each["cached_calls"] for each in costs] == [0, 1]
+
+
+@pytest.mark.usefixtures("cache")
+async def test_what_the_cache_replied_leaves_a_retriever_s_budget_whole(invoke: Invoke) -> None:
+    model = Counted(responses=stating_model().responses)
+    retriever = SKRRetriever(retriever=Library(), model=model, budget=Budget(max_calls=2))
+    assert len(await invoke(retriever, QUESTION)) == len(FOUND[QUESTION])
+    assert len(model.asked) == 1
+    # The first call costs nothing now, so that the round that it asks for is within the budget.
+    both = len(FOUND[QUESTION]) + len(FOUND[FURTHER])
+    assert len(await invoke(retriever, QUESTION)) == both
+    assert len(model.asked) == 2
 
 
 async def test_listeners_hear_of_a_chain_once(invoke: Invoke) -> None:

@@ -148,6 +148,10 @@ async def test_numbers_limits_and_routers_of_a_request(ask: Ask) -> None:
     looping = SKRQueryEngine.from_defaults(Search(), llm=Speaker())
     assert await ask(looping, QUESTION) == [JAWS, BORN]
     assert await ask(looping.with_options(budget=Budget(max_rounds=1)), QUESTION) == [JAWS]
+    chat = SKRChatEngine.from_defaults(Search(), llm=Speaker(), router="never")
+    once = chat.with_options(router="always", budget=Budget(max_rounds=1))
+    assert await ask(once, QUESTION) == [JAWS]
+    assert await ask(chat, QUESTION) == []
     retriever = SKRRetriever(of_tenants(), k=2)
     assert [len(await ask(each)) for each in (retriever, retriever.with_options(k=1))] == [2, 1]
     several_of_k = SKRRetriever([of_tenants(), Search()], k=2)

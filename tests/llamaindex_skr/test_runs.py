@@ -24,6 +24,7 @@ from opentelemetry import trace
 from pydantic import Field, PrivateAttr
 
 from llamaindex_skr import (
+    LlamaIndexModel,
     SKRAnswerEvent,
     SKRChatEngine,
     SKREvent,
@@ -40,7 +41,7 @@ from llamaindex_skr import (
 from skr_core import PromptTemplates
 from skr_core.prompts import DEFAULT_TEMPLATES
 from skr_core.prompts.papers import RALLM_TEMPLATES
-from skr_core.routers import AlwaysRetrieve, NeverRetrieve
+from skr_core.routers import AlwaysRetrieve, NeverRetrieve, PromptRouter
 from skr_core.testing import MappingRetriever
 from skr_graphs import create_self_completion_graph
 from tests.llamaindex_skr.fakes import (
@@ -251,6 +252,47 @@ def test_a_handler_sees_each_call_once(events: Events, way: Way) -> None:
     assert (seen["LLMChatStartEvent"], seen["LLMChatEndEvent"]) == (calls, calls)
     assert (seen["RetrievalStartEvent"], seen["RetrievalEndEvent"]) == (2, 2)
     assert (seen["QueryStartEvent"], seen["QueryEndEvent"], seen["SKRAnswerEvent"]) == (1, 1, 1)
+
+
+OTHERS: dict[str, tuple[Callable[[Any], Any], str, tuple[Any, ...], dict[str, int]]] = {
+    "chat": (
+        lambda llm: SKRChatEngine.from_defaults(Search(), llm=llm),
+        "chat",
+        (QUESTION,),
+        {"RetrievalStartEvent": 2, "SKRAnswerEvent": 1},
+    ),
+    "retriever": (
+        lambda llm: SKRRetriever(Search(), llm=llm),
+        "retrieve",
+        (QUESTION,),
+        {"RetrievalStartEvent": 3, "SKRReferencesEvent": 2},  # its own, and two within
+    ),
+    "selector": (
+        lambda llm: SKRSelector(PromptRouter(LlamaIndexModel(llm))),
+        "select",
+        (["from memory", "from the wiki"], QUESTION),
+        {"RetrievalStartEvent": 0},
+    ),
+}
+
+
+@pytest.mark.parametrize("mode", ["sync", "async"])
+@pytest.mark.parametrize("kind", OTHERS)
+async def test_a_handler_sees_each_call_of_the_others_once(
+    events: Events, kind: str, mode: str
+) -> None:
+    make, verb, given, expected = OTHERS[kind]
+    llm = Instrumented()
+    drop_in = make(llm)
+    if mode == "sync":
+        await asyncio.to_thread(getattr(drop_in, verb), *given)
+    else:
+        await getattr(drop_in, f"a{verb}")(*given)
+    seen = Counter(event.class_name() for event in events.seen)
+    assert llm.sent
+    assert (seen["LLMChatStartEvent"], seen["LLMChatEndEvent"]) == (len(llm.sent), len(llm.sent))
+    assert {name: seen[name] for name in expected} == expected
+    assert seen["SKRRouteEvent"] == 1
 
 
 def test_the_callers_span_has_the_outcome(way: Way) -> None:

@@ -91,7 +91,7 @@ DROP_INS = {"LangChain": LANGCHAIN, "LlamaIndex": LLAMAINDEX}
 
 CARRIED = {
     "config": "the config of a run reaches retriever and model",
-    "context": "the context of a run, such as another router or budget",
+    "context": "the context of a run: the app's own, or one with another router or budget",
     "instructions": "an app's own words, before every prompt that asks for an answer",
     "variables": "the variables of a prompt template, filled for each run",
     "filters": "a filter of the retriever or the index holds in every search",
@@ -143,6 +143,9 @@ _OBJECT = (
     "parity/test_schemas.py::test_each_drop_in_gives_the_object_and_one_call_is_made"
     "[{}-Capital-right0"
 )
+_WINDOW = "parity/test_windows.py::test_no_prompt_is_longer_than_what_is_declared"
+_LIMITS = "parity/test_budgets.py::test_limits_end_a_question"
+_CACHED = _RUNS + "test_langchain_s_own_cache_counts"
 _IMAGES = "parity/test_images.py::test_an_image_of_the_question_reaches_the_model"
 _EVENTS = "parity/test_configs.py::test_all_that_a_run_asks_has_its_config"
 _DOORS = {
@@ -164,11 +167,19 @@ OF_LANGCHAIN: dict[str, dict[str, Cell]] = {
         "create_skr_chain": _both(_REPLACED, "invoke", "ainvoke"),
         "create_skr_chain, with sources": _both(_CHOSEN.format("chain")),
         "SKRRetriever": _both(_CHOSEN.format("retriever")),
+        "SKRMiddleware": _both(
+            "parity/test_contexts.py::"
+            "test_the_context_of_a_parent_is_seen_within_ours_and_behind_it[{}-middleware]"
+        ),
+        "create_skr_tool": _both("parity/test_contexts.py::test_a_subclass_is_passed_on[{}-tool]"),
     },
     "instructions": {
         **{name: _both(f"{_WORDS}[{door}-{{}}]") for name, door in _DOORS.items()},
         "SKRRetriever": _both(f"{_ROUTES}[langchain-{{}}]"),
-        "SKRMiddleware": _unknown("instructions", "Be brief."),
+        "SKRMiddleware": _both(
+            "langchain_skr/test_model_call.py::"
+            "test_the_agent_s_system_prompt_stands_before_every_call[{}]"
+        ),
     },
     "variables": {
         **{name: _both(f"{_FILLED}[{door}-{{}}]") for name, door in _DOORS.items()},
@@ -224,8 +235,12 @@ OF_LANGCHAIN: dict[str, dict[str, Cell]] = {
         ),
         "create_skr_tool": NotApplicable("an agent calls it with a question that stands alone"),
     },
-    "window": {},
+    "window": {
+        **{name: _both(f"{_WINDOW}[{door}-all-{{}}]") for name, door in _DOORS.items()},
+        "SKRRetriever": _both(f"{_WINDOW}[looping retriever-all-{{}}]"),
+    },
     "budget": {
+        "create_skr_graph": _both(f"{_LIMITS}[graph-{{}}]"),
         "create_skr_chain": _both(_REPLACED, "invoke", "ainvoke"),
         "create_skr_chain, with sources": _both(_CHOSEN.format("chain")),
         "SKRRetriever": _both(
@@ -237,6 +252,7 @@ OF_LANGCHAIN: dict[str, dict[str, Cell]] = {
         "SKRMiddleware": _both(
             "langchain_skr/test_model_call.py::test_the_last_call_is_made_without_tools[{}]"
         ),
+        "create_skr_tool": _both(f"{_LIMITS}[tool-{{}}]"),
     },
     "callbacks": {
         name: _both(f"{_EVENTS}[{door}-{{}}]", "invoke", "ainvoke") for name, door in _DOORS.items()
@@ -251,6 +267,12 @@ OF_LANGCHAIN: dict[str, dict[str, Cell]] = {
         "create_skr_chain, with sources": _both(
             _RUNS + "test_a_cached_reply_costs_nothing_in_any_chain[{}]"
         ),
+        "create_skr_graph": _both(f"{_CACHED}[{{}}-graph]"),
+        "SKRRetriever": _both(
+            _RUNS + "test_what_the_cache_replied_leaves_a_retriever_s_budget_whole[{}]"
+        ),
+        "SKRMiddleware": _both(f"{_CACHED}[{{}}-middleware]"),
+        "create_skr_tool": _both(f"{_CACHED}[{{}}-tool]"),
     },
 }
 _FILTERED = (
@@ -258,12 +280,15 @@ _FILTERED = (
 )
 _OPTIONS = "llamaindex_skr/test_options.py::test_numbers_limits_and_routers_of_a_request[{}]"
 _RESPONSES = "llamaindex_skr/test_runs.py::test_a_handler_sees_each_call_once[{}]"
+_OTHERS = "llamaindex_skr/test_runs.py::test_a_handler_sees_each_call_of_the_others_once"
 OF_LLAMAINDEX: dict[str, dict[str, Cell]] = {
     "config": dict.fromkeys(LLAMAINDEX, NotApplicable(_OF_A_RUN)),
     "context": {
         **dict.fromkeys(LLAMAINDEX, NotApplicable(_OF_A_RUN)),
         "SKRQueryEngine": _both(_OPTIONS),
+        "SKRChatEngine": _both(_OPTIONS),
         "SKRRetriever": _both(_OPTIONS),
+        "SKRSelector": NotApplicable("it is asked with choices and a question alone"),
         "create_skr_tool": _OF_THE_ENGINE,
     },
     "instructions": {
@@ -320,7 +345,13 @@ OF_LLAMAINDEX: dict[str, dict[str, Cell]] = {
         "SKRRetriever": NotApplicable("it is asked with a query"),
         "SKRSelector": NotApplicable("it is asked with a query"),
     },
-    "window": {"SKRSelector": _CHOOSES, "create_skr_tool": _OF_THE_ENGINE},
+    "window": {
+        "SKRQueryEngine": _both(f"{_WINDOW}[engine-all-{{}}]"),
+        "SKRChatEngine": _both(f"{_WINDOW}[chat-all-{{}}]"),
+        "SKRRetriever": _both(f"{_WINDOW}[looping retriever of llamaindex-all-{{}}]"),
+        "SKRSelector": _CHOOSES,
+        "create_skr_tool": _OF_THE_ENGINE,
+    },
     "budget": {
         "SKRQueryEngine": _both(
             "parity/test_one_answer.py::test_both_plugins_agree_at_a_limit[{}-one round]"
@@ -330,11 +361,15 @@ OF_LLAMAINDEX: dict[str, dict[str, Cell]] = {
             "chat",
             "achat",
         ),
+        "SKRRetriever": _both(f"{_LIMITS}[retriever of llamaindex-{{}}]"),
         "SKRSelector": _unknown("budget"),
         "create_skr_tool": _OF_THE_ENGINE,
     },
     "callbacks": {
         "SKRQueryEngine": _both(_RESPONSES, "query", "aquery"),
+        "SKRChatEngine": _both(f"{_OTHERS}[chat-{{}}]"),
+        "SKRRetriever": _both(f"{_OTHERS}[retriever-{{}}]"),
+        "SKRSelector": _both(f"{_OTHERS}[selector-{{}}]"),
         "create_skr_tool": _OF_THE_ENGINE,
     },
     "cache": dict.fromkeys(LLAMAINDEX, NotApplicable("LlamaIndex has no cache of replies")),

@@ -94,14 +94,14 @@ def agent(model: Chat, **options: Any) -> Any:
         retriever=Library(),
         model=model,
         reflector=JudgeReflector(as_language_model(model)),
-        **limited(options),
+        **taken(options, "budget"),
     )
     return create_agent(model, middleware=[middleware], system_prompt=options.get("instructions"))
 
 
-def limited(options: dict[str, Any]) -> dict[str, Any]:
-    """The options of what gives passages, and takes no others."""
-    return {name: each for name, each in options.items() if name == "budget"}
+def taken(options: dict[str, Any], *names: str) -> dict[str, Any]:
+    """The options that a drop-in takes, of those that are there."""
+    return {name: options[name] for name in names if name in options}
 
 
 LETTERS = {"name": "write", "args": {"letter": prose(100)}, "id": "1"}
@@ -127,7 +127,7 @@ LANGCHAIN: dict[str, tuple[Callable[..., Any], Any]] = {
     ),
     "looping retriever": (
         lambda model, library, **options: langchain_skr.SKRRetriever(
-            retriever=library, model=model, **limited(options)
+            retriever=library, model=model, **taken(options, "budget", "instructions")
         ),
         QUESTION,
     ),
@@ -150,7 +150,7 @@ LLAMAINDEX: dict[str, tuple[str, Callable[..., Any]]] = {
     "looping retriever of llamaindex": (
         "retrieve",
         lambda library, llm, **options: llamaindex_skr.SKRRetriever(
-            library, llm=llm, **limited(options)
+            library, llm=llm, **taken(options, "budget", "instructions")
         ),
     ),
 }
