@@ -16,8 +16,7 @@ HEAD = """\
 
 Written by `make docs` from [tests/parity/matrix.py](../tests/parity/matrix.py), which names the
 tests of each cell; do not edit it. **Both** means tested, sync and async. What is refused is
-refused at construction, by name. A dash stands where there is nothing to carry, and an open cell
-has no test in both forms yet.
+refused at construction, by name. A dash stands where there is nothing to carry.
 """
 
 

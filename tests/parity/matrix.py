@@ -1,8 +1,8 @@
 """What an app carries through each drop-in: one cell for each, which names its tests or a refusal.
 
 `docs/matrix.md` is written from it by `scripts/matrix.py`, and `test_matrix.py` holds it to
-what it says: that the tests are there, sync and async, and that the refusals are raised. None is a
-cell that nobody has filled yet.
+what it says: that the tests are there, sync and async, and that the refusals are raised. A new
+drop-in's cells are None until they are filled, and fail.
 """
 
 from __future__ import annotations
