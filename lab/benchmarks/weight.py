@@ -28,7 +28,6 @@ BESIDE = {
     "chroma": "chromadb",
     "documents": BARE,
     "learning": "scikit-learn",
-    "schemas": "jsonschema",
     "plots": "matplotlib",
     "cli": BARE,
     "web": BARE,
