@@ -45,10 +45,11 @@ def sync_client(timeout: float = TIMEOUT) -> httpx.Client:
     Args:
         timeout: Seconds without a word from the server.
     """
-    return DefaultHttpxClient(
+    client: httpx.Client = DefaultHttpxClient(
         timeout=timeout,
         event_hooks={"request": [_keep_to_deadline], "response": [_retry_in_time]},
     )
+    return client
 
 
 def async_client(timeout: float = TIMEOUT) -> httpx.AsyncClient:
