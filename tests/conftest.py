@@ -9,6 +9,9 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+# Tests run side by side; threads of linear algebra and of torch would only wait for each other.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
 from skr_learn import trees
 from tests.servers import reserved_port
 

@@ -245,7 +245,7 @@ def kill_while_an_index_is_made_again(folder: Path, times: int) -> None:
 
 
 def test_while_an_index_is_made_again_a_kill_loses_nothing(folder: Path):
-    kill_while_an_index_is_made_again(folder, 5)
+    kill_while_an_index_is_made_again(folder, 2)
 
 
 @pytest.mark.soak
@@ -254,7 +254,7 @@ def test_while_an_index_is_made_again_fifty_kills_lose_nothing(folder: Path):
     kill_while_an_index_is_made_again(folder, 50)
 
 
-@pytest.mark.parametrize("kind", ["words", "vectors"])
+@pytest.mark.parametrize("kind", [pytest.param("words", marks=pytest.mark.soak), "vectors"])
 def test_a_forked_child_uses_the_store_as_its_parent_does(
     kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
@@ -328,6 +328,9 @@ ASKING = """
 """
 
 
+@pytest.mark.parametrize(
+    "folder", [pytest.param("words", marks=pytest.mark.soak), "vectors"], indirect=True
+)
 def test_four_processes_ask_while_one_adds_and_one_is_killed(folder: Path):
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     command = [sys.executable, "-c", textwrap.dedent(ASKING), str(folder)]

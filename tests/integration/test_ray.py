@@ -75,7 +75,12 @@ def test_ray_s_telemetry_is_off(ray: RayWorkers):
 
 @pytest.mark.parametrize(
     ("item", "kind"),
-    [(0, DataError), (1, MissingDependency), (2, BudgetError), (3, LookupError)],
+    [
+        (0, DataError),
+        pytest.param(1, MissingDependency, marks=pytest.mark.soak),
+        pytest.param(2, BudgetError, marks=pytest.mark.soak),
+        (3, LookupError),
+    ],
 )
 def test_an_error_arrives_as_it_is_without_keys(
     ray: RayWorkers, item: int, kind: type[Exception], tmp_path: Path
@@ -91,6 +96,7 @@ def test_an_error_arrives_as_it_is_without_keys(
         assert "raise errors[item]" in told[1]
 
 
+@pytest.mark.soak
 def test_a_worker_that_always_ends_is_one_error(ray: RayWorkers, tmp_path: Path):
     with pytest.raises(EngineError, match="a worker ended 4 times under the same item"):
         list(ray.map(partial(Made, tmp_path), end, [1], 8))
@@ -183,6 +189,7 @@ def test_a_killed_worker_loses_nothing_and_the_next_run_goes_on(ray: RayWorkers,
     assert all(record.effect == "helps" for record in found)
 
 
+@pytest.mark.soak
 def test_a_judge_is_made_by_the_workers(ray: RayWorkers, tmp_path: Path):
     with OpenAIServer(reply, keep_alive=False) as server:
         make = partial(system, server.url, tmp_path)
@@ -192,6 +199,7 @@ def test_a_judge_is_made_by_the_workers(ray: RayWorkers, tmp_path: Path):
         assert [each.effect for each in found] == ["helps"] * 4
 
 
+@pytest.mark.soak
 def test_the_example_works_on_a_ray_that_is_there(
     ray: RayWorkers,
     tmp_path: Path,

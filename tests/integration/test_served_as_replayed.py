@@ -18,7 +18,7 @@ from tests.skr_graphs.climbing import Knowing, library, recorded
 
 pytestmark = pytest.mark.usefixtures("few_trees")
 
-LEARNT, ASKED = 80, 40
+LEARNT, ASKED = 80, 24
 """Records that are learnt from at most, and questions that are asked."""
 
 Calibrate = Callable[[Sequence[Record]], Policy]

@@ -102,7 +102,7 @@ async def no_passage_crosses(
 @pytest.mark.parametrize("way", ["sync", "async"])
 @pytest.mark.parametrize("name", DOORS)
 async def test_no_passage_crosses(name: str, way: str, store: ReferenceStore) -> None:
-    await no_passage_crosses(name, [way], store, range(20))
+    await no_passage_crosses(name, [way], store, range(12))
 
 
 class BatchDoor(RetrieverDoor):

@@ -30,7 +30,9 @@ def checked(result: Any) -> Any:
     return result.json
 
 
-@pytest.mark.parametrize("state", ["right", "half out of date", "wrong"])
+@pytest.mark.parametrize(
+    "state", [pytest.param("right", marks=pytest.mark.soak), "half out of date", "wrong"]
+)
 def test_a_calibrated_router_is_never_below_the_best_constant(
     state: worlds.State, skr: Skr, server: OpenAIServer, tmp_path: Path
 ):

@@ -66,7 +66,7 @@ def agrees_with_its_router(calibration: Calibration) -> None:
     assert summary.verdict in str(calibration)
 
 
-@pytest.mark.parametrize("seed", [0, 1])
+@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.soak)])
 @pytest.mark.parametrize("name", WORLDS)
 def test_the_default_is_never_dominated_by_a_candidate_alone(name: str, seed: int):
     records = of_world(name, seed)

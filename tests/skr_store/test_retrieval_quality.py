@@ -17,7 +17,11 @@ def rows(path):
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize(
     ("name", "recall", "all_found"),
-    [("hotpotqa", 0.854, 0.720), ("2wikimultihopqa", 0.7195, 0.424), ("musique", 0.6488, 0.3367)],
+    [
+        pytest.param("hotpotqa", 0.854, 0.720, marks=pytest.mark.soak),
+        ("2wikimultihopqa", 0.7195, 0.424),
+        ("musique", 0.6488, 0.3367),
+    ],
 )
 def test_one_search_finds_as_much_as_plain_bm25(data_dir, name, recall, all_found):
     corpus = rows(data_dir / f"corpus_{name}.jsonl.gz")

@@ -108,7 +108,8 @@ def test_drafts_of_the_living_and_other_files_stay(tmp_path: Path):
 
 
 @pytest.mark.integration
-def test_fifty_kills_at_random_moments(tmp_path: Path):
+@pytest.mark.parametrize("kills", [10, pytest.param(50, marks=pytest.mark.soak)])
+def test_kills_at_random_moments(kills: int, tmp_path: Path):
     path, draw = tmp_path / "router", random.Random(0)
     router(0).write(path)
 
@@ -117,7 +118,7 @@ def test_fifty_kills_at_random_moments(tmp_path: Path):
             router(number, 200_000).write(path)
 
     last = []
-    for _ in range(50):
+    for _ in range(kills):
         child = in_a_child(writing_on)
         time.sleep(draw.uniform(0.0, 0.1))
         os.kill(child, signal.SIGKILL)
