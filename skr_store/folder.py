@@ -96,6 +96,8 @@ class Folder:
         self.embedder = embedder or default_embedder(self.database.setting("embedder"))
         self.words = Words(self.database, language)
         self.vectors: VectorSearch | None = None
+        with _forking:
+            _open.add(self)
         if not isinstance(self.embedder, NoEmbedder):
             self.vectors = VectorSearch(self.database, self.embedder)
             if writable:
@@ -103,7 +105,6 @@ class Folder:
                 self.vectors.embed_missing()
                 self.vectors.catch_up_where_behind()
         self.words.catch_up(BEHIND_AT_REST)
-        _open.add(self)
 
     def insert(
         self, references: Sequence[Reference], scope: str, expires: float | None
@@ -165,7 +166,8 @@ class Folder:
 
     def close(self, *, for_good: bool = False) -> None:
         """Hand what is new to the indexes, unless the folder is gone for good, and let go of it."""
-        _open.discard(self)
+        with _forking:
+            _open.discard(self)
         if not for_good:
             self.words.catch_up(BEHIND_AT_REST)
         if self.vectors is not None:
@@ -175,6 +177,16 @@ class Folder:
 
     async def aclose(self) -> None:
         """Nothing was opened on an event loop."""
+
+    def hold(self) -> None:
+        """Before a fork: wait for what other threads do here."""
+        self.words.hold()  # before the database, as who writes words does
+        self.database.hold()
+
+    def resume(self) -> None:
+        """After a fork, in the parent."""
+        self.database.resume()
+        self.words.resume()
 
     def forget(self) -> None:
         """Begin anew in a forked child, with connections, locks and threads of its own."""
@@ -284,12 +296,12 @@ def _before_fork() -> None:
     _forking.acquire()
     _held[:] = _open
     for folder in _held:
-        folder.database.hold()
+        folder.hold()
 
 
 def _after_fork() -> None:
     for folder in _held:
-        folder.database.resume()
+        folder.resume()
     _held.clear()
     _forking.release()
 

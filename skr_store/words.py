@@ -88,12 +88,26 @@ class Words:
             database.set("words", f"{FORMAT}:{self.language}")
 
     def _begin(self) -> None:
-        self._lock = threading.Lock()
+        self._writing, self._lock = threading.RLock(), threading.RLock()
         self._index: Any = None
         self._searcher: Any = None
         self._seen: Progress | None = None
         self._tail = _Tail()
         self._retry_at = 0.0
+
+    def hold(self) -> None:
+        """Before a fork: wait until no other thread opens or writes to tantivy's files.
+
+        A file that tantivy has locked stays locked until the last process that has inherited it
+        ends, and a child would wait for itself.
+        """
+        self._writing.acquire()
+        self._lock.acquire()
+
+    def resume(self) -> None:
+        """After a fork, in the parent."""
+        self._lock.release()
+        self._writing.release()
 
     def forget(self) -> tuple[object, ...]:
         """Begin anew in a forked child; returns what belongs to the parent."""
@@ -153,7 +167,8 @@ class Words:
         if lock is None:  # another thread or process does so
             return
         try:
-            self._write_or_make_again()
+            with self._writing:
+                self._write_or_make_again()
         except Exception as error:
             self._retry_at = time.monotonic() + SECONDS_TO_RETRY
             _log.warning("%s is searched without its newest words: %s", self._path, error)

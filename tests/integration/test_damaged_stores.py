@@ -300,6 +300,29 @@ def keep_busy(store: Store, stop: threading.Event, which: int) -> None:
         store.retrieve("busy")
 
 
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="open files are read in /proc")
+def test_a_forked_child_inherits_no_lock_of_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(words, "LEAST_BEHIND", 1)  # tantivy is written to all the time
+    monkeypatch.setattr(words, "BEHIND", 1)
+
+    def look(which: int) -> None:
+        opened = [Path(each.path).readlink() for each in os.scandir("/proc/self/fd")]
+        assert not [each for each in opened if "tantivy" in each.name and tmp_path in each.parents]
+
+    with Store.open(tmp_path / "store", embedder=None) as store, ExitStack() as stack:
+        stop = threading.Event()
+        pool = stack.enter_context(ThreadPoolExecutor(2))
+        busy = [pool.submit(keep_busy, store, stop, which) for which in range(2)]
+        stack.callback(stop.set)
+        for _ in range(20):
+            child = forked(look, 0)
+            child.join(60)
+            assert child.exitcode == 0
+        stop.set()
+        for each in busy:
+            each.result(60)
+
+
 def forked(work: Callable[[int], None], which: int) -> multiprocessing.Process:
     child = multiprocessing.get_context("fork").Process(target=work, args=(which,))
     child.start()
