@@ -52,6 +52,7 @@ CONFIGURABLE = {
     "budget": "The limits of a question: a Budget, or its fields as a dict.",
     "when_insufficient": "What is answered when the references never sufficed.",
     "on_retriever_error": "What happens when the first searches all fail.",
+    "abstain_below": "The chance to be right below which an answer is not served.",
     "decompose": "Whether the question is taken apart before the first search.",
     "instructions": "The words that stand before every prompt for an answer.",
 }

@@ -90,6 +90,8 @@ def create_skr_graph(
     metadata_keys: Sequence[str] | None = None,
     arbiter: AnswerArbiter | None = None,
     response_format: SchemaLike | None = None,
+    abstain_below: float | None = None,
+    abstention: str | None = None,
 ) -> CompiledGraph:
     """Build and compile the graph of routing, retrieval and self-completion.
 
@@ -138,6 +140,9 @@ def create_skr_graph(
         response_format: The schema of the answer's object, as for ``create_agent``: a pydantic
             model, a dataclass, a ``TypedDict`` or a JSON Schema. The output then has the object's
             plain values as ``structured_response``, and its JSON as ``answer``.
+        abstain_below: The chance to be right, from 0 to 1, below which an answer is not served; the
+            router has to be calibrated as a ladder or an arbiter.
+        abstention: The text that is served in its place.
 
     Returns:
         A compiled graph: ``{"question": str, "history": [messages]}`` or ``{"messages":
@@ -177,6 +182,8 @@ def create_skr_graph(
         metadata_keys=metadata_keys,
         arbiter=arbiter,
         response_format=response_format,
+        abstain_below=abstain_below,
+        abstention=abstention,
     )
     return graph.compile(checkpointer=checkpointer, store=store, name=name)
 
@@ -205,6 +212,8 @@ def create_skr_chain(
     metadata_keys: Sequence[str] | None = None,
     arbiter: AnswerArbiter | None = None,
     response_format: None = None,
+    abstain_below: float | None = None,
+    abstention: str | None = None,
 ) -> SKRChain: ...
 
 
@@ -232,6 +241,8 @@ def create_skr_chain(
     metadata_keys: Sequence[str] | None = None,
     arbiter: AnswerArbiter | None = None,
     response_format: SchemaLike,
+    abstain_below: float | None = None,
+    abstention: str | None = None,
 ) -> SKRObjectChain: ...
 
 
@@ -259,6 +270,8 @@ def create_skr_chain(
     metadata_keys: Sequence[str] | None = None,
     arbiter: AnswerArbiter | None = None,
     response_format: SchemaLike | None = None,
+    abstain_below: float | None = None,
+    abstention: str | None = None,
 ) -> SKRSourcesChain: ...
 
 
@@ -286,6 +299,8 @@ def create_skr_chain(
     metadata_keys: Sequence[str] | None = None,
     arbiter: AnswerArbiter | None = None,
     response_format: SchemaLike | None = None,
+    abstain_below: float | None = None,
+    abstention: str | None = None,
 ) -> SKRChain | SKRSourcesChain: ...
 
 
@@ -313,6 +328,8 @@ def create_skr_chain(
     metadata_keys: Sequence[str] | None = None,
     arbiter: AnswerArbiter | None = None,
     response_format: SchemaLike | None = None,
+    abstain_below: float | None = None,
+    abstention: str | None = None,
 ) -> SKRChain | SKRSourcesChain:
     """Make a chain that retrieves only when needed and until the references suffice.
 
@@ -340,6 +357,9 @@ def create_skr_chain(
         arbiter: The judge of which answer is served; a router that is one brings it along.
         response_format: The schema of an object that is given in place of a text, or with
             `return_sources` beside it, as ``structured_response``.
+        abstain_below: The chance to be right, from 0 to 1, below which an answer is not served; the
+            router has to be calibrated as a ladder or an arbiter.
+        abstention: The text that is served in its place.
 
     Returns:
         A runnable: a string, messages, ``{"question": str, "history": [messages]}`` or
@@ -384,6 +404,8 @@ def create_skr_chain(
         "metadata_keys": metadata_keys,
         "arbiter": arbiter,
         "response_format": response_format,
+        "abstain_below": abstain_below,
+        "abstention": abstention,
     }
     graph = create_skr_graph(model, retriever, **options)
     chain: SKRChain | SKRSourcesChain
@@ -429,6 +451,8 @@ def create_skr_tool(
     metadata_keys: Sequence[str] | None = None,
     arbiter: AnswerArbiter | None = None,
     response_format: SchemaLike | None = None,
+    abstain_below: float | None = None,
+    abstention: str | None = None,
 ) -> BaseTool:
     """Make a tool that retrieves until the references suffice, for ``create_agent``.
 
@@ -457,6 +481,9 @@ def create_skr_tool(
         metadata_keys: The metadata of a document that the model sees beside its title.
         arbiter: The judge of which answer is served; a router that is one brings it along.
         response_format: The schema of an object, whose JSON is then the content.
+        abstain_below: The chance to be right, from 0 to 1, below which an answer is not served; the
+            router has to be calibrated as a ladder or an arbiter.
+        abstention: The text that is served in its place.
 
     Returns:
         A tool whose content is the answer's text with its numbered sources, and whose artifact is
@@ -505,6 +532,8 @@ def create_skr_tool(
         metadata_keys=metadata_keys,
         arbiter=arbiter,
         response_format=response_format,
+        abstain_below=abstain_below,
+        abstention=abstention,
     )
     from langchain_skr.tool import tool_of  # with LangGraph's agents
 

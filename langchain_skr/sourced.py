@@ -26,7 +26,7 @@ from skr_graphs.graph import response_format_of
 from skr_graphs.state import OUTPUT_KEYS
 
 _ENDED = (
-    *("stop_reason", "grounded", "sufficient", "missing"),
+    *("stop_reason", "grounded", "sufficient", "missing", "chance"),
     *("decision", "rounds", "usage", "verdict"),
 )
 _RETRACTED = ("answer", "context")
@@ -53,6 +53,7 @@ class AnswerWithSources(TypedDict):
         grounded: Whether the answer rests on its context, see `skr_core.types.Answer`.
         sufficient: Whether it is held to answer the whole question.
         missing: The information that was found missing; may be empty.
+        chance: The estimated chance that the answer is right; None where none is estimated.
         decision: The router's decision whether to retrieve: `skr_core.types.Decision` as plain
             values; so are the rounds and the usage, as in `skr_graphs.SKROutput`.
         rounds: The rounds: what each searched, found, drafted and concluded.
@@ -73,6 +74,7 @@ class AnswerWithSources(TypedDict):
     grounded: bool
     sufficient: bool
     missing: str
+    chance: float | None
     decision: dict[str, Any]
     rounds: list[dict[str, Any]]
     usage: dict[str, dict[str, Any]]

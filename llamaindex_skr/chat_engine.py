@@ -129,6 +129,8 @@ class SKRChatEngine(OptionsOfRequests, BaseChatEngine):
         metadata_keys: Sequence[str] | None = None,
         arbiter: AnswerArbiter | None = None,
         response_format: settings.SchemaLike | None = None,
+        abstain_below: float | None = None,
+        abstention: str | None = None,
         output_cls: type[BaseModel] | None = None,
     ) -> SKRChatEngine:
         """Build the engine over LlamaIndex objects.
@@ -174,6 +176,8 @@ class SKRChatEngine(OptionsOfRequests, BaseChatEngine):
                 "metadata_keys": metadata_keys,
                 "arbiter": arbiter,
                 "response_format": as_schema(response_format, output_cls),
+                "abstain_below": abstain_below,
+                "abstention": abstention,
             },
         )
         engine = cls(

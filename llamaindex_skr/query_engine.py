@@ -163,6 +163,8 @@ class SKRQueryEngine(OptionsOfRequests, BaseQueryEngine):
         metadata_keys: Sequence[str] | None = None,
         arbiter: AnswerArbiter | None = None,
         response_format: settings.SchemaLike | None = None,
+        abstain_below: float | None = None,
+        abstention: str | None = None,
         output_cls: type[BaseModel] | None = None,
     ) -> SKRQueryEngine:
         """Build the engine over LlamaIndex objects.
@@ -215,7 +217,10 @@ class SKRQueryEngine(OptionsOfRequests, BaseQueryEngine):
             response_format: The schema of the answer's object: a pydantic model, whose instance is
                 then the response's, or another class or a JSON Schema, whose plain values are
                 ``metadata["structured_response"]``.
-            output_cls: The same, by LlamaIndex's name.
+            abstain_below: The chance to be right, from 0 to 1, below which an answer is not served;
+                the router has to be calibrated as a ladder or an arbiter.
+            abstention: The text that is served in its place.
+            output_cls: The same as `response_format`, by LlamaIndex's name.
 
         Raises:
             InputError: The model or the retriever is none of the above, the retriever takes no
@@ -258,6 +263,8 @@ class SKRQueryEngine(OptionsOfRequests, BaseQueryEngine):
                 "metadata_keys": metadata_keys,
                 "arbiter": arbiter,
                 "response_format": schema,
+                "abstain_below": abstain_below,
+                "abstention": abstention,
             },
         )
         engine = cls(

@@ -53,6 +53,7 @@ METADATA = (
     "citations",
     "usage",
     "removed_markers",
+    "chance",
 )
 """The fields of an `Answer` in a response's ``metadata``, as plain values; its ``verdict`` joins
 them where an arbiter gave one.
@@ -263,6 +264,7 @@ def to_answer(question: str, response: Response | PydanticResponse) -> Answer:
         missing=about["missing"],
         verdict=from_plain(Verdict, about["verdict"]) if "verdict" in about else None,
         structured=about.get("structured_response"),
+        chance=about["chance"],
     )
 
 

@@ -47,6 +47,7 @@ def open_settings(
     router: Path | None = None,
     force: bool = False,
     max_calls: int | None = None,
+    abstain_below: float | None = None,
 ) -> Settings:
     """Open the system that a command's options describe.
 
@@ -59,6 +60,7 @@ def open_settings(
             retrieves always.
         force: Take what was saved although it was made with something else.
         max_calls: The calls of the model that a question may take.
+        abstain_below: The chance to be right below which an answer is not served.
 
     Raises:
         SKRError: An option cannot be used.
@@ -74,6 +76,7 @@ def open_settings(
         ),
         when_insufficient=options.when_insufficient,
         decompose=options.decompose,
+        abstain_below=abstain_below,
         templates=read_templates(options.templates),
         demonstrations=read_demonstrations(options.demonstrations),
     )

@@ -243,6 +243,16 @@ class AskOptions(SystemOptions):
             "retrieved for.",
         ),
     ] = None
+    abstain_below: Annotated[
+        float | None,
+        typer.Option(
+            "--abstain-below",
+            min=0,
+            max=1,
+            help="Serve no answer that is less likely to be right than this; `skr calibrate` tells "
+            "how often the surest are right.",
+        ),
+    ] = None
     force: Force = False
 
 

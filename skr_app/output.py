@@ -188,6 +188,8 @@ def show_answer(console: Console, answer: Answer, model: str, *, streamed: bool 
         console.print("[yellow]Not supported by the references.[/yellow]")
     if answer.verdict:
         console.print(f"[dim]Served: {escape(answer.verdict.reason)}[/dim]")
+    if answer.chance is not None:
+        console.print(f"[dim]{answer.chance:.0%} likely to be right[/dim]")
     usage = answer.total_usage
     rounds = counted(len(answer.rounds), "round")
     console.print(

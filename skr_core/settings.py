@@ -31,6 +31,7 @@ from skr_core.models.adapting import AnyModel, AnyRetriever, as_language_model, 
 from skr_core.plain import from_plain, to_plain
 from skr_core.ports import (
     AnswerArbiter,
+    ClimbingRouter,
     LanguageModel,
     QuestionAnswerer,
     ReferenceStore,
@@ -125,6 +126,11 @@ class Settings:
             `when_insufficient` is ``refuse``.
         response_format: The schema of the answer's object, in place of a text: a pydantic model, a
             dataclass, a ``TypedDict`` or a JSON Schema.
+        abstain_below: The chance to be right, from 0 to 1, below which an answer is not served.
+            Chances are estimated by a calibrated policy that looks at answers; its summary tells
+            how often the answers above each are right, see `skr_learn.metrics.Reliability`.
+        abstention: The text that is served in its place; by default a refusal in the question's
+            language.
 
     Example:
         >>> from skr_core.testing import ScriptedModel
@@ -150,6 +156,8 @@ class Settings:
     metadata_keys: tuple[str, ...] = ()
     arbiter: AnswerArbiter | None = None
     response_format: Any = None  # a ResponseFormat, whose module texts need not load
+    abstain_below: float | None = None
+    abstention: str = ""
 
     @classmethod
     def of(
@@ -172,6 +180,8 @@ class Settings:
         metadata_keys: Sequence[str] | None = None,
         arbiter: AnswerArbiter | None = None,
         response_format: SchemaLike | None = None,
+        abstain_below: float | None = None,
+        abstention: str | None = None,
     ) -> Self:
         """Make settings of what a caller gave; None leaves a default.
 
@@ -212,6 +222,8 @@ class Settings:
             "decompose": decompose,
             "metadata_keys": None if metadata_keys is None else _names(metadata_keys),
             "arbiter": arbiter,
+            "abstain_below": abstain_below,
+            "abstention": abstention,
         }
         if response_format is not None:
             from skr_core.schemas import ResponseFormat  # answers that are texts need none of it
@@ -229,6 +241,7 @@ class Settings:
                 raise InputError(f"{name} is {given[name]!r}: give one of {', '.join(choices)}")
         made = cls(model=asked, retriever=source, **given)
         made._check_scope()
+        made._check_abstaining()
         if instructions is not None and not isinstance(instructions, str | Callable):
             raise InputError(
                 f"instructions is {type(instructions).__name__}: give a text, or a function of a "
@@ -356,6 +369,24 @@ class Settings:
         ttl: object = self.ttl
         if ttl is not None and not (isinstance(ttl, int | float) and ttl > 0):
             raise InputError(f"ttl is {ttl!r}: give the seconds for which a passage is remembered")
+
+    @property
+    def weighs(self) -> bool:
+        """Whether another text may be served than the loop's, once its answer is there."""
+        return self.arbiter is not None or self.abstain_below is not None
+
+    def _check_abstaining(self) -> None:
+        least: object = self.abstain_below
+        if least is None:
+            return
+        if isinstance(least, bool) or not isinstance(least, int | float) or not 0 <= least <= 1:
+            raise InputError(f"abstain_below is {least!r}: give a chance from 0 to 1")
+        climbs = isinstance(self.router, ClimbingRouter) and self.router.drafts
+        if self.arbiter is None and not climbs:
+            raise InputError(
+                "abstain_below needs the chance of each answer, which a router estimates that is "
+                "calibrated as a ladder or an arbiter: give such a router"
+            )
 
     def stamp(self, *, corpus: str = "", metric: str = "") -> Stamp:
         """What records made with these settings are stamped with."""

@@ -341,6 +341,8 @@ class Decision:
         neighbours: The evidence of nearest-neighbour routers.
         usage: The usage of the decision itself.
         draft: The direct answer that the decision rests on; served when the question is known.
+        chance: The estimated chance that the answer at hand is right, which is served where no more
+            is retrieved; None where there is none, or the router estimates none.
     """
 
     retrieve: bool
@@ -351,6 +353,7 @@ class Decision:
     neighbours: tuple[Neighbour, ...] = ()
     usage: Usage = NO_USAGE
     draft: str = ""
+    chance: float | None = None
 
     @property
     def action(self) -> Action:
@@ -489,6 +492,8 @@ class Answer:
         missing: The information that was found missing, in the model's words; may be empty.
         structured: With a ``response_format``, the answer's object as plain values, whose JSON the
             text is; None where there is none, as where the text refuses.
+        chance: The estimated chance that it is right, from 0 to 1, by a calibrated policy that
+            looks at answers; None without one. Below ``abstain_below`` the text is another.
     """
 
     question: str
@@ -506,6 +511,7 @@ class Answer:
     sufficient: bool = False
     missing: str = ""
     structured: Any = None
+    chance: float | None = None
 
     @property
     def total_usage(self) -> Usage:

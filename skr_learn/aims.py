@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from skr_core.errors import InputError
 from skr_learn.costs import ActionTable
 from skr_learn.estimator import folds
+from skr_learn.metrics import Reliability
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -37,6 +38,7 @@ class Served:
         calls: The calls of the model that each took, shape (n,).
         taken: The index of the dearest action that was taken, shape (n,).
         answers: The index of the action whose answer was served, shape (n,).
+        chances: The chance of that answer to be right; NaN where none is estimated, shape (n,).
     """
 
     scores: Floats
@@ -44,15 +46,23 @@ class Served:
     calls: Floats
     taken: Indices
     answers: Indices
+    chances: Floats
 
     @classmethod
-    def of(cls, table: ActionTable, taken: Indices, answers: Indices | None = None) -> Served:
+    def of(
+        cls,
+        table: ActionTable,
+        taken: Indices,
+        answers: Indices | None = None,
+        chances: Floats | None = None,
+    ) -> Served:
         """Read off what was served where these actions were taken.
 
         Args:
             table: What each action is worth and costs; after a draft, with that of the draft.
             taken: The index of the dearest action taken of each question, shape (n,).
             answers: The index of the action whose answer was served; by default the same.
+            chances: The chances of these answers; by default none is known.
         """
         rows, answers = np.arange(len(taken)), taken if answers is None else answers
         return cls(
@@ -61,6 +71,7 @@ class Served:
             table.calls[rows, taken],
             taken,
             answers,
+            np.full(len(taken), np.nan) if chances is None else chances,
         )
 
     def __len__(self) -> int:
@@ -68,6 +79,14 @@ class Served:
 
     def __getitem__(self, rows: NDArray[Any]) -> Served:
         return Served(*(getattr(self, name)[rows] for name in Served.__annotations__))
+
+    @property
+    def reliability(self) -> Reliability | None:
+        """How true the chances are, of those answers that have one; None where none has."""
+        known = ~np.isnan(self.chances)
+        if not known.any():
+            return None
+        return Reliability.of(self.chances[known], self.scores[known])
 
     @property
     def retrieved(self) -> NDArray[np.bool_]:

@@ -20,7 +20,7 @@ from skr_learn.policy import Policy, Rules
 from skr_learn.records import Record
 from skr_learn.routers.base import shared_stamp
 from skr_learn.routers.registry import ASKING, entry_of, make_asking_router
-from skr_learn.stages import Looks, Serves
+from skr_learn.stages import Looks, Outlook, Serves
 from skr_learn.training import Training
 
 if TYPE_CHECKING:
@@ -94,14 +94,13 @@ class OfPolicy:
         table = self._table(training)
         if self.looks == "nothing":
             ends = np.full(len(table), len(table.actions) - 1)
-            return np.zeros(1), [Served.of(table, ends, outlook.served(ends, self.serves))]
+            return np.zeros(1), [self._served(table, outlook, ends)]
         weights = outlook.weights(RULES)
         if self.weight is not None:
             weights = np.unique(np.append(weights, self.weight))
         found = []
         for weight in weights:
-            ends = outlook.ends(float(weight))
-            found.append(Served.of(table, ends, outlook.served(ends, self.serves)))
+            found.append(self._served(table, outlook, outlook.ends(float(weight))))
         return weights, found
 
     def router(self, training: Training, rule: float) -> Policy:
@@ -122,7 +121,14 @@ class OfPolicy:
         # What the policy was learnt from shows no more than what it looks at.
         same = router.stated == training.parts["stated"] and router.embedder is training.embedder
         views = training.views if same else None
-        return Served.of(self._table(training), *router.replayed(training.records, views))
+        outlook = router.outlook(training.records, views)
+        ends, answers = router.taken(training.records, outlook)
+        chances = outlook.served_chances(ends, answers)
+        return Served.of(self._table(training), ends, answers, chances)
+
+    def _served(self, table: ActionTable, outlook: Outlook, ends: Indices) -> Served:
+        answers = outlook.served(ends, self.serves)
+        return Served.of(table, ends, answers, outlook.served_chances(ends, answers))
 
     def _table(self, training: Training) -> ActionTable:
         return training.table if self.looks == "question" else training.table.after_draft()

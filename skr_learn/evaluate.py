@@ -13,6 +13,8 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count
 
+import numpy as np
+
 from skr_core.budget import Price, cost
 from skr_core.errors import InputError, ModelError, RetrieverError
 from skr_core.files import KeyedLog
@@ -265,6 +267,8 @@ class Scores:
         refused: Whether the answer is a refusal.
         completion_tokens: Tokens received from the model.
         removed_markers: Citations that named no reference and were taken out.
+        brier: The squared difference of the answer's chance and `answer_accuracy`; None where it
+            has no chance.
     """
 
     question: Question
@@ -284,6 +288,7 @@ class Scores:
     refused: bool = False
     completion_tokens: int = 0
     removed_markers: int = 0
+    brier: float | None = None
 
     @classmethod
     def of(cls, question: Question, answer: Answer) -> Scores:
@@ -299,12 +304,13 @@ class Scores:
         found = [reference.title for reference in answer.references]
         cited = [reference.title for reference in answer.cited_references]
         supporting = question.supporting_titles
+        right = is_right(question, said)
         usage = answer.total_usage.uncached  # what the system costs, whoever measured it before
         return cls(
             question,
             title_recall=metrics.title_recall(found, supporting),
             all_titles=metrics.all_titles(found, supporting),
-            answer_accuracy=is_right(question, said),
+            answer_accuracy=right,
             citation_precision=metrics.citation_precision(
                 cited, supporting, answer.removed_markers
             ),
@@ -320,6 +326,7 @@ class Scores:
             refused=is_refusal(said),
             completion_tokens=usage.completion_tokens,
             removed_markers=answer.removed_markers,
+            brier=None if answer.chance is None else (answer.chance - right) ** 2,
         )
 
 
@@ -339,6 +346,7 @@ MEASURES = (
     "refused",
     "completion_tokens",
     "removed_markers",
+    "brier",
 )
 """The fields of `Scores` that are averaged over questions."""
 
@@ -438,6 +446,24 @@ def difference(judged: Sequence[Judged], other: Sequence[Judged], measure: str) 
     return metrics.bootstrap(known, n_failed=len(pairs) - len(known))
 
 
+def reliability_of(judged: Sequence[Judged]) -> metrics.Reliability | None:
+    """How true the chances of answers are, of those that have one; None where none has.
+
+    Example:
+        >>> reliability_of([Judged(Question("1", "Who?", ("Ada",)), None, {})]) is None
+        True
+    """
+    pairs = [
+        (each.answer.chance, each.values["answer_accuracy"])
+        for each in judged
+        if each.answer is not None and each.answer.chance is not None
+    ]
+    if not pairs:
+        return None
+    chances, scores = np.array(pairs, dtype=np.float64).T
+    return metrics.Reliability.of(chances, scores)
+
+
 def measures_of(judged: Sequence[Judged]) -> list[str]:
     """Every measure that some answer has: those of `MEASURES` in their order, then the others."""
     present = dict.fromkeys(measure for each in judged for measure in each.values)
@@ -453,6 +479,8 @@ def _scored(asked: Asked) -> dict[str, float | None]:
         if measure in _OF_TITLES and not question.supporting_titles:
             continue
         if measure == "fact_recall" and not question.supporting_facts:
+            continue
+        if measure == "brier" and answer is None:
             continue
         value = None if scores is None else getattr(scores, measure)
         if scores is None or value is not None:

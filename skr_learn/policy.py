@@ -247,7 +247,12 @@ class Policy:
             The index of the dearest action that is taken, and of the one whose answer is served,
             shape (n,) each.
         """
-        outlook = self.outlook(records, views)
+        return self.taken(records, self.outlook(records, views))
+
+    def taken(
+        self, records: Sequence[Record], outlook: Outlook
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return what `replayed` does, by what `outlook` has returned."""
         if self.rules.looks == "nothing":
             ends = np.full(len(records), len(self.actions) - 1)
         else:
@@ -372,9 +377,12 @@ class Policy:
         last = self.actions[-1]
         if self.rules.looks == "nothing" or (count and not self.drafts):
             return Decision(True, _rounds_of(last), reason="it was decided before")
-        if count == len(self.actions):
-            return Decision(True, _rounds_of(last), reason=f"{NAMES[last]} is the last")
         views = yield from self._viewed(seen)
+        chances, _, served = self._chances(views, count)
+        chance = float(chances[served]) if count else None
+        if count == len(self.actions):
+            reason = f"{NAMES[last]} is the last"
+            return Decision(True, _rounds_of(last), reason=reason, chance=chance)
         place = max(0, count - 1)
         gains = self.stages[place].gains
         assert gains is not None
@@ -398,7 +406,23 @@ class Policy:
                 f"judging by {looked_at}, more retrieval changes accuracy by {gain:+.3f}, and its "
                 f"cost is worth {toll:+.3f}"
             ),
+            chance=chance,
         )
+
+    def _chances(self, views: Views, count: int) -> tuple[NDArray[np.float64], int, int]:
+        """The chances of the answers of one question, the likeliest, and which is served of them.
+
+        Args:
+            views: What the question shows.
+            count: How many answers there are.
+        """
+        if not count:
+            return np.zeros(0), 0, 0
+        chances = self.stages[count - 1].chances_of(views, count)
+        best = int(likeliest(chances)[0])
+        weighs = self.rules.serves == "likeliest"
+        served = int(views.stand_ins(count)[0, best]) if weighs else count - 1
+        return chances[0], best, served
 
     def _seen(self, question: str, answers: Mapping[Action, CandidateAnswer]) -> Seen:
         """Take the answers up to the first that is missing."""
@@ -452,10 +476,7 @@ class WeighingPolicy(Policy):
             raise InputError(f"an answer is missing: {self.actions[0]}")
         views = yield from self._viewed(seen)
         count = len(seen.answers)
-        chances = self.stages[count - 1].chances_of(views, count)
-        best = int(likeliest(chances)[0])
-        served = int(views.stand_ins(count)[0, best])
-        return _verdict_of(seen.answers, self.actions[:count], chances[0], best, served)
+        return _verdict_of(seen.answers, self.actions[:count], *self._chances(views, count))
 
 
 def _rules_of(given: Mapping[str, Any]) -> Rules:

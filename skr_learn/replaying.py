@@ -23,7 +23,7 @@ from skr_learn.candidates import (
     statements_of,
 )
 from skr_learn.costs import ASSUMED_STEPS, ActionTable, CostOf, CostUnit, actions_of
-from skr_learn.metrics import Interval, bootstrap_ratio
+from skr_learn.metrics import Interval, Reliability, bootstrap_ratio
 from skr_learn.policy import Policy
 from skr_learn.records import Record, in_fixed_order, values_of
 from skr_learn.routers.base import QuestionRouter, hash_of_question, question_hashes
@@ -48,6 +48,8 @@ class RouterResult:
         over_always: The accuracy minus that of one round of retrieval for every question.
         corruption: The share of the questions whose direct answer is right and whose served answer
             is wrong (W2R §5).
+        reliability: How true the chances are that it tells of its answers; None where it tells
+            none.
     """
 
     accuracy: Interval
@@ -57,6 +59,7 @@ class RouterResult:
     over_best: Interval
     over_always: Interval
     corruption: Interval
+    reliability: Reliability | None = None
 
 
 @dataclass(frozen=True)
@@ -338,6 +341,7 @@ def _group(found: Mapping[str, Served], judging: Training, rows: NDArray[np.int6
             mean(here.scores - table.scores[:, table.best]),
             mean(here.scores - table.scores[:, always]),
             mean((direct_right & (here.scores < 0.5)).astype(np.float64)),
+            here.reliability,
         )
     return GroupResult(
         len(rows),

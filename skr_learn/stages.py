@@ -171,6 +171,19 @@ class Outlook:
             found[rows] = self.stand_ins[stage][rows, best] if self.stand_ins else best
         return found
 
+    def served_chances(self, ends: Indices, served: Indices) -> Floats:
+        """Return the chance of each answer served to be right, shape (n,); NaN without answers.
+
+        Args:
+            ends: The stage at which each question ends, shape (n,).
+            served: The index of the answer that it is served, shape (n,).
+        """
+        found = np.full(len(ends), np.nan)
+        for stage, chances in enumerate(self.chances):
+            rows = np.flatnonzero(ends == stage)
+            found[rows] = chances[rows, served[rows]]
+        return found
+
     def weights(self, points: int) -> Floats:
         """Return ascending weights of cost, from 0, between which decisions change.
 

@@ -16,7 +16,7 @@ from skr_core.replies.refusals import is_refusal
 from skr_core.types import Action
 from skr_learn.aims import PARITY, Baseline, Served
 from skr_learn.costs import ActionTable
-from skr_learn.metrics import Interval, bootstrap, normal_interval
+from skr_learn.metrics import TOLD, Interval, Reliability, bootstrap, normal_interval
 
 Floats = NDArray[np.float64]
 
@@ -100,6 +100,8 @@ class Summary:
         groups: By a group's value, the gain there, and the action that is taken instead where one
             is.
         constant: The action that is taken for every question, where that serves the aim best.
+        reliability: How true the chances are that it tells of its answers, each judged without
+            itself; None where it tells none.
     """
 
     state: State
@@ -116,6 +118,7 @@ class Summary:
     samples: tuple[str, ...] = ()
     groups: Mapping[str, tuple[Interval, Action | None]] = field(default_factory=dict)
     constant: Action | None = None
+    reliability: Reliability | None = None
 
     @classmethod
     def of(
@@ -174,6 +177,7 @@ class Summary:
             shares,
             (*([problem] if problem else []), *notes),
             constant=constant,
+            reliability=served.reliability,
             **more,
         )
 
@@ -212,7 +216,10 @@ class Summary:
     @property
     def sentences(self) -> list[str]:
         """The verdict, then what else has to be known."""
-        return [self.verdict, *(note for note in self.notes if note not in self.verdict)]
+        told = [self.verdict, *(note for note in self.notes if note not in self.verdict)]
+        if self.reliability is not None and self.state != "broken":
+            told.append(self.reliability.sentence)
+        return told
 
     def __str__(self) -> str:
         rows = [("", "accuracy", "95 % interval", "cost", "calls", "retrieved")]
@@ -231,13 +238,11 @@ class Summary:
                     f"{each.retrieved.mean:.0%}",
                 )
             )
-        widths = [max(len(row[place]) for row in rows) for place in range(len(rows[0]))]
-        lines = [
-            "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
-            for row in rows
-        ]
         unit = "thousand tokens" if self.unit == "tokens" else self.unit
-        return "\n".join([*self.sentences, *self.samples, "", *lines, f"(cost in {unit})"])
+        lines = [*_aligned(rows), f"(cost in {unit})"]
+        if self.reliability is not None and self.state != "broken":
+            lines += ["", *_aligned(_surest_rows(self.reliability))]
+        return "\n".join([*self.sentences, *self.samples, "", *lines])
 
     def _right(self, figures: Figures) -> int:
         return round(self.n * figures.accuracy.mean)
@@ -285,6 +290,29 @@ def what_is_broken(table: ActionTable, answers: list[list[str]]) -> str:
             "nothing to choose: look at the samples"
         )
     return ""
+
+
+def _surest_rows(told: Reliability) -> list[tuple[str, ...]]:
+    rows: list[tuple[str, ...]] = [("answers", "accuracy", "95 % interval", "chance from")]
+    for each in map(told.surest_of, (*TOLD, 1.0)):
+        right = each.accuracy
+        rows.append(
+            (
+                f"surest {each.share:.0%}" if each.share < 1 else "all",
+                f"{right.mean:.3f}",
+                f"{right.low:.3f} to {right.high:.3f}",
+                f"{each.chance:.2f}",
+            )
+        )
+    return rows
+
+
+def _aligned(rows: Sequence[tuple[str, ...]]) -> list[str]:
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        for row in rows
+    ]
 
 
 def _mean(values: Floats) -> Interval:

@@ -55,7 +55,7 @@ COPIES = {ONE: 2, TWO: 4}
 """Of all of the state, by LangGraph: one for each conditional edge that is passed, behind the
 router, behind each reflection and behind the queries that follow it."""
 
-CHANNELS = 37
+CHANNELS = 38
 """Of LangGraph, one for each key of the state and for each node: each step looks at all of them."""
 
 TO_PLAIN = {ONE: 12, TWO: 25}

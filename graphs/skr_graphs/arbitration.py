@@ -21,7 +21,15 @@ from skr_core.replies.refusals import is_refusal
 from skr_core.types import NO_USAGE, Action, Answer, Decision, Usage, Verdict
 from skr_graphs import events
 from skr_graphs.asking import ask_directly
-from skr_graphs.finish import answer_in, conclude, is_served, object_of, rounds_with, say
+from skr_graphs.finish import (
+    abstaining,
+    answer_in,
+    conclude,
+    is_served,
+    object_of,
+    rounds_with,
+    say,
+)
 from skr_graphs.node import StepContext
 from skr_graphs.state import SKRState, answer_of, usage_with
 
@@ -85,12 +93,13 @@ def described(answers: Mapping[Action, Answer]) -> dict[Action, CandidateAnswer]
 
 
 def arbitrate(state: SKRState, step: StepContext) -> Flow[Plain]:
-    """Serve the answer that the arbiter finds likeliest to be right.
+    """Serve the answer that the arbiter finds likeliest to be right; a ladder tells its chance.
 
     Where the model fails, the loop's answer stands.
     """
     loop, arbiter = answer_of(state), step.settings.arbiter
     served: Answer = loop
+    chance: float | None = None
     update: Plain = {}
     try:
         direct, spent = yield from _direct(state, step)
@@ -99,11 +108,22 @@ def arbitrate(state: SKRState, step: StepContext) -> Flow[Plain]:
         if arbiter is not None and direct.text:
             answers = yield from _answers(arbiter, state, step, direct, loop)
             verdict = yield from _verdict(arbiter, state["asked"]["standalone"], answers)
-            served = answers[verdict.served]
+            served, chance = answers[verdict.served], verdict.chances.get(verdict.served)
             update["verdict"] = to_plain(verdict)
             step.write(events.verdict(update["verdict"]))
+        elif isinstance(router := step.settings.router, ClimbingRouter):
+            answers = yield from _answers(router, state, step, direct, loop)
+            decision: Decision = yield from call(
+                router.decide_after,
+                router.adecide_after,
+                state["asked"]["standalone"],
+                described(answers),
+            )
+            chance = decision.chance
     except ModelError as failure:
         update["rounds"] = rounds_with(state, failure)
+    update["chance"] = chance
+    served = abstaining(served, chance, step.settings)
     citations = [to_plain(citation) for citation in served.citations]
     message = say(served.text, citations, served.references, state, step)
     if served is not loop:
@@ -146,9 +166,13 @@ def _direct(state: SKRState, step: StepContext) -> Flow[tuple[Answer, Usage]]:
 
 
 def _answers(
-    arbiter: AnswerArbiter, state: SKRState, step: StepContext, direct: Answer, loop: Answer
+    arbiter: AnswerArbiter | ClimbingRouter,
+    state: SKRState,
+    step: StepContext,
+    direct: Answer,
+    loop: Answer,
 ) -> Flow[Mapping[Action, Answer]]:
-    """The answers that the arbiter weighs, by the actions that it knows.
+    """The answers that the arbiter or the ladder looks at, by the actions that it knows.
 
     An arbiter without a loop is shown the loop's answer as that of a single round. A ladder that
     ended after the first round is shown no answer of the loop.

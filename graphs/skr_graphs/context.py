@@ -75,6 +75,8 @@ class SKRContext:
     metadata_keys: Sequence[str] | None = None
     arbiter: Annotated[AnswerArbiter | None, SkipJsonSchema()] = None
     response_format: Annotated[Any, SkipJsonSchema()] = None
+    abstain_below: float | None = None
+    abstention: str | None = None
     stream: bool | None = None
     stream_undecided: bool = False
     around: Annotated[Any, SkipJsonSchema()] = None

@@ -15,6 +15,7 @@ from skr_core.conversation import exchanges
 from skr_core.errors import DeadlineError, ModelError
 from skr_core.flow import Flow
 from skr_core.plain import Plain, from_plain, to_plain
+from skr_core.ports import ClimbingRouter
 from skr_core.references.citations import CitedText, cite_beside, resolve_citations
 from skr_core.reflectors import CITES_NOTHING
 from skr_core.replies.refusals import is_refusal, refuse, say_partial
@@ -214,6 +215,21 @@ def answer_in(conclusion: Conclusion, made: Answer) -> Answer:
     )
 
 
+def abstaining(made: Answer, chance: float | None, settings: Settings) -> Answer:
+    """Say that nothing is known for sure in place of an answer that is too unlikely to be right."""
+    least = settings.abstain_below
+    if least is None or chance is None or chance >= least:
+        return made
+    return replace(
+        made,
+        text=settings.abstention or refuse(made.question),
+        citations=(),
+        removed_markers=0,
+        grounded=False,
+        sufficient=False,
+    )
+
+
 def _missing(rounds: Sequence[Plain]) -> str:
     """The latest missing information that a reflection names."""
     reflections = [each["reflection"] for each in reversed(rounds) if each["reflection"]]
@@ -297,13 +313,15 @@ def say(
 def _is_undecided(
     state: SKRState, text: str, usage: Mapping[str, Plain], settings: Settings
 ) -> bool:
-    """Whether an arbiter may serve another answer than the loop's.
+    """Whether an arbiter may serve another answer than the loop's, or a ladder tell its chance.
 
     A refusal stands where the settings always refuse. The model's own answer must be known already
     or within the budget.
     """
-    if settings.arbiter is None or not state["rounds"]:
+    if not state["rounds"]:
         return False
+    if settings.arbiter is None:
+        return isinstance(settings.router, ClimbingRouter) and bool(state["decision"]["draft"])
     if is_refusal(text) and settings.when_insufficient == "refuse":
         return False
     if state["decision"]["draft"]:

@@ -128,6 +128,8 @@ def create_self_completion_graph(
     metadata_keys: Sequence[str] | None = None,
     arbiter: AnswerArbiter | None = None,
     response_format: SchemaLike | None = None,
+    abstain_below: float | None = None,
+    abstention: str | None = None,
     review_queries: bool = False,
 ) -> SelfCompletionGraph:
     """Build the graph; each setting is a default that a run's context may replace.
@@ -158,6 +160,8 @@ def create_self_completion_graph(
             is one brings it along.
         response_format: The schema of the answer's object, as ``structured_response`` of the
             output: a pydantic model, a dataclass, a ``TypedDict`` or a JSON Schema.
+        abstain_below: The chance to be right below which an answer is not served.
+        abstention: The text that is served in its place.
         review_queries: Whether to stop before every retrieval until a person has seen the queries:
             compile with a checkpointer and resume with ``Command(resume=[queries])``, see
             `skr_graphs.retrieval.review`.
@@ -197,6 +201,8 @@ def create_self_completion_graph(
             "metadata_keys": metadata_keys,
             "arbiter": arbiter,
             "response_format": response_format,
+            "abstain_below": abstain_below,
+            "abstention": abstention,
         }
     )
     graph = SelfCompletionGraph(
@@ -320,8 +326,8 @@ class GraphAnswerer:
         self._graph: CompiledGraph = create_self_completion_graph(**vars(settings)).compile()
         # A given action is answered without an arbiter, which the router may be too.
         self._unweighed = self._graph
-        if settings.arbiter is not None:
-            without = settings.but(arbiter=None, router=AlwaysRetrieve())
+        if settings.weighs:
+            without = settings.but(arbiter=None, abstain_below=None, router=AlwaysRetrieve())
             self._unweighed = create_self_completion_graph(**vars(without)).compile()
         self._contexts = {
             action: SKRContext(router=FixedDecision(decision))

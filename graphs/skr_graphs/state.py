@@ -178,6 +178,7 @@ class SKROutput(TypedDict):
         messages: The conversation, with this question and its answer; a tool's artifact has none.
         verdict: The arbiter's decision with the answers that it weighed; missing where it weighed
             none.
+        chance: The estimated chance that the answer is right; None where none is estimated.
         structured_response: With a ``response_format``, the answer's object as plain values; None
             where there is none. Missing where the answer is a text.
     """
@@ -195,6 +196,7 @@ class SKROutput(TypedDict):
     grounded: bool
     sufficient: bool
     missing: str
+    chance: float | None
     messages: NotRequired[Annotated[list[AnyMessage], add_messages]]
     verdict: NotRequired[Annotated[Plain, EphemeralValue]]
     structured_response: NotRequired[Annotated[Any, EphemeralValue]]
@@ -460,4 +462,5 @@ def answer_of(output: Mapping[str, Any]) -> Answer:
         missing=output.get("missing", ""),
         verdict=_verdict_of(output),
         structured=output.get("structured_response"),
+        chance=output.get("chance"),
     )

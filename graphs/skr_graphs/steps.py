@@ -31,7 +31,7 @@ from skr_core.types import NO_USAGE, Decision, Generation, Image, Reference
 from skr_graphs import events
 from skr_graphs.arbitration import decide_again
 from skr_graphs.asking import TokenStream, ask_directly, ask_with_fitting, call_left
-from skr_graphs.finish import best_draft, missing_in, object_of, object_stream
+from skr_graphs.finish import abstaining, best_draft, missing_in, object_of, object_stream
 from skr_graphs.node import StepContext, call_limit, round_limit, warn_once
 from skr_graphs.state import (
     AskedQuestion,
@@ -39,6 +39,7 @@ from skr_graphs.state import (
     FirstState,
     Opening,
     SKRState,
+    answer_of,
     answered,
     images_of,
     open_conversation,
@@ -85,6 +86,7 @@ def condense(state: FirstState, step: StepContext) -> Flow[Plain]:
         "grounded": False,
         "sufficient": False,
         "missing": "",
+        "chance": None,
         "messages": [] if opening.is_in_thread else [_as_message(opening)],
         "asked": AskedQuestion(
             question=question,
@@ -206,17 +208,26 @@ def answer_directly(state: SKRState, step: StepContext) -> Flow[Plain]:
         text, logprob = generation.text.strip(), generation.mean_logprob
         usage = usage_with(state, "answer_directly", generation.usage)
     cited = resolve_citations(text, ())
-    tokens.finish(cited.text)
-    step.write(events.answer(cited.text, [], "known"))
+    made = replace(
+        answer_of(state),
+        text=cited.text,
+        removed_markers=cited.removed,
+        sufficient=not is_refusal(cited.text),
+    )
+    chance = state["decision"]["chance"] if text == state["decision"]["draft"] else None
+    served = abstaining(made, chance, settings)
+    tokens.finish(served.text)
+    step.write(events.answer(served.text, [], "known"))
     return {
-        "answer": cited.text,
-        "messages": [answered(cited.text, tokens.message_id, step.config)],
-        "removed_markers": cited.removed,
+        "answer": served.text,
+        "messages": [answered(served.text, tokens.message_id, step.config)],
+        "removed_markers": served.removed_markers,
         "stop_reason": "known",
-        "sufficient": not is_refusal(cited.text),
+        "sufficient": served.sufficient,
         "usage": usage,
         "logprob": logprob,
-        **object_of(settings, cited.text),
+        "chance": chance,
+        **object_of(settings, served.text),
     }
 
 
@@ -230,11 +241,11 @@ def answer(state: SKRState, step: StepContext) -> Flow[Plain]:
         return {}
     settings = step.settings
     # Drafts are streamed only under the default reflector, since another may still reject them; and
-    # under an arbiter only if `stream_undecided` is set.
+    # where another text may yet be served, only if `stream_undecided` is set.
     streams = (
         step.stream
         and isinstance(settings.reflector, RefusalReflector)
-        and (settings.arbiter is None or step.stream_undecided)
+        and (not settings.weighs or step.stream_undecided)
     )
     *earlier, last = state["rounds"]
     before = earlier[-1] if earlier else None

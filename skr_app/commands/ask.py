@@ -36,6 +36,7 @@ def ask(
             router=options.router,
             force=options.force,
             max_calls=options.max_calls,
+            abstain_below=options.abstain_below,
         )
         graph = create_self_completion_graph(**vars(settings)).compile(name="skr")
         if stream:

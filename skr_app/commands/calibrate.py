@@ -59,6 +59,12 @@ def calibrate(
     plot: Annotated[
         Path | None, typer.Option("--plot", help="Draw the curve into this .png or .svg file.")
     ] = None,
+    plot_chances: Annotated[
+        Path | None,
+        typer.Option(
+            "--plot-chances", help="Draw how often the surest answers are right into such a file."
+        ),
+    ] = None,
     json: Json = False,
 ) -> None:
     """Choose what to serve by recorded answers, and say what it is worth on new questions."""
@@ -72,8 +78,9 @@ def calibrate(
     check_writable(out)
     if cost == "usd" and prices is None:
         raise InputError("--cost usd needs --prices: a file with the prices of your models")
-    if plot is not None:
-        check_name(plot)
+    for drawing in (plot, plot_chances):
+        if drawing is not None:
+            check_name(drawing)
     known = read_records(records, options.where or (), skip_bad=options.skip_bad)
     with progress("Calibrating") as advance:
         found = choose_router(
@@ -93,6 +100,12 @@ def calibrate(
         found.save(out)
         if plot is not None:
             found.curve.plot(plot)
+        if plot_chances is not None:
+            if summary.reliability is None:
+                raise InputError(
+                    "--plot-chances: what serves the aim tells no chances, as a ladder does"
+                )
+            summary.reliability.plot(plot_chances)
     if json:
         print_json(
             {

@@ -49,6 +49,7 @@ from skr_learn.evaluate import (
     difference,
     folds_of,
     mean,
+    reliability_of,
     unseen,
 )
 
@@ -208,6 +209,11 @@ def result_of(
         if left_out
         else "",
         whether_the_loop_pays(judged),
+        *(
+            f"{name}: {told.sentence}"
+            for name, each in judged.items()
+            if (told := reliability_of(each))
+        ),
     ]
     first, *others = judged
     pairs = [(name, first) for name in others]

@@ -51,6 +51,7 @@ def mcp(
             router=options.router,
             force=options.force,
             max_calls=options.max_calls,
+            abstain_below=options.abstain_below,
         )
         server = create_server(settings, store)
         if port is None:

@@ -12,6 +12,7 @@ from skr_app.options import AimOptions, Json, split, spread
 from skr_app.output import console, print_json, print_table, progress
 from skr_core.errors import InputError
 from skr_core.plain import to_plain
+from skr_learn.metrics import TOLD
 from skr_learn.routers.registry import titles
 
 if TYPE_CHECKING:
@@ -124,6 +125,20 @@ def _print(name: str, group: GroupResult) -> None:
         ],
         title=f"{name}: {group.n:,} records, {constants}",
     )
+    if told := {each: of.reliability for each, of in group.routers.items() if of.reliability}:
+        shares = [f"surest {share:.0%}" for share in TOLD]
+        print_table(
+            ["chances of answers", "off by", "Brier", *shares],
+            [
+                [
+                    router,
+                    f"{each.error:.3f}",
+                    f"{each.brier:.3f}",
+                    *(_figure(each.surest_of(share).accuracy, "accuracy") for share in TOLD),
+                ]
+                for router, each in told.items()
+            ],
+        )
     console.print()
 
 

@@ -128,6 +128,7 @@ def serve(
             router=options.router,
             force=options.force,
             max_calls=options.max_calls,
+            abstain_below=options.abstain_below,
         )
         system = ServedSystem(settings, store, stack.enter_context(Runs(folder)), prices)
         calibrating = Calibrating(system, folder, records=known, questions=asked)

@@ -177,11 +177,17 @@ def _replayed(group: GroupResult, whole: Replay) -> Result:
         notes.append(f"Left out, because they were learnt from: {whole.left_out:,} records.")
     if whole.assumed_steps is not None:
         notes.append(f"Loops that nobody counted retrieve {whole.assumed_steps:g} times.")
+    rows = []
+    for name, each in group.routers.items():
+        cells = dict(vars(each))
+        if (told := cells.pop("reliability")) is not None:
+            notes.append(f"{name}: {told.sentence}")
+        rows.append(Row(name, cells))
     return Result(
         "replay",
         "",
         {"records": f"{group.n:,}"},
-        tuple(Row(name, vars(each)) for name, each in group.routers.items()),
+        tuple(rows),
         plotted=("accuracy",),
         notes=tuple(notes),
         over=COST_LABELS.get(whole.unit, whole.unit),

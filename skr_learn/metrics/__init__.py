@@ -7,6 +7,7 @@ from skr_learn.metrics.bootstrapping import (
     bootstrap_sums,
     normal_interval,
 )
+from skr_learn.metrics.chances import TOLD, Reliability, Surest, calibration_error
 from skr_learn.metrics.decisions import (
     PARITY,
     accuracy_by_rate,
@@ -29,7 +30,10 @@ from skr_learn.metrics.titles import (
 
 __all__ = [
     "PARITY",
+    "TOLD",
     "Interval",
+    "Reliability",
+    "Surest",
     "accuracy_by_rate",
     "all_titles",
     "area_contributions",
@@ -37,6 +41,7 @@ __all__ = [
     "bootstrap",
     "bootstrap_ratio",
     "bootstrap_sums",
+    "calibration_error",
     "citation_precision",
     "citation_recall",
     "corruption_rate",

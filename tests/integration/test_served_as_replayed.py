@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from skr_core import Action, Answer, Budget, Generation, Prompt, Reference, Settings, load_router
@@ -22,6 +23,10 @@ LEARNT, ASKED = 80, 24
 """Records that are learnt from at most, and questions that are asked."""
 
 Calibrate = Callable[[Sequence[Record]], Policy]
+
+
+Served = tuple[Action, str, float | None]
+"""The dearest action that is taken for a question, the text that is served, and its chance."""
 
 
 class RecordedModel:
@@ -127,13 +132,13 @@ def is_said_as_recorded(record: Record) -> bool:
     return all(each.strip() and not find_gaps(each).opens for each in answers)
 
 
-def served(records: Sequence[Record], router: Path) -> list[tuple[Action, str]]:
-    """Return the dearest action that the graph takes for each question, and the text it serves."""
+def served(records: Sequence[Record], router: Path) -> list[Served]:
+    """Return what the graph does with each question."""
     system = system_of(records, router)
     return [what(system.answer(record.question)) for record in records]
 
 
-async def aserved(records: Sequence[Record], router: Path) -> list[tuple[Action, str]]:
+async def aserved(records: Sequence[Record], router: Path) -> list[Served]:
     system = system_of(records, router)
     asked = (system.aanswer(record.question) for record in records)
     return [what(answer) for answer in await asyncio.gather(*asked)]
@@ -145,15 +150,22 @@ def system_of(records: Sequence[Record], router: Path) -> GraphAnswerer:
     return GraphAnswerer(Settings.of(model, retriever, router=loaded, budget=Budget(max_rounds=2)))
 
 
-def what(answer: Answer) -> tuple[Action, str]:
-    return answer.decision.action, without_markers(without_notice(answer.text))
+def what(answer: Answer) -> Served:
+    chance = None if answer.chance is None else round(answer.chance, 9)
+    return answer.decision.action, without_markers(without_notice(answer.text)), chance
 
 
-def replayed(records: Sequence[Record], policy: Policy) -> list[tuple[Action, str]]:
-    ends, texts = policy.replayed(records)
+def replayed(records: Sequence[Record], policy: Policy) -> list[Served]:
+    outlook = policy.outlook(records)
+    ends, texts = policy.taken(records, outlook)
+    chances = outlook.served_chances(ends, texts)
     return [
-        (policy.actions[end], record.outcomes[policy.actions[text]].candidate.text)
-        for record, end, text in zip(records, ends, texts, strict=True)
+        (
+            policy.actions[end],
+            record.outcomes[policy.actions[text]].candidate.text,
+            None if np.isnan(chance) else round(float(chance), 9),
+        )
+        for record, end, text, chance in zip(records, ends, texts, chances, strict=True)
     ]
 
 

@@ -269,6 +269,7 @@ def test_schemas_and_drawing() -> None:
     assert chain.get_output_jsonschema()["type"] == "string"
     configurable = chain.config_schema().model_json_schema()["$defs"]["Configurable"]
     assert sorted(configurable["properties"]) == [
+        "abstain_below",
         "arbiter",
         "budget",
         "decompose",

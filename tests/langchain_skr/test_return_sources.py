@@ -22,7 +22,7 @@ from tests.langchain_skr.fakes import ANSWER, FOUND, FURTHER, QUESTION, Library,
 Say = Callable[..., Awaitable[dict[str, Any]]]
 CONTEXT = [*FOUND[QUESTION], *FOUND[FURTHER]]
 LAST = [
-    *("citations", "stop_reason", "grounded", "sufficient", "missing"),
+    *("citations", "stop_reason", "grounded", "sufficient", "missing", "chance"),
     *("decision", "rounds", "usage", "run_id"),
 ]
 MADE = ["context", "answer", *LAST]

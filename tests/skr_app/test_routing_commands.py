@@ -83,6 +83,27 @@ def test_calibrate_learns_a_reflector_into_the_same_file(
     assert "chance" in first["reflection"]["reason"]
 
 
+def test_the_surest_answers_are_drawn_and_others_held_back(
+    skr: Skr, recorded: Path, corpus: Path, tmp_path: Path
+):
+    out, drawn, store = tmp_path / "router.skr", tmp_path / "surest.svg", tmp_path / "store"
+    command = ("calibrate", recorded, "--out", out, "--plot-chances", drawn, "--router")
+    found = skr(*command, "ladder", "--anyway", "--json").json
+    assert drawn.stat().st_size > 0
+    assert len(found["summary"]["reliability"]["surest"]) == 20
+    assert "tells no chances" in skr(*command, "paper", "--anyway").err
+    assert skr(*command, "ladder", "--anyway").code == 0
+    assert skr("ingest", corpus, "--store", store).code == 0
+    asked = ("ask", "Who directed Jaws?", "--store", store, "--router", out, "--force")
+    answer = skr(*asked, "--json").json
+    assert 0 < answer["chance"] < 1
+    assert f"{answer['chance']:.0%} likely to be right" in skr(*asked).out
+    held = skr(*asked, "--abstain-below", 1, "--json").json
+    assert (held["citations"], held["chance"]) == ([], answer["chance"])
+    assert held["answer"] != answer["answer"]
+    assert "needs the chance" in skr(*asked[:4], "--abstain-below", 0.5).err
+
+
 def test_calibrate_keeps_to_an_aim_of_its_own(skr: Skr, recorded: Path, tmp_path: Path):
     out = tmp_path / "router.skr"
     options = ("--out", out, "--router", "question", "--json")

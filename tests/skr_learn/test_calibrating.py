@@ -486,3 +486,12 @@ def test_the_curve_is_drawn(calibration: Calibration, tmp_path: Path):
     assert (tmp_path / "curve.png").stat().st_size > 1_000
     with pytest.raises(InputError, match="ends in"):
         curve.plot(tmp_path / "curve.txt")
+
+
+def test_how_often_the_surest_are_right_is_drawn_and_told(calibration: Calibration, tmp_path: Path):
+    told = calibration.summary.reliability
+    assert told is not None
+    told.plot(tmp_path / "surest.png")
+    assert (tmp_path / "surest.png").stat().st_size > 1_000
+    half = told.surest_of(0.5)
+    assert f"surest 50%  {half.accuracy.mean:.3f}" in str(calibration)

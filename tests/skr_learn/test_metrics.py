@@ -11,7 +11,9 @@ from scipy import stats
 from skr_core import Reference
 from skr_core.questions import Context
 from skr_learn.metrics import (
+    TOLD,
     Interval,
+    Reliability,
     accuracy_by_rate,
     all_titles,
     area_contributions,
@@ -19,6 +21,7 @@ from skr_learn.metrics import (
     bootstrap,
     bootstrap_ratio,
     bootstrapping,
+    calibration_error,
     citation_precision,
     citation_recall,
     facts_within,
@@ -233,3 +236,35 @@ def test_supporting_facts():
     assert found == [("Jaws &amp; Co", 1)]
     assert supporting_fact_recall(found, [("Jaws & Co", 1), ("Jaws & Co", 0)]) == 0.5
     assert supporting_fact_recall(found, []) == 0.0
+
+
+def test_true_chances_are_off_by_little_and_others_by_as_much_as_they_say():
+    draw = np.random.default_rng(0)
+    chances = draw.uniform(size=20_000)
+    scores = (draw.uniform(size=20_000) < chances).astype(float)
+    assert calibration_error(chances, scores) < 0.01
+    assert calibration_error(np.minimum(chances + 0.2, 1.0), scores) == pytest.approx(
+        0.18, abs=0.02
+    )
+    told = Reliability.of(chances, scores)
+    assert told.brier == pytest.approx(1 / 6, abs=0.01)
+    surest = [told.surest_of(share) for share in TOLD]
+    assert [each.accuracy.mean for each in surest] == pytest.approx([7 / 8, 3 / 4, 5 / 8], abs=0.02)
+    assert [each.chance for each in surest] == pytest.approx([0.75, 0.5, 0.25], abs=0.02)
+    alone = Reliability.of(np.array([0.7]), np.array([1.0]))
+    assert (alone.error, {each.accuracy.mean for each in alone.surest}) == (0.3, {1.0})
+
+
+CHANCES = st.lists(
+    st.tuples(st.floats(0, 1), st.sampled_from([0.0, 0.5, 1.0])), min_size=1, max_size=60
+)
+
+
+@given(CHANCES)
+def test_what_is_surest_is_above_its_chance(pairs: list[tuple[float, float]]):
+    chances, scores = np.array(pairs).T
+    told = Reliability.of(chances, scores)
+    assert 0 <= told.error <= 1
+    for each in told.surest:
+        assert (chances >= each.chance).sum() >= max(1, round(each.share * len(chances)))
+        assert each.accuracy.low <= each.accuracy.mean <= each.accuracy.high

@@ -16,9 +16,10 @@ from skr_core.testing import ScriptedModel
 from skr_core.types import Stamp, Usage
 from skr_learn import Record, Records, calibrate, replay
 from skr_learn.calibrating import Calibration
+from skr_learn.candidates import OfPolicy
 from skr_learn.costs import ActionTable
 from skr_learn.records import Statement
-from skr_learn.replaying import mean_by_question, replay_saved
+from skr_learn.replaying import mean_by_question, replay_saved, training_of
 from tests.skr_learn.made import WORLDS, made
 
 pytestmark = pytest.mark.usefixtures("few_trees")
@@ -257,3 +258,24 @@ class TestRecorded:
         assert result.accuracy.low <= promised.accuracy.high
         assert result.accuracy.high >= promised.accuracy.low
         assert result.cost.mean == pytest.approx(promised.cost.mean, abs=0.15)
+
+    def test_chances_are_true_of_answers_that_nothing_has_seen(self, recorded: list[Record]):
+        names = ["arbiter", "ladder", "always"]
+        found = replay(recorded[:600], recorded[600:], routers=names).overall.routers
+        for name in ("arbiter", "ladder"):
+            told = found[name].reliability
+            assert told is not None
+            assert told.error < 0.08
+            quarter, half = (told.surest_of(share).accuracy.mean for share in (0.25, 0.5))
+            assert quarter > half > found[name].accuracy.mean + 0.1
+        assert found["always"].reliability is None
+
+    def test_a_threshold_that_was_chosen_on_records_holds_on_others(self, recorded: list[Record]):
+        promised = calibrate(recorded[:600], routers=["arbiter"], anyway=True)
+        assert promised.summary.reliability is not None
+        half = promised.summary.reliability.surest_of(0.5)
+        judging = training_of(recorded[600:])
+        served = OfPolicy("arbiter").replayed(promised.router, judging)
+        above = served.scores[served.chances >= half.chance]
+        assert len(above) == pytest.approx(300, abs=45)
+        assert above.mean() == pytest.approx(half.accuracy.mean, abs=0.06)

@@ -96,3 +96,14 @@ class TestBroken:
     def test_refusing_where_others_answer_is_none(self):
         some = [["I do not know.", "Ben", "Eve"]] * 20
         assert what_is_broken(table_of(0, 20, (0.0, 1.0, 3.0)), some) == ""
+
+
+def test_it_tells_how_often_the_surest_answers_are_right():
+    table, taken = table_of(0, 100, (0.0, 1.0, 3.0)), np.zeros(100, dtype=np.int64)
+    chances = np.where(table.scores[:, 0] > 0, 0.9, 0.1)
+    served = Served.of(table, taken, taken, chances)
+    told = Summary.of("ladder", served, table, streams=False).sentences[-1]
+    right = table.scores[:, 0].mean()
+    assert told.startswith("Each answer has a chance, off by 9 points in the mean: the surest half")
+    assert f"the surest quarter in {min(1.0, right / 0.25):.0%}" in told
+    assert "chance" not in str(Summary.of("ladder", Served.of(table, taken), table, streams=False))

@@ -3,6 +3,7 @@
 import { ask } from "./api.js";
 import { count, h, moment, thumb } from "./dom.js";
 import { RunView } from "./run.js";
+import { percent } from "./steps.js";
 
 /** List the latest runs; two can be chosen and compared. */
 export async function showHistory(place, about) {
@@ -59,6 +60,7 @@ export async function showCompare(place, about, keys) {
     ["Money", (run) => (run.usd === null ? "no prices given" : `$${run.usd.toPrecision(2)}`)],
     ["Time", (run) => `${run.seconds.toFixed(1)} s`],
     ["Stopped", (run) => about.stop_reasons[run.stop_reason] ?? run.stop_reason],
+    ["Likely to be right", (run) => (run.output.chance == null ? "not estimated" : percent(run.output.chance))],
     ["Grounded", (run) => (run.grounded ? "yes" : "no")],
   ];
   const body = rows.map(([name, of]) => {

@@ -2,7 +2,7 @@
 
 import { ask } from "./api.js";
 import { count, failure, fresh, h, say, thumb } from "./dom.js";
-import { answers, decision, missing, passages } from "./steps.js";
+import { answers, decision, missing, passages, percent } from "./steps.js";
 import { Sources } from "./sources.js";
 
 export class RunView {
@@ -65,6 +65,7 @@ export class RunView {
     this.now.textContent = this.inShort(run);
     const said = [];
     if (output.verdict) said.push(h("p", { class: "trust" }, `Served: ${output.verdict.reason}`));
+    if (output.chance != null) said.push(h("p", { class: "chance" }, `${percent(output.chance)} likely to be right`));
     if (output.decision.retrieve && !run.grounded && !run.partial) {
       said.push(h("p", { class: "caution" }, "Not supported by the references."));
     }

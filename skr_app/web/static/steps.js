@@ -3,7 +3,7 @@
 import { count, h } from "./dom.js";
 
 const EFFECTS = { helps: "helped", hurts: "hurt", same: "no difference" };
-const percent = (share) => `${Math.round(100 * share)} %`;
+export const percent = (share) => `${Math.round(100 * share)} %`;
 
 /** The decision's title, its reason, and the recorded questions that it rests on. */
 export function decision(made, about) {

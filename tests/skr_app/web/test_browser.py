@@ -222,6 +222,7 @@ def test_it_shows_which_answer_was_trusted_and_why(browser: Browser, tmp_path: P
             expect(weighed.first).to_contain_text("The model's own answer · 25 % likely")
             expect(run.locator(".answers .served")).to_contain_text("Cincinnati")
             expect(run.locator(".trust")).to_have_text("Served: references are the likelier ones")
+            expect(run.locator(".chance")).to_have_text("75 % likely to be right")
 
 
 def test_what_a_passage_says_is_shown_and_never_run(tab: Page):
