@@ -11,6 +11,7 @@ from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import replace
 from difflib import get_close_matches
+from itertools import chain
 from typing import Any, Self, TypeVar, cast
 
 from langchain_core.messages import BaseMessage, MessageLikeRepresentation
@@ -41,7 +42,9 @@ Result = TypeVar("Result")
 Asked = str | Mapping[str, Any] | Sequence[MessageLikeRepresentation]
 """A question; messages whose latest of the user is one; or a mapping of `KEYS`."""
 
-KEYS = ("question", "messages", "history", "input", "chat_history")
+_ASKING = ("question", "messages", "input")
+_TOLD = ("history", "chat_history")
+KEYS = (*_ASKING, *_TOLD)
 """The keys that are read of a mapping: those of `skr_graphs.SKRInput`, and those of LangChain's own
 ``create_retrieval_chain`` for question and history."""
 
@@ -298,13 +301,16 @@ def graph_input(asked: Asked) -> dict[str, Any]:
     alone. So a chain may stand in ``RunnablePassthrough.assign``, as LangChain's own do.
 
     Raises:
-        InputError: It is none of `Asked`, has no question, or a key that looks like a misspelt one.
+        InputError: It is none of `Asked`, or has no question, or a key that looks like a misspelt one
+            of those that it lacks.
     """
     given = as_mapping(asked)
+    # What is there already cannot be what another key of a similar name was meant for.
+    lacking = [each for each in (_ASKING, _TOLD) if given.keys().isdisjoint(each)]
     for key in given.keys() - set(KEYS):
-        if close := get_close_matches(str(key), KEYS, n=1, cutoff=0.85):
+        if close := get_close_matches(str(key), chain(*lacking), n=1, cutoff=0.85):
             raise _refused(f"there is no {key!r}: {close[0]!r} is meant, perhaps")
-    if given and given.keys().isdisjoint({"question", "input", "messages"}):
+    if given and _ASKING in lacking:
         raise _refused(f"there is no question among {', '.join(map(repr, given))}")
     for other, own in _OTHER_NAMES.items():
         if other in given:

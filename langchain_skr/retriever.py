@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
-from functools import cached_property
-from typing import Any, Self, cast
+from typing import Any, Self, TypeVar, cast
 
 from langchain_core.callbacks import (
     AsyncCallbackManagerForRetrieverRun,
@@ -19,16 +18,17 @@ from langchain_core.retrievers import BaseRetriever
 from langchain_core.runnables import Runnable, RunnableConfig, ensure_config, patch_config
 from langchain_core.runnables.config import var_child_runnable_config
 from langchain_core.vectorstores import VectorStore, VectorStoreRetriever
+from langgraph.errors import GraphBubbleUp
 from pydantic import ConfigDict, PositiveInt, field_validator, model_validator
 
 from langchain_skr.documents import RetrieverLike, as_retriever, checked_documents, to_document
 from langchain_skr.factories import as_instructions, create_skr_graph
 from langchain_skr.models import ModelLike, as_language_model
 from skr_core.budget import Budget
-from skr_core.errors import InputError, retrieved
+from skr_core.errors import InputError, RetrieverError, retrieved, translated
 from skr_core.flow import Flow, arun, call, run
 from skr_core.plain import to_plain
-from skr_core.ports import LanguageModel
+from skr_core.ports import LanguageModel, Router
 from skr_core.prompts.asking import checked_question
 from skr_core.routers.constant import FixedDecision
 from skr_core.routers.routing_alone import routing_alone
@@ -36,6 +36,8 @@ from skr_core.settings import RouterLike, Settings, as_router, decided
 from skr_core.types import Decision
 from skr_graphs import CompiledGraph, SKRContext, answer_of, decide, unstreamed
 from skr_graphs.node import context_around
+
+T = TypeVar("T")
 
 DECISION_EVENT = "skr_decision"
 """Name of the custom event with each call's decision, whether to retrieve or not."""
@@ -68,8 +70,8 @@ class SKRRetriever(BaseRetriever):
 
     Raises:
         InputError: While retrieving: the query is empty, or `k` is below 1.
-        RetrieverError: While retrieving: a runnable returned no documents, or, with a `model`,
-            every search failed.
+        RetrieverError: While retrieving: the retriever failed or returned no documents, or, with
+            a `model`, every search did.
 
     Example:
         >>> from langchain_core.runnables import RunnableLambda
@@ -109,9 +111,7 @@ class SKRRetriever(BaseRetriever):
 
     @model_validator(mode="after")
     def _usable_router(self) -> Self:
-        model = None if self.model is None else as_language_model(self.model)
-        router = as_router(self.router, model, as_retriever(self.retriever))
-        self.router = routing_alone(router, "SKRRetriever", has_model=model is not None)
+        self._router()
         return self
 
     def invoke(
@@ -147,7 +147,7 @@ class SKRRetriever(BaseRetriever):
         k = self.k if k is None else k
         if k is not None and k < 1:
             raise InputError(f"k must be at least 1, not {k}")
-        router = as_router(self.router)
+        router = self._router()
         if self.model is None:
             decision = yield from decided(router, question)
         else:  # which gives the direct answer to a router that looks at it
@@ -167,20 +167,18 @@ class SKRRetriever(BaseRetriever):
     def _search(
         self, query: str, k: int | None, decision: Decision, config: RunnableConfig
     ) -> Flow[list[Document]]:
-        source = self.retriever
-        if isinstance(source, Runnable):
-            # Only a vector store is known to take a number; others may fail on it.
-            asked = {"k": k} if k and isinstance(source, VectorStoreRetriever) else {}
-            found = yield from call(
-                cast("Callable[..., Any]", source.invoke),
-                cast("Callable[..., Any]", source.ainvoke),
-                query,
-                config,
-                **asked,
-            )
-            return checked_documents(found)
-        port = as_retriever(source)
-        references = yield from call(port.retrieve, port.aretrieve, query)
+        source = _asked_for(k, self.retriever)
+        with translated(RetrieverError, as_retriever(source).name, GraphBubbleUp):
+            if isinstance(source, Runnable):
+                found = yield from call(
+                    cast("Callable[..., Any]", source.invoke),
+                    cast("Callable[..., Any]", source.ainvoke),
+                    query,
+                    config,
+                )
+                return checked_documents(found)
+            port = as_retriever(source)
+            references = yield from call(port.retrieve, port.aretrieve, query)
         return [to_document(reference) for reference in references]
 
     def _self_complete(
@@ -192,7 +190,7 @@ class SKRRetriever(BaseRetriever):
             budget=replace(budget, max_references=k) if k else budget,
             around=context_around(),
         )
-        graph = self._graph
+        graph = self._graph(k)
         output = yield from call(
             cast("Callable[..., Any]", graph.invoke),
             cast("Callable[..., Any]", graph.ainvoke),
@@ -204,18 +202,49 @@ class SKRRetriever(BaseRetriever):
         return [to_document(reference) for reference in retrieved(answer)]
 
     def __getstate__(self) -> dict[Any, Any]:
-        """Without the graph, which is made anew where it is wanted: no pickle holds one."""
+        """The fields alone: what is made of them is made anew, and no pickle holds a graph."""
         state = super().__getstate__()
-        fields = {name: it for name, it in state["__dict__"].items() if name != "_graph"}
+        fields = {name: state["__dict__"][name] for name in type(self).model_fields}
         return {**state, "__dict__": fields}
 
-    @cached_property
-    def _graph(self) -> CompiledGraph:
-        # The text is not wanted, so no call is spent on a last answer.
-        model = cast("ModelLike", self.model)  # without one there is no loop
-        return create_skr_graph(
-            model, self.retriever, when_insufficient="refuse", instructions=self.instructions
-        )
+    def _router(self) -> Router:
+        def make() -> Router:
+            model = None if self.model is None else as_language_model(self.model)
+            router = as_router(self.router, model, as_retriever(self.retriever))
+            return routing_alone(router, "SKRRetriever", has_model=model is not None)
+
+        return self._made_of_parts("_made_router", make)
+
+    def _graph(self, k: int | None) -> CompiledGraph:
+        def make() -> CompiledGraph:
+            # The text is not wanted, so no call is spent on a last answer.
+            return create_skr_graph(
+                cast("ModelLike", self.model),  # without one there is no loop
+                _asked_for(k, self.retriever),
+                when_insufficient="refuse",
+                instructions=self.instructions,
+            )
+
+        return self._made_of_parts("_made_graph", make, k)
+
+    def _made_of_parts(self, name: str, make: Callable[[], T], *others: object) -> T:
+        """What was made of these very parts: any may be replaced, also in a copy of this one."""
+        source = self.retriever
+        several = source.values() if isinstance(source, Mapping) else ()
+        parts = (self.model, source, *several, self.router, self.instructions, *others)
+        made_of, made = self.__dict__.get(name, ((), None))
+        if [*map(id, made_of)] != [*map(id, parts)]:
+            made = make()
+            self.__dict__[name] = (parts, made)
+        return cast("T", made)
+
+
+def _asked_for(k: int | None, retriever: RetrieverLike) -> RetrieverLike:
+    """The retriever, of which a vector store is asked for k; others may fail on a number."""
+    if isinstance(retriever, Mapping):
+        return {name: cast("Any", _asked_for(k, each)) for name, each in retriever.items()}
+    source = retriever.as_retriever() if isinstance(retriever, VectorStore) else retriever
+    return source.bind(k=k) if k and isinstance(source, VectorStoreRetriever) else source
 
 
 @contextmanager

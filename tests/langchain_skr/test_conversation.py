@@ -115,6 +115,11 @@ async def test_what_has_no_question_or_a_misspelt_key_is_refused(
         await say(way, World().chain(), wrong)
 
 
+async def test_keys_of_names_like_those_that_are_given_are_left_alone(way: str) -> None:
+    given = {"question": FIRST, "questions": 3, "message": "hi", "history": [], "chat_histories": 2}
+    assert await say(way, World().chain(), given) == await say(way, World().chain(), FIRST)
+
+
 @pytest.mark.parametrize("asked", [[*HISTORY, ("user", LEANING)], {"input": LEANING}])
 async def test_with_sources_it_echoes_what_it_was_asked_with(asked: Any) -> None:
     world = World()

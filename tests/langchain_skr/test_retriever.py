@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from copy import copy
 from typing import Any
 from uuid import UUID
 
@@ -127,6 +128,60 @@ async def test_the_number_is_at_most_k_and_a_vector_store_is_asked_for_it(find: 
     assert len(await find(SKRRetriever(retriever=Library(), k=2), QUESTION)) == 2
 
 
+@pytest.mark.parametrize(
+    "fields", [{"retriever": {"a": vector_store()}}, {"retriever": vector_store(), "model": True}]
+)
+async def test_a_vector_store_below_others_is_asked_for_k_too(
+    find: Find, fields: dict[str, Any]
+) -> None:
+    if "model" in fields:
+        fields = {**fields, "model": ScriptedModel(otherwise="SUFFICIENT\nSo it is [1].")}
+    retriever = SKRRetriever(k=5, **fields)
+    assert len(await find(retriever, QUESTION)) == 5, "of itself it finds 4"
+    assert len(await find(retriever, QUESTION, k=6)) == 6
+
+
+def assigned(it: SKRRetriever, **parts: Any) -> SKRRetriever:
+    for name, part in parts.items():
+        setattr(it, name, part)
+    return it
+
+
+CHANGES: dict[str, Any] = {
+    "model_copy": lambda it, **parts: it.model_copy(update=parts),
+    "copy": lambda it, **parts: assigned(copy(it), **parts),
+    "assigned": assigned,
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+@pytest.mark.parametrize("looping", [False, True], ids=["once", "until they suffice"])
+async def test_another_tenant_s_parts_are_those_that_are_asked(
+    find: Find, change: str, looping: bool
+) -> None:
+    def parts_of(tenant: str) -> dict[str, Any]:
+        parts: dict[str, Any] = {"retriever": MappingRetriever({QUESTION: [tenant]})}
+        return parts | (
+            {"model": ScriptedModel(otherwise="SUFFICIENT\nIt [1].")} if looping else {}
+        )
+
+    amber, basalt = parts_of("amber"), parts_of("basalt")
+    retriever = SKRRetriever(**amber)
+    assert [each.page_content for each in await find(retriever, QUESTION)] == ["amber"]
+    other = CHANGES[change](retriever, **basalt)
+    assert [each.page_content for each in await find(other, QUESTION)] == ["basalt"]
+    if looping:
+        assert len(amber["model"].prompts) == len(basalt["model"].prompts) == 1
+
+
+async def test_a_router_by_name_asks_the_model_that_stands_now() -> None:
+    amber, basalt = ScriptedModel(otherwise="Yes."), ScriptedModel(otherwise="Yes.")
+    retriever = SKRRetriever(retriever=Library(), model=amber, router="confidence:explain")
+    asked = len(amber.prompts)
+    await retriever.model_copy(update={"model": basalt}).ainvoke(QUESTION)
+    assert (len(amber.prompts), len(basalt.prompts) > 0) == (asked, True)
+
+
 async def test_a_retriever_of_the_core_works_too(find: Find) -> None:
     retriever = SKRRetriever(retriever=MappingRetriever(FOUND))
     assert [each.page_content for each in await find(retriever, QUESTION)] == FOUND[QUESTION]
@@ -138,6 +193,9 @@ async def test_failure_is_raised_and_never_looks_like_knowledge(find: Find) -> N
         await find(SKRRetriever(retriever=broken), QUESTION)
     with pytest.raises(RetrieverError, match="no connection"):
         await find(SKRRetriever(retriever=broken, model=model()), QUESTION)
+    dividing = SKRRetriever(retriever=RunnableLambda(lambda query: 1 / 0))
+    with pytest.raises(RetrieverError, match="ZeroDivisionError"):
+        await find(dividing, QUESTION)
 
 
 @pytest.mark.parametrize(
