@@ -31,7 +31,7 @@ from langchain_core.tools import BaseTool
 from pydantic import BaseModel
 
 from skr_core.errors import InputError
-from skr_core.prompts.templates import TOOL_DESCRIPTION, TOOL_NAME, PromptTemplates
+from skr_core.prompts.templates import TOOL_DESCRIPTION, TOOL_NAME
 from skr_core.settings import ActionAnswerer, answerer_of
 from skr_graphs import CompiledGraph, SKRContext, SKRInput
 from skr_graphs.graph import RECURSION_LIMIT, answerer_of_graph
@@ -87,8 +87,6 @@ class GraphChain(Runnable[Asked, Result]):
         self._untyped: Any = graph  # the overloads of its methods do not know output keys
         self.name = graph.name
         self._made_of: tuple[Any, ...] | None = None
-        self._instructions: Any = None
-        self._templates: PromptTemplates | None = None
         self._fields: dict[str, ConfigurableField | ConfigurableFieldSingleOption] = {}
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -116,13 +114,8 @@ class GraphChain(Runnable[Asked, Result]):
             )
         given = graph_input(asked)
         context = self._context(config, stream=True if "stream_mode" in options else None)
-        context = replace(context, around=context_around(config))
-        # A graph's input has no keys of the app's own: those of a chain's fill its variables here.
-        values = {**ensure_config(config).get("configurable", {}), **given}
-        if context.instructions is None and hasattr(self._instructions, "written"):
-            context = replace(context, instructions=self._instructions.written(values))
-        if self._templates is not None and self._templates.variables:
-            context = replace(context, templates=self._templates.filled(values))
+        # A graph's input has no keys of the app's own: those of a chain's fill its variables.
+        context = replace(context, around=context_around(config), variables=given)
         if config and config.get("recursion_limit") == DEFAULT_RECURSION_LIMIT:
             # Nobody has chosen it: a sequence gives it to each of its steps.
             config = {**config, "recursion_limit": RECURSION_LIMIT}
@@ -301,8 +294,7 @@ def graph_input(asked: Asked) -> dict[str, Any]:
     alone. So a chain may stand in ``RunnablePassthrough.assign``, as LangChain's own do.
 
     Raises:
-        InputError: It is none of `Asked`, or has no question, or a key that looks like a misspelt one
-            of those that it lacks.
+        InputError: It is none of `Asked`, has no question, or a key that looks like a misspelt one.
     """
     given = as_mapping(asked)
     # What is there already cannot be what another key of a similar name was meant for.

@@ -15,6 +15,7 @@ from langchain_skr.chain import SKRChain
 from langchain_skr.documents import RetrieverLike, as_retriever
 from langchain_skr.models import ModelLike, as_language_model
 from skr_core.budget import Budget
+from skr_core.errors import InputError
 from skr_core.ports import AnswerArbiter, ReferenceStore
 from skr_core.prompts.templates import TOOL_DESCRIPTION, TOOL_NAME, PromptTemplates
 from skr_core.settings import (
@@ -163,6 +164,9 @@ def create_skr_graph(
         >>> graph.invoke({"question": "What is the capital of France?"})["answer"]
         'Paris [1].'
     """
+    if hasattr(templates, "format_prompt"):
+        given = type(templates).__name__
+        raise InputError(f"templates is {given}: give templates=as_templates(prompt)")
     graph = create_self_completion_graph(
         model=as_language_model(model),
         retriever=as_retriever(retriever, compressor=compressor, document_prompt=document_prompt),
@@ -419,7 +423,6 @@ def create_skr_chain(
         from langchain_skr.structured import SKRObjectChain  # answers that are texts need none
 
         chain = SKRObjectChain(graph)
-    chain._instructions, chain._templates = options["instructions"], templates
     again = partial(create_skr_chain, return_sources=return_sources, **options)
     chain._made_of = again, (model, retriever)
     return chain

@@ -6,13 +6,16 @@ Example:
     ...     [("system", "Answer from these: {context}"), ("human", "{input}")]
     ... )
     >>> as_templates(usual).answer_with_references
-    ChatTemplate(user='{question}', system='Answer from these: {references}')
+    RunTemplate(user='{question}', system='Answer from these: {references}')
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
+from functools import partial
+from secrets import token_hex
 from typing import Any
 
 from langchain_core.messages import BaseMessage
@@ -20,6 +23,7 @@ from langchain_core.prompts import (
     BasePromptTemplate,
     ChatPromptTemplate,
     MessagesPlaceholder,
+    PromptTemplate,
     aformat_document,
     format_document,
 )
@@ -32,23 +36,26 @@ from skr_core.ports import Retriever, version_of
 from skr_core.prompts.templates import (
     DEFAULT_TEMPLATES,
     PromptTemplates,
+    RunTemplate,
     Template,
-    as_format,
+    escaped,
+    messages_of,
+    placeholders_of,
     template_of,
 )
 from skr_core.references.found import FoundReferences, errors_of
 from skr_core.references.fusion import arranged
 from skr_core.types import Reference
 
-_OURS = ("demonstrations", "history", "limit", "missing", "partial", "queries", "searched")
-_PLACEHOLDERS = {name: f"{{{name}}}" for name in _OURS} | {
-    "question": "{question}",
-    "input": "{question}",
-    "references": "{references}",
-    "context": "{references}",
-    "chat_history": "{history}",
+_NAMES = {
+    "question": "question",
+    "input": "question",
+    "references": "references",
+    "context": "references",
 }
+_TURNS = ("history", "chat_history")
 _ROLES = {"human": "user", "ai": "assistant"}
+_MARK = token_hex(8)  # nobody can write it into a value
 
 
 def as_templates(
@@ -61,24 +68,40 @@ def as_templates(
     from references; what it says of the manner of an answer is said before the other prompts that
     ask for one too, see `PromptTemplates.worded`.
 
-    LangChain's usual names of the parts, ``{input}``, ``{context}`` and ``{chat_history}``, are
-    understood beside ``{question}``, ``{references}`` and ``{history}``. System messages stay so.
-    The earlier turns of the conversation are sent before the question anyway, so a placeholder for
-    messages is left empty. Other variables are filled for each run, as those of instructions are.
+    LangChain's usual names of the parts, ``{input}`` and ``{context}``, are understood beside
+    ``{question}`` and ``{references}``. System messages stay so; other messages, such as worked
+    examples, are sent in one. The earlier turns of the conversation are sent before the question
+    anyway, so that a ``MessagesPlaceholder`` called ``history``, ``chat_history`` or ``messages``
+    is left empty, and the words of no prompt but ``condense`` may name the first two.
+
+    Every other variable is the app's own. A prompt is written anew for each run by LangChain: with
+    the values of its variables, as those of instructions, and of its functions.
 
     Args:
-        prompts: A prompt, or the templates by the names of `PromptTemplates`.
+        prompts: A prompt, or the templates by the names of `PromptTemplates`, which may have the
+            placeholders of that name too.
         templates: The words that stay where `prompts` has none.
 
     Raises:
-        InputError: There is no template of that name, or one lacks a placeholder that it needs.
+        InputError: One is no prompt, or there is no template of that name; it lacks a placeholder
+            that it needs, or holds what is no text. In a run: a variable has no value, or one that
+            the prompt cannot take.
     """
     if isinstance(prompts, BasePromptTemplate | str):
-        return templates.worded(_template(prompts))
+        return templates.worded(_template("answer_with_references", prompts, _NAMES))
+    given: object = prompts  # callers without a type checker may give anything
+    if not isinstance(given, Mapping):
+        raise _no_prompt(given)
     names = [each.name for each in fields(templates)]
     if unknown := sorted(set(prompts) - set(names)):
         raise InputError(f"no prompt is called {', '.join(unknown)}: there are {', '.join(names)}")
-    return replace(templates, **{name: _template(each) for name, each in prompts.items()})
+    made = {}
+    for name, each in prompts.items():
+        known = {own: own for own in placeholders_of(name)}
+        if "history" in known:
+            known["chat_history"] = "history"
+        made[name] = _template(name, each, _NAMES | known)
+    return replace(templates, **made)
 
 
 class TemplatedInstructions:
@@ -118,13 +141,8 @@ class TemplatedInstructions:
         Raises:
             InputError: A variable has none.
         """
-        named = self.template.input_variables
-        if missing := sorted(set(named) - values.keys()):
-            raise InputError(
-                f"the instructions name {{{'}, {'.join(missing)}}}, which neither the run's "
-                "configurable nor the input of a chain holds"
-            )
-        prompt = self.template.format_prompt(**{name: values[name] for name in named})
+        given = _values("the instructions", self.template.input_variables, values)
+        prompt = self.template.format_prompt(**given)
         return "\n\n".join(str(each.text) for each in prompt.to_messages())
 
 
@@ -199,19 +217,87 @@ def _shown(found: Sequence[Reference], texts: Sequence[str]) -> FoundReferences:
     return FoundReferences(references, errors_of(found))
 
 
-def _template(prompt: BasePromptTemplate[Any] | str) -> Template:
-    if isinstance(prompt, str):
-        return prompt
-    turns = _placeholders_of_messages(prompt)
-    variables = {name: f"{{{name}}}" for name in prompt.input_variables}
-    # Filled with placeholders, so that partial values and every template format are LangChain's.
-    messages = prompt.format_prompt(**{**variables, **_PLACEHOLDERS, **turns}).to_messages()
-    return template_of([(_role(each), as_format(str(each.text))) for each in messages])
+def _template(name: str, prompt: BasePromptTemplate[Any] | str, names: dict[str, str]) -> Template:
+    """A prompt as a template; `names` are those that this project fills, and as what."""
+    with translated(InputError, f"the prompt {name}"):
+        if isinstance(prompt, str):
+            prompt = PromptTemplate.from_template(prompt)
+    if not isinstance(prompt, BasePromptTemplate):
+        raise _no_prompt(prompt)
+    lists = _lists_of_messages(prompt)
+    if told := sorted({*_TURNS} & {*prompt.input_variables} - {*lists} - {*names}):
+        raise InputError(
+            f"the prompt {name} names {{{'}, {'.join(told)}}} in its words: leave it out, as the "
+            "earlier turns are sent before the question, or make it a MessagesPlaceholder"
+        )
+    write = partial(_written, name, names)
+    # Before a run, a name stands in the place of each value, and of what a function would return.
+    partials = {
+        each: _Named(each) if callable(value) else value
+        for each, value in prompt.partial_variables.items()
+    }
+    before = {each: [] if each in lists else _Named(each) for each in prompt.input_variables}
+    known = write(prompt.model_copy(update={"partial_variables": partials}), before)
+    return RunTemplate(*messages_of(known), partial(write, prompt))
 
 
-def _placeholders_of_messages(prompt: BasePromptTemplate[Any]) -> dict[str, list[BaseMessage]]:
+def _written(
+    name: str, names: Mapping[str, str], prompt: BasePromptTemplate[Any], values: Mapping[str, Any]
+) -> Template:
+    """A prompt with the values of a run; what this project fills is still a placeholder."""
+    lists = _lists_of_messages(prompt)
+    told = {each: [] for each in (*_TURNS, "messages") if each in lists}
+    filled = {each: f"{_MARK}{own}{_MARK}" for each, own in names.items()} | told
+    own = [each for each in prompt.input_variables if each not in filled]
+    given = _values("the prompts", own, values)
+    given |= {each: filled[each] for each in prompt.input_variables if each in filled}
+    optional = {*prompt.optional_variables} & values.keys() - told.keys()
+    given |= {each: values[each] for each in optional}
+    with translated(InputError, f"the prompt {name}", GraphBubbleUp):
+        messages = prompt.format_prompt(**given).to_messages()
+    return template_of([(_role(each), _format_of(each)) for each in messages])
+
+
+class _Named(str):
+    """The name of a variable in place of its value, in whatever format."""
+
+    def __new__(cls, name: str) -> _Named:
+        return super().__new__(cls, f"{{{name}}}")
+
+    def __format__(self, spec: str) -> str:
+        return str(self)
+
+
+def _values(what: str, names: Sequence[str], values: Mapping[str, Any]) -> dict[str, Any]:
+    if missing := sorted(set(names) - values.keys()):
+        raise InputError(
+            f"{what} name {{{'}, {'.join(missing)}}}, which neither the run's configurable nor the "
+            "input of a chain holds"
+        )
+    return {name: values[name] for name in names}
+
+
+def _lists_of_messages(prompt: BasePromptTemplate[Any]) -> set[str]:
     parts = prompt.messages if isinstance(prompt, ChatPromptTemplate) else []
-    return {each.variable_name: [] for each in parts if isinstance(each, MessagesPlaceholder)}
+    return {each.variable_name for each in parts if isinstance(each, MessagesPlaceholder)}
+
+
+def _format_of(message: BaseMessage) -> str:
+    """The text of a message for `str.format`, with the placeholders that are marked in it."""
+    blocks = [each for each in message.content if isinstance(each, dict)]
+    if odd := sorted({str(each.get("type")) for each in blocks} - {"text"}):
+        raise InputError(
+            f"a prompt holds {', '.join(odd)}, and its words are text: give images with the "
+            "question, in its message"
+        )
+    return re.sub(f"{_MARK}([a-z]+){_MARK}", r"{\1}", escaped(str(message.text)))
+
+
+def _no_prompt(given: object) -> InputError:
+    return InputError(
+        f"a prompt is wanted, not {type(given).__name__}: give a prompt template of LangChain, a "
+        "text, or a mapping of these by the names of PromptTemplates"
+    )
 
 
 def _role(message: BaseMessage) -> str:

@@ -304,28 +304,37 @@ class Settings:
         joined = encodable("\x00".join(parts))
         return hashlib.blake2b(joined.encode(), digest_size=6).hexdigest()
 
-    def of_run(self, config: Mapping[str, Any], system: str = "") -> Settings:
+    def of_run(
+        self,
+        config: Mapping[str, Any],
+        system: str = "",
+        variables: Mapping[str, Any] | None = None,
+    ) -> Settings:
         """Return the settings of one run: its templates hold its instructions and variables.
 
         Args:
             config: The config of the run, whose ``configurable`` has the values of variables.
             system: The words of the conversation's system messages, which stand behind the
                 instructions.
+            variables: Other values of variables, which come first.
 
         Raises:
             InputError: The function that was given as the instructions returned no text, or a
                 variable of the templates has no value.
         """
-        if self.templates.variables:
-            values = config.get("configurable") or {}
-            return self.but(templates=self.templates.filled(values)).of_run(config, system)
-        words = system
-        if self.instructions is not None:
-            text = _text_of_run("instructions", self.instructions, config, "return a text")
+        values = {**(config.get("configurable") or {}), **(variables or {})}
+        templates, words, given = self.templates.filled(values), system, self.instructions
+        if given is not None:
+            written = getattr(given, "written", None)  # by a framework's prompt template
+            text = (
+                written(values)
+                if written
+                else _text_of_run("instructions", given, config, "return a text")
+            )
             words = "\n\n".join(each for each in (text, system) if each.strip())
-        if not words.strip():
-            return self
-        return self.but(templates=self.templates.behind(words), instructions=None)
+        if words.strip():
+            return self.but(templates=templates.behind(words), instructions=None)
+        return self if templates is self.templates else self.but(templates=templates)
 
     @property
     def remembers(self) -> bool:

@@ -52,6 +52,8 @@ class SKRContext:
             is decided; a ``retract`` event takes it back where another is served.
         around: The context of an application's own graph around this one, which the retriever,
             the model and whatever else a run calls see as that of their runtime.
+        variables: The values of the prompts' variables, which come before those of the config's
+            ``configurable``; a chain gives the keys of its input.
         closed: The event that is set when a sync stream is closed before its end, so that the
             model's reply is read no further. An async one is cancelled.
     """
@@ -80,6 +82,7 @@ class SKRContext:
     stream: bool | None = None
     stream_undecided: bool = False
     around: Annotated[Any, SkipJsonSchema()] = None
+    variables: Annotated[Mapping[str, Any] | None, SkipJsonSchema()] = None
     closed: Annotated[Event, SkipJsonSchema()] = field(default_factory=Event, init=False)
 
     def __reduce__(self) -> tuple[Any, ...]:

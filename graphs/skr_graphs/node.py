@@ -106,7 +106,7 @@ def _step_context(
     ours = context if isinstance(context, SKRContext) else _NO_CONTEXT
     stream = streams_messages(config) if ours.stream is None else ours.stream
     return StepContext(
-        settings.of(context).of_run(config, system),
+        settings.of(context).of_run(config, system, ours.variables),
         runtime.stream_writer,
         stream,
         config,

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
-from functools import cache
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from functools import lru_cache, partial
 from string import Formatter
 from typing import ClassVar
 
@@ -197,6 +197,19 @@ class ChatTemplate:
     system: str
 
 
+@dataclass(frozen=True, slots=True)
+class RunTemplate(ChatTemplate):
+    """A template that is written anew for each run, such as by another library's prompt.
+
+    Its messages are what is known before a run: the app's variables have no values there.
+
+    Attributes:
+        write: The function that writes it with the values of a run's variables.
+    """
+
+    write: Callable[[Mapping[str, object]], Template] = field(compare=False, repr=False)
+
+
 Template = str | ChatTemplate
 """The template of a user message alone, or of one behind a system message."""
 
@@ -245,11 +258,22 @@ def words_of(template: Template) -> str:
     return template
 
 
+def messages_of(template: Template) -> tuple[str, str]:
+    """The texts of the user message and of the system message, which may be empty.
+
+    Example:
+        >>> messages_of("Where is {question}?")
+        ('Where is {question}?', '')
+    """
+    if isinstance(template, ChatTemplate):
+        return template.user, template.system
+    return template, ""
+
+
 def rendered(template: Template, **parts: object) -> tuple[str, str]:
     """The user message and the system message, which may be empty."""
-    if isinstance(template, ChatTemplate):
-        return template.user.format(**parts), template.system.format(**parts)
-    return template.format(**parts), ""
+    user, system = messages_of(template)
+    return user.format(**parts), system.format(**parts)
 
 
 def version_of(*words: str) -> str:
@@ -356,20 +380,20 @@ class PromptTemplates:
 
     @property
     def variables(self) -> frozenset[str]:
-        """The names of the app's own variables, which each run fills.
+        """The names of the app's own variables, which each run fills; without `RunTemplate`'s.
 
         Example:
             >>> sorted(PromptTemplates(answer_directly="{user} asks: {question}").variables)
             ['user']
         """
-        named = (_fields(getattr(self, each)) - _known(each) for each in _PLACEHOLDERS)
+        named = (_fields(getattr(self, each)) - placeholders_of(each) for each in _PLACEHOLDERS)
         return frozenset[str]().union(*named)
 
     def filled(self, values: Mapping[str, object]) -> PromptTemplates:
         """The same words with the app's variables filled.
 
         Args:
-            values: The values, by the names of `variables`; others are left out.
+            values: The values, by the names of the variables; others are left out.
 
         Raises:
             InputError: A variable has no value.
@@ -387,8 +411,12 @@ class PromptTemplates:
                 "text"
             )
         texts = {name: str(values[name]) for name in variables}
-        given = {name: _with_values(getattr(self, name), texts) for name in _PLACEHOLDERS}
-        return replace(self, **given) if variables else self
+        parts: dict[str, Template] = {name: getattr(self, name) for name in _PLACEHOLDERS}
+        given = {name: _with_values(each, texts) for name, each in parts.items() if variables}
+        for name, each in parts.items():
+            if isinstance(each, RunTemplate):
+                given[name] = each.write(values)
+        return replace(self, **given) if given else self
 
     def worded(self, template: Template) -> PromptTemplates:
         """The same with an app's own prompt for an answer from references.
@@ -405,11 +433,15 @@ class PromptTemplates:
             >>> answer_directly("Who?", templates=PromptTemplates().worded(words)).system[:18]
             'You are Lamplight.'
         """
+        others: dict[str, Template] = {name: getattr(self, name) for name in _WITHOUT_PROTOCOL}
         lines = [_manner_of(each) for each in words_of(template).splitlines()]
-        if not any(lines):
-            return replace(self, answer_with_references=template)
-        text = "\n".join([*filter(None, lines), "", WITHOUT_CONTEXT])
-        others = {name: _behind(text, getattr(self, name)) for name in _WITHOUT_PROTOCOL}
+        if any(lines):
+            text = "\n".join([*filter(None, lines), "", WITHOUT_CONTEXT])
+            others = {name: _behind(text, each) for name, each in others.items()}
+        if isinstance(template, RunTemplate):
+            for name, each in others.items():
+                write = partial(_worded_for_run, self, template, name)
+                others[name] = RunTemplate(*messages_of(each), write)
         return replace(self, answer_with_references=template, **others)
 
     def behind(self, instructions: str) -> PromptTemplates:
@@ -424,7 +456,7 @@ class PromptTemplates:
             >>> answer_directly("Capital of France?", templates=formal).system
             'Say {name} at the end.'
         """
-        text = _escaped(instructions)
+        text = escaped(instructions)
         given = {name: _behind(text, getattr(self, name)) for name in _ANSWERING}
         return replace(self, **given)
 
@@ -442,6 +474,14 @@ class PromptTemplates:
 
 _WITHOUT_PROTOCOL = ("answer_directly", "answer_anyway")
 _ANSWERING = (*_WITHOUT_PROTOCOL, "answer_with_references")
+
+
+def _worded_for_run(
+    templates: PromptTemplates, template: RunTemplate, name: str, values: Mapping[str, object]
+) -> Template:
+    worded = templates.filled(values).worded(template.write(values))
+    made: Template = getattr(worded, name)
+    return made
 
 
 def _behind(instructions: str, template: Template) -> ChatTemplate:
@@ -472,7 +512,7 @@ def _check_template(name: str, template: Template) -> None:
         raise InputError(f"the template {name} cannot be read: {error}") from error
     if missing := sorted(needed - _fields(template)):
         raise InputError(f"the template {name} lacks {{{'}, {'.join(missing)}}}")
-    others = _fields(template) - _known(name)
+    others = _fields(template) - placeholders_of(name)
     if odd := sorted(each for each in others if each in _RESERVED or not each.isidentifier()):
         raise InputError(
             f"the template {name} names {{{'}, {'.join(odd)}}}, which nothing fills; "
@@ -482,13 +522,18 @@ def _check_template(name: str, template: Template) -> None:
         raise InputError(f"the template {name} may name its placeholders, not format them")
 
 
-def _known(name: str) -> set[str]:
-    """The placeholders of a template that this project fills."""
+def placeholders_of(name: str) -> set[str]:
+    """The placeholders that this project fills in a template of that name.
+
+    Example:
+        >>> sorted(placeholders_of("condense"))
+        ['history', 'question']
+    """
     needed, optional = _PLACEHOLDERS[name]
     return needed | optional
 
 
-@cache
+@lru_cache(maxsize=512)  # those of runs hold the values of their variables
 def _fields(template: Template) -> frozenset[str]:
     """The names of all placeholders of a template."""
     parts = Formatter().parse(words_of(template))
@@ -505,14 +550,20 @@ def _with_values(template: Template, values: Mapping[str, str]) -> Template:
 def _format_with(text: str, values: Mapping[str, str]) -> str:
     """A text for `str.format` with some of its placeholders filled."""
     made = ""
-    for literal, field, _, _ in Formatter().parse(text):
-        made += _escaped(literal)
-        if field is not None:
-            made += _escaped(values[field]) if field in values else f"{{{field}}}"
+    for literal, name, _, _ in Formatter().parse(text):
+        made += escaped(literal)
+        if name is not None:
+            made += escaped(values[name]) if name in values else f"{{{name}}}"
     return made
 
 
-def _escaped(text: str) -> str:
+def escaped(text: str) -> str:
+    """A text as it stands in a `str.format` string, with no placeholder in it.
+
+    Example:
+        >>> escaped("Say {name}.")
+        'Say {{name}}.'
+    """
     return text.replace("{", "{{").replace("}", "}}")
 
 

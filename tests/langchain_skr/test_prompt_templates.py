@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from itertools import count
 from typing import Any
 
 import pytest
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
-from langchain_core.prompts import ChatPromptTemplate, PromptTemplate
+from langchain_core.prompts import ChatPromptTemplate, MessagesPlaceholder, PromptTemplate
 
 from langchain_skr import LangChainModel, as_templates, create_skr_chain
 from skr_core import Prompt
 from skr_core.errors import InputError
-from skr_core.prompts import DEFAULT_TEMPLATES, ChatTemplate
+from skr_core.prompts import DEFAULT_TEMPLATES, ChatTemplate, messages_of, words_of
+from skr_core.testing import MappingRetriever, ScriptedModel
 from tests.langchain_skr.fakes import FOUND, QUESTION, Agent, Library
 
 USUAL = ChatPromptTemplate.from_messages(
@@ -71,19 +73,23 @@ def test_what_stays_and_what_is_replaced() -> None:
             "condense": PromptTemplate.from_template("{chat_history}: {input}"),
         }
     )
-    assert made.condense == "{history}: {question}"
-    assert made.answer_directly == "Briefly, {question}"
-    assert made.answer_anyway == "{question}: {references}"
-    assert made.decompose == "Parts of {question}?"
+    assert words_of(made.condense).strip() == "{history}: {question}"
+    assert words_of(made.answer_directly).strip() == "Briefly, {question}"
+    assert words_of(made.answer_anyway).strip() == "{question}: {references}"
+    assert words_of(made.decompose).strip() == "Parts of {question}?"
     assert made.self_complete == DEFAULT_TEMPLATES.self_complete
     again = as_templates({"decompose": "{question}"}, made)
-    assert (again.decompose, again.answer_anyway) == ("{question}", made.answer_anyway)
+    assert messages_of(again.decompose) == ("{question}", "")
+    assert again.answer_anyway == made.answer_anyway
+    filled = made.filled({})
+    assert filled.filled({}) is filled
+    assert (filled.condense, filled.decompose) == ("{history}: {question}", "Parts of {question}?")
 
 
 def test_a_system_message_changes_the_version() -> None:
     words = {"answer_directly": ChatPromptTemplate([("system", "A"), ("human", "{input}")])}
     made = as_templates(words)
-    assert made.answer_directly == ChatTemplate("{question}", "A")
+    assert made.filled({}).answer_directly == ChatTemplate("{question}", "A")
     assert made.version != as_templates({"answer_directly": "A\n{question}"}).version
 
 
@@ -107,3 +113,125 @@ def test_a_system_message_changes_the_version() -> None:
 def test_what_cannot_be_used_is_refused(name: str, prompt: Any, words: str) -> None:
     with pytest.raises(InputError, match=words):
         as_templates({name: prompt})
+
+
+LIBRARY = MappingRetriever({"Capital?": ["Paris is the capital."]})
+
+
+async def told(templates: Any, way: str, *runs: dict[str, Any]) -> list[str]:
+    """What the model is told in each run, up to the words that are added behind the prompt's."""
+    model = ScriptedModel(otherwise="SUFFICIENT\nParis [1].")
+    chain = create_skr_chain(model, LIBRARY, templates=templates)
+    for run in runs:
+        given = {"input": "Capital?", **run}
+        await chain.ainvoke(given) if way == "async" else chain.invoke(given)
+    asked = [each for each in model.prompts if each.task == "answer_with_references"]
+    said = [f"{each.system}\n{each.text}".strip() for each in asked]
+    return [each.partition("\n\nDo the references")[0] for each in said]
+
+
+FOUND_HERE = '[1]\n"""\nParis is the capital.\n"""'
+CONDITIONAL = {
+    "mustache": "{{#vip}}Be warm.{{/vip}}{{^vip}}Be brief.{{/vip}} {{context}} {{question}}",
+    "jinja2": "{% if vip %}Be warm.{% else %}Be brief.{% endif %} {{ context }} {{ question }}",
+}
+
+
+@pytest.mark.parametrize("way", ["sync", "async"])
+@pytest.mark.parametrize("kind", CONDITIONAL)
+async def test_conditions_are_those_of_each_run(kind: Any, way: str) -> None:
+    if kind == "jinja2":
+        pytest.importorskip("jinja2")
+    prompt = PromptTemplate.from_template(CONDITIONAL[kind], template_format=kind)
+    runs = [{"vip": True}, {"vip": False}, {"vip": True}]
+    manners = [each[: each.index(".")] for each in await told(as_templates(prompt), way, *runs)]
+    assert manners == ["Be warm", "Be brief", "Be warm"]
+    direct = as_templates(prompt).filled({"vip": False}).answer_directly
+    assert messages_of(direct)[1].startswith("Be brief.")
+
+
+@pytest.mark.parametrize("way", ["sync", "async"])
+async def test_the_functions_of_a_prompt_are_called_for_each_run(way: str) -> None:
+    numbers = count()
+    prompt = ChatPromptTemplate([("system", "At {now}: {context}"), ("human", "{input}")])
+    words = as_templates(prompt.partial(now=lambda: f"{next(numbers)} o'clock"))
+    assert next(numbers) == 0, "none is called before there is a run"
+    first, second = await told(words, way, {}, {})
+    assert int(first.split()[1]) < int(second.split()[1])
+    again = as_templates(prompt.partial(now=lambda: "noon"))
+    assert again.version == words.version, "what a function returns is no word of the app's"
+
+
+@pytest.mark.parametrize("way", ["sync", "async"])
+async def test_other_messages_than_the_history_reach_the_model(way: str) -> None:
+    prompt = ChatPromptTemplate(
+        [
+            MessagesPlaceholder("chat_history"),
+            MessagesPlaceholder("examples"),
+            MessagesPlaceholder("more", optional=True),
+            ("human", "{context}\n{input}"),
+        ]
+    )
+    words, examples = as_templates(prompt), [("human", "1 + 1?"), AIMessage("2 {input}")]
+    run = {"examples": examples, "chat_history": [("user", "Hi"), ("ai", "Ho")]}
+    [said, more] = await told(words, way, run, {**run, "more": [("human", "3?")]})
+    asked = f"user: {FOUND_HERE}\nCapital?"
+    assert said == f"user: 1 + 1?\nassistant: 2 {{input}}\n{asked}"
+    assert more == f"user: 1 + 1?\nassistant: 2 {{input}}\nuser: 3?\n{asked}"
+    with pytest.raises(InputError, match=r"name \{examples\}, which neither the run's"):
+        await told(words, way, {})
+    with pytest.raises(InputError, match=r"the prompt answer_with_references: ValueError"):
+        await told(words, way, {"examples": 5})
+
+
+async def test_all_names_but_those_of_the_parts_are_the_app_s_own() -> None:
+    names = ("limit", "queries", "missing", "partial", "searched", "demonstrations")
+    asking = " ".join(f"{each}={{{each}}}" for each in names)
+    words = as_templates(PromptTemplate.from_template(asking + " {n:.2f}\n{context}\n{question}"))
+    values = {each: f"my {{{each}}}" for each in names}
+    [said] = await told(words, "sync", {**values, "n": 2.345})
+    assert said.startswith(" ".join(f"{each}=my {{{each}}}" for each in names) + " 2.35\n[1]")
+    with pytest.raises(InputError, match=r"the prompt answer_with_references: ValueError.*'f'"):
+        await told(words, "sync", {**values, "n": "two"})
+
+
+@pytest.mark.parametrize(
+    "words", ["Use {context}: {input}s", {"answer_with_references": "Use {context}: {input}s"}]
+)
+async def test_a_text_has_the_names_of_a_prompt(words: Any) -> None:
+    assert await told(as_templates(words), "sync", {}) == [f"Use {FOUND_HERE}: Capital?s"]
+
+
+PICTURE = {"type": "image_url", "image_url": {"url": "https://example.org/{name}.png"}}
+
+
+@pytest.mark.parametrize(
+    ("prompt", "says"),
+    [
+        (None, "a prompt is wanted, not NoneType"),
+        (["{question}"], "a prompt is wanted, not list"),
+        (USUAL | ScriptedModel, "a prompt is wanted, not RunnableSequence"),
+        ({"condense": 5}, "a prompt is wanted, not int"),
+        ("{question", "the prompt answer_with_references: ValueError: expected"),
+        (
+            ChatPromptTemplate(
+                [("human", [{"type": "text", "text": "{input} {context}"}, PICTURE])]
+            ),
+            "a prompt holds image_url, and its words are text",
+        ),
+        (
+            PromptTemplate.from_template("{chat_history}\n{context}\n{question}"),
+            r"names \{chat_history\} in its words: leave it out",
+        ),
+    ],
+)
+def test_what_is_no_prompt_is_refused_in_one_line(prompt: Any, says: str) -> None:
+    with pytest.raises(InputError, match=says) as caught:
+        as_templates(prompt)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_prompt_as_it_is_is_told_where_it_goes() -> None:
+    given: Any = USUAL
+    with pytest.raises(InputError, match=r"give templates=as_templates\(prompt\)"):
+        create_skr_chain(ScriptedModel(), LIBRARY, templates=given)
