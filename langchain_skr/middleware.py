@@ -35,6 +35,7 @@ from langchain_skr.model_call import (
     looks,
     name_of,
     references_in,
+    text_of,
 )
 from langchain_skr.models import ModelLike, as_language_model
 from skr_core import conversation as condensing
@@ -75,7 +76,8 @@ Reply = ModelResponse[Any] | ExtendedModelResponse[Any]
 _RETRIEVERS = (Runnable, VectorStore, Retriever, Mapping)
 """The classes of retrievers, one of which may have been given in the router's place."""
 
-_NUMBER = re.compile(r"\[\d")
+_NUMBERED = re.compile(r"^\s*\[\d+\][^\S\n]*[^\s,\]]|\w \[\d+\]", re.MULTILINE)
+"""A source of a tool's own: its number begins a line or follows a word, as in no JSON."""
 
 _WORDS = "the words before every answer are the agent's own: create_agent(..., system_prompt=...)"
 
@@ -246,16 +248,21 @@ class SKRMiddleware(AgentMiddleware[SKRAgentState, Any, Any]):
 
     def after_agent(self, state: SKRAgentState, runtime: Runtime[Any]) -> dict[str, Any] | None:
         """Resolve the answer's citations, and say whether it is grounded."""
-        answer = final_answer(state["messages"])
+        made = state.get("structured_response")
+        answer = final_answer(state["messages"], made)
         if self.retriever is None or answer is None or state.get("skr_decision") is None:
             return None
-        message, cited = resolved(answer, references_in(state, "skr_sources"))
+        text = text_of(ModelResponse([answer], made))
+        # The values of an object may stand in the call of its tool, which stays as it is.
+        told = AIMessage(text) if answer.tool_calls else answer
+        message, cited = resolved(told, references_in(state, "skr_sources"))
         update: dict[str, Any] = {
             "skr_citations": to_plain(list(cited.citations)),
             "skr_removed_markers": cited.removed,
-            "skr_grounded": answer_in(state, str(answer.text)).grounded,
+            "skr_grounded": answer_in(state, text).grounded,
         }
-        return update if message.content == answer.content else {**update, "messages": [message]}
+        is_kept = answer.tool_calls or message.content == answer.content
+        return update if is_kept else {**update, "messages": [message]}
 
     async def aafter_agent(
         self, state: SKRAgentState, runtime: Runtime[Any]
@@ -361,18 +368,25 @@ def _whole(router: Router) -> Router:
     return router
 
 
-def final_answer(messages: Sequence[AnyMessage]) -> AIMessage | None:
+def final_answer(messages: Sequence[AnyMessage], made: object = None) -> AIMessage | None:
     """The agent's answer, where its markers can name no source but ours.
 
     None where the run has ended with something else, or a tool of this run gave numbers of its own.
+
+    Args:
+        messages: The messages of the conversation.
+        made: The agent's object, where it was asked for one: a tool may have been called for it.
     """
-    last = messages[-1] if messages else None
-    if not isinstance(last, AIMessage) or last.tool_calls:
+    said = list(messages)
+    while made is not None and said and isinstance(said[-1], ToolMessage):
+        said.pop()
+    last = said[-1] if said else None
+    if not isinstance(last, AIMessage) or (last.tool_calls and made is None):
         return None
-    for message in reversed(messages):
+    for message in reversed(said):
         if isinstance(message, HumanMessage):
             break
-        if isinstance(message, ToolMessage) and _NUMBER.search(str(message.text)):
+        if isinstance(message, ToolMessage) and _NUMBERED.search(str(message.text)):
             return None
     return last
 

@@ -238,7 +238,8 @@ class Settings:
                 raise _refused(f"{noun} has {methods}", part)
         for name, choices in _CHOICES.items():
             if name in given and given[name] not in choices:
-                raise InputError(f"{name} is {given[name]!r}: give one of {', '.join(choices)}")
+                listed = ", ".join(map(str, choices))
+                raise InputError(f"{name} is {given[name]!r}: give one of {listed}")
         made = cls(model=asked, retriever=source, **given)
         made._check_scope()
         made._check_abstaining()
@@ -378,6 +379,10 @@ class Settings:
         ttl: object = self.ttl
         if ttl is not None and not (isinstance(ttl, int | float) and ttl > 0):
             raise InputError(f"ttl is {ttl!r}: give the seconds for which a passage is remembered")
+        if self.reference_store is None and (scope, self.ttl) != (None, None):
+            raise InputError(
+                "scope and ttl are those of a reference_store: give one, or leave them out"
+            )
 
     @property
     def weighs(self) -> bool:
@@ -479,6 +484,7 @@ _PORTS = {
 _CHOICES = {
     "when_insufficient": get_args(WhenInsufficient),
     "on_retriever_error": get_args(OnRetrieverError),
+    "decompose": (True, False),
 }
 
 

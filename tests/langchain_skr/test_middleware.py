@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import subprocess
 import sys
 from collections.abc import Awaitable, Callable
@@ -12,12 +13,14 @@ from typing import Any
 import pytest
 from langchain.agents import create_agent
 from langchain.agents.middleware import AgentMiddleware, dynamic_prompt
+from langchain.agents.structured_output import ProviderStrategy, ToolStrategy
 from langchain_core.documents import Document
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
 from langchain_core.outputs import ChatResult
 from langchain_core.runnables import RunnableLambda
-from langchain_core.tools import tool
+from langchain_core.tools import BaseTool, tool
 from langgraph.checkpoint.memory import InMemorySaver
+from pydantic import BaseModel
 
 import langchain_skr
 from langchain_skr import SKRMiddleware, SKRRetriever
@@ -226,18 +229,29 @@ def ask_once(request: pytest.FixtureRequest) -> Run:
     return ask_once
 
 
-@tool("search")
-def numbering_search(query: str) -> str:
-    """Search the library."""
-    return "Ada Quill was born in Port Elm [7]."
+def saying(name: str, text: str) -> BaseTool:
+    @tool(name)
+    def say(query: str) -> str:
+        """Search the library."""
+        return text
+
+    return say
 
 
-def citing_agent(*replies: Any, tools: Any = (), **options: Any) -> tuple[Any, Agent]:
+def citing_agent(
+    *replies: Any, tools: Any = (), response_format: Any = None, **options: Any
+) -> tuple[Any, Agent]:
     chat = Agent(
         replies=[each if isinstance(each, AIMessage) else AIMessage(each) for each in replies]
     )
     middleware = SKRMiddleware(RouteByWord(), **{"retriever": MappingRetriever(LIBRARY), **options})
-    agent = create_agent(chat, tools, middleware=[middleware], checkpointer=InMemorySaver())
+    agent: Any = create_agent(
+        chat,
+        tools,
+        middleware=[middleware],
+        checkpointer=InMemorySaver(),
+        response_format=response_format,
+    )
     return agent, chat
 
 
@@ -359,9 +373,10 @@ async def test_a_next_turn_s_citations_are_its_own(ask_once: Run) -> None:
     assert (result["skr_citations"], result["skr_removed_markers"]) == ([], 0)
 
 
-async def test_numbers_of_another_tool_are_left_alone(ask_once: Run) -> None:
+@pytest.mark.parametrize("said", ["Ada was born in Port Elm [7].", "Found:\n[7] Ada of Port Elm."])
+async def test_numbers_of_another_tool_are_left_alone(ask_once: Run, said: str) -> None:
     call = AIMessage("", tool_calls=[{"name": "search", "args": {"query": "her"}, "id": "1"}])
-    agent, _ = citing_agent(call, "In Port Elm [7].", tools=[numbering_search])
+    agent, _ = citing_agent(call, "In Port Elm [7].", tools=[saying("search", said)])
     assert (await ask_once(agent, BORN, THREAD))["messages"][-1].text == "In Port Elm [7]."
 
 
@@ -381,11 +396,11 @@ async def test_the_same_passage_twice_is_one_source(ask_once: Run) -> None:
 
 
 async def test_a_name_that_is_no_tool_s_is_refused(ask_once: Run) -> None:
-    agent, chat = citing_agent("Done.", tools=[numbering_search])
+    agent, chat = citing_agent("Done.", tools=[search])
     assert await ask_once(agent, KNOWN, THREAD)
     chat = Agent(replies=[AIMessage("Done.")])
     middleware = SKRMiddleware(RouteByWord(), tools=["serach"])
-    agent = create_agent(chat, [numbering_search], middleware=[middleware])
+    agent = create_agent(chat, [search], middleware=[middleware])
     with pytest.raises(InputError, match="no tool serach to withhold: its tools are search"):
         await ask_once(agent, KNOWN)
     assert chat.sent == []
@@ -407,7 +422,7 @@ async def test_other_middleware_may_select_tools(ask_once: Run) -> None:
 
     chat = Agent(replies=[AIMessage("Done.")])
     middleware = [Select(), SKRMiddleware(RouteByWord(), tools=["search"])]
-    agent = create_agent(chat, [numbering_search], middleware=middleware)
+    agent = create_agent(chat, [search], middleware=middleware)
     for _ in range(2):
         assert (await ask_once(agent, KNOWN))["messages"][-1].text == "Done."
 
@@ -478,3 +493,31 @@ def test_what_an_agent_cannot_carry_out_of_a_router_is_refused_at_once() -> None
     with pytest.raises(InputError, match="a reflector has reflect"):
         SKRMiddleware(retriever=library, reflector=5)  # type: ignore[arg-type]
     assert SKRMiddleware(Choosing("direct", "single"), retriever=library).arbiter is None
+
+
+@pytest.mark.parametrize(
+    "said", ['{"temps": [12, 15], "of": "[3]"}', "[12]", "[\n  [1],\n  [2]\n]"]
+)
+async def test_data_of_a_tool_is_no_numbering_of_its_own(ask_once: Run, said: str) -> None:
+    call = AIMessage("", tool_calls=[{"name": "search", "args": {"query": "her"}, "id": "1"}])
+    agent, _ = citing_agent(call, "In Port Elm [1][9].", tools=[saying("search", said)])
+    result = await ask_once(agent, BORN, THREAD)
+    assert result["messages"][-1].text == "In Port Elm [1]."
+    assert (citations(result), result["skr_grounded"]) == ([(1, LIBRARY[BORN][0])], True)
+
+
+class Birth(BaseModel):
+    town: str
+
+
+@pytest.mark.parametrize("strategy", [ProviderStrategy, ToolStrategy])
+async def test_an_object_is_grounded_whichever_way_it_is_asked_for(
+    ask_once: Run, strategy: Any
+) -> None:
+    made = {"town": "Port Elm [1]"}
+    calls = [{"name": "Birth", "args": made, "id": "1"}] if strategy is ToolStrategy else []
+    reply = AIMessage("" if calls else json.dumps(made), tool_calls=calls)
+    agent, _ = citing_agent(reply, tools=[], response_format=strategy(Birth))
+    result = await ask_once(agent, BORN, THREAD)
+    assert result["structured_response"] == Birth(**made)
+    assert (citations(result), result["skr_grounded"]) == ([(1, LIBRARY[BORN][0])], True)

@@ -49,6 +49,9 @@ def test_plain_values_of_a_server_become_typed():
     [
         ({"budget": 3}, "Budget is made from a mapping"),
         ({"when_insufficient": "guess"}, "give one of best_draft"),
+        ({"decompose": "no"}, "decompose is 'no': give one of True, False"),
+        ({"scope": "x"}, "scope and ttl are those of a reference_store"),
+        ({"ttl": 5}, "scope and ttl are those of a reference_store"),
         ({"router": 42}, "a router has decide"),
         ({"router": AlwaysRetrieve}, r"give AlwaysRetrieve\(...\), not the class itself"),
         ({"arbiter": WeighingPolicy}, r"give WeighingPolicy\(...\), not the class itself"),
