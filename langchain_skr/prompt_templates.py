@@ -246,7 +246,7 @@ def _written(
 ) -> Template:
     """A prompt with the values of a run; what this project fills is still a placeholder."""
     lists = _lists_of_messages(prompt)
-    told = {each: [] for each in (*_TURNS, "messages") if each in lists}
+    told: dict[str, Any] = {each: [] for each in (*_TURNS, "messages") if each in lists}
     filled = {each: f"{_MARK}{own}{_MARK}" for each, own in names.items()} | told
     own = [each for each in prompt.input_variables if each not in filled]
     given = _values("the prompts", own, values)
