@@ -21,7 +21,7 @@ from langchain_core.runnables import Runnable, ensure_config
 from langchain_core.vectorstores import VectorStore
 from langgraph.errors import GraphBubbleUp
 
-from langchain_skr.naming import retriever_name, retriever_version
+from langchain_skr.naming import layers, retriever_name, retriever_version
 from skr_core.errors import InputError, NoReferencesError, RetrieverError, translated
 from skr_core.flow import Flow, arun, call, run
 from skr_core.ports import Retriever, version_of
@@ -300,6 +300,13 @@ def as_retriever(
         f"a retriever is wanted, not {type(retriever).__name__}: give a LangChain retriever, a "
         "vector store or a runnable that returns documents, such as RunnableLambda(function)"
     )
+
+
+def is_filtered_by_runs(retriever: RetrieverLike) -> bool:
+    """Whether the config of a run may say which documents of a vector store are searched."""
+    parts = retriever.values() if isinstance(retriever, Mapping) else [retriever]
+    within = (vars(layer) for part in parts for layer in layers(part) if hasattr(layer, "__dict__"))
+    return any("search_kwargs" in each.get("fields", ()) for each in within)
 
 
 def _named(name: str, retriever: OneRetriever) -> Retriever:

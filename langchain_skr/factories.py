@@ -12,7 +12,7 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.store.base import BaseStore
 
 from langchain_skr.chain import SKRChain
-from langchain_skr.documents import RetrieverLike, as_retriever
+from langchain_skr.documents import RetrieverLike, as_retriever, is_filtered_by_runs
 from langchain_skr.models import ModelLike, as_language_model
 from skr_core.budget import Budget
 from skr_core.errors import InputError
@@ -150,8 +150,8 @@ def create_skr_graph(
         [messages]}`` in, `skr_graphs.SKROutput` out.
 
     Raises:
-        InputError: The model or the retriever is none of the above, or a setting is not what its
-            name says.
+        InputError: The model or the retriever is none of the above, a setting is not what its name
+            says, or one scope holds what is found with the ``search_kwargs`` of many runs.
 
     Example:
         >>> from langchain_core.language_models import FakeListChatModel
@@ -167,6 +167,12 @@ def create_skr_graph(
     if hasattr(templates, "format_prompt"):
         given = type(templates).__name__
         raise InputError(f"templates is {given}: give templates=as_templates(prompt)")
+    if reference_store is not None and isinstance(scope, str) and is_filtered_by_runs(retriever):
+        raise InputError(
+            "the search_kwargs of a run's config do not hold for what the reference_store remembers "
+            "in one scope: give scope=function of the config, which returns whose a run is, or no "
+            "reference_store"
+        )
     graph = create_self_completion_graph(
         model=as_language_model(model),
         retriever=as_retriever(retriever, compressor=compressor, document_prompt=document_prompt),

@@ -28,6 +28,21 @@ from skr_graphs import SKRContext
 _NUMBER = "similarity_top_k is the number of nodes that an index finds"
 
 
+def check_filters(filters: MetadataFilters | None, scope: object, system: Settings) -> None:
+    """Refuse filters in a scope of others: what a store remembers there is searched without them.
+
+    Args:
+        filters: The filters.
+        scope: The scope that was given with them.
+        system: The settings, with the reference store.
+    """
+    if filters is not None and system.remembers and scope in (None, "shared"):
+        raise InputError(
+            "filters do not hold for what the reference_store remembers: give with them a scope of "
+            'their own, such as scope="amber" for the tenant amber, or no reference_store'
+        )
+
+
 class OptionsOfRequests(PicklableGraph):
     """A mixin for engines: `with_options` gives the engine of one request."""
 
@@ -54,7 +69,8 @@ class OptionsOfRequests(PicklableGraph):
         Args:
             similarity_top_k: The number of nodes that an index finds for each query.
             filters: The conditions that the metadata of its nodes must meet, such as the tenant's.
-                They reach each of several retrievers, or are refused.
+                They reach each of several retrievers, or are refused. What a reference store
+                remembers is under no filter: beside one, give the scope of these filters too.
             node_postprocessors: The rerankers and filters, in their order.
             router: The router, such as one that was learnt for a tenant.
             scope: The scope in which the reference store remembers and searches.
@@ -63,7 +79,8 @@ class OptionsOfRequests(PicklableGraph):
 
         Raises:
             InputError: A retriever takes no `similarity_top_k` or no `filters`, the engine was made
-                of a graph, whose retriever is not known, or a setting is not what its name says.
+                of a graph, whose retriever is not known, a reference store remembers beside
+                `filters` without a `scope`, or a setting is not what its name says.
 
         Example:
             >>> from llamaindex_skr import SKRQueryEngine
@@ -90,8 +107,6 @@ class OptionsOfRequests(PicklableGraph):
             changed["scope"] = per_question(said)
         if instructions is not None:
             changed["instructions"] = per_question(as_words(instructions))
-        for each in node_postprocessors or ():
-            each.callback_manager = self.callback_manager
         made = object.__new__(type(self))  # no copy: that would make the graph again
         vars(made).update(vars(self))
         if searching:
@@ -102,13 +117,19 @@ class OptionsOfRequests(PicklableGraph):
                 )
             made._source = partial(self._source, **searching)
             changed["retriever"] = made._source()
+        for each in node_postprocessors or ():
+            each.callback_manager = self.callback_manager
         context = replace(self._context, **changed)
         # A graph of the caller's own around ours has no settings.
         defaults = getattr(getattr(self._graph, "builder", None), "defaults", None)
         system: Settings | None = defaults and defaults.of(context)  # refuses what is wrong
+        if system is not None:
+            check_filters(filters, scope, system)
         if router is not None:
             parts = (system.model, system.retriever) if system else ()
             context = replace(context, router=as_router(router, *parts))
+            if defaults is not None:
+                defaults.of(context)  # warns of a router that was made for another system
         made._context = context
         return made
 

@@ -24,7 +24,7 @@ from llamaindex_skr._compat import is_read_as_text, streams
 from llamaindex_skr.llms import ModelLike, as_language_model
 from llamaindex_skr.messages import image_blocks
 from llamaindex_skr.nodes import to_node
-from llamaindex_skr.options import OptionsOfRequests
+from llamaindex_skr.options import OptionsOfRequests, check_filters
 from llamaindex_skr.prompts import (
     InstructionsLike,
     as_prompt,
@@ -506,6 +506,7 @@ def engine_parts(
     }
     # Folders are read here, once, and not with each run's settings.
     made = settings.Settings.of(model, source, **{**options, **asked})
+    check_filters(filters, options["scope"], made)
     checked(made.templates)
     changing: dict[str, Any] = {
         name: each for name, each in asked.items() if isinstance(each, PerQuestion)

@@ -19,8 +19,10 @@ from langchain_core.runnables import (
 from langchain_core.vectorstores import InMemoryVectorStore
 from pydantic import Field
 
-from langchain_skr import SKRRetriever
-from tests.parity.tenants import LANGCHAIN, TENANTS, App, config_of, question
+from langchain_skr import SKRRetriever, create_skr_chain
+from skr_core.errors import InputError
+from skr_core.testing import ScriptedModel
+from tests.parity.tenants import LANGCHAIN, TENANTS, App, config_of, question, tenant_of
 from tests.skr_graphs.doubles import ListStore
 
 LAMP = question(1)
@@ -110,6 +112,19 @@ async def test_a_filter_is_chosen_by_the_config(name: str, is_async: bool) -> No
         (other,) = set(TENANTS) - {tenant}
         assert tenant in said
         assert other not in said
+
+
+def test_a_filter_of_a_run_does_not_hold_for_what_one_scope_remembers() -> None:
+    vectors = InMemoryVectorStore(DeterministicFakeEmbedding(size=4))
+    filtered = vectors.as_retriever().configurable_fields(
+        search_kwargs=ConfigurableField("search_kwargs")
+    )
+    held: dict[str, Any] = {"reference_store": ListStore(), "scope": "shared"}
+    for retriever in (filtered, {"one": vectors, "two": filtered}):
+        with pytest.raises(InputError, match="the search_kwargs of a run's config do not hold"):
+            create_skr_chain(ScriptedModel([]), retriever, **held)
+        create_skr_chain(ScriptedModel([]), retriever, **{**held, "scope": tenant_of})
+    create_skr_chain(ScriptedModel([]), vectors, **held)
 
 
 async def test_a_batch_has_a_config_for_each_question() -> None:

@@ -172,6 +172,24 @@ async def test_scopes_and_instructions_of_a_request(ask: Ask) -> None:
     assert {name for name, view in store.scopes.items() if len(view)} == {"amber", "basalt"}
 
 
+@pytest.mark.parametrize("made", [SKRQueryEngine, SKRChatEngine])
+async def test_filters_stand_beside_a_memory_with_a_scope_of_their_own(ask: Ask, made: Any) -> None:
+    """What is remembered is searched without them, so that one tenant would read another's."""
+    held: dict[str, Any] = {"llm": Speaker(cites), "reference_store": ListStore()}
+    engine = made.from_defaults(of_tenants(), scope="shared", **held)
+    refused = "filters do not hold for what the reference_store remembers: give with them a scope"
+    for wrong in ({}, {"scope": "shared"}):
+        with pytest.raises(InputError, match=refused):
+            engine.with_options(filters=only("amber"), **wrong)
+    with pytest.raises(InputError, match=refused):
+        made.from_defaults(of_tenants(), scope="shared", filters=only("amber"), **held)
+    for tenant, oil in OILS.items():
+        asked = engine.with_options(filters=only(tenant), scope=tenant)
+        assert [await ask(asked) for _ in range(2)] == [[oil]] * 2, "remembered the second time"
+    fixed = made.from_defaults(of_tenants(), scope="amber", filters=only("amber"), **held)
+    assert await ask(fixed) == [OILS["amber"]]
+
+
 async def test_a_conversation_goes_on_and_another_has_a_memory_of_its_own(ask: Ask) -> None:
     chat = SKRChatEngine.from_defaults(of_tenants(), llm=Speaker(cites))
     await ask(chat.with_options(filters=only("amber")))
