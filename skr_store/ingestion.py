@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -119,7 +119,7 @@ def ingest(
     changed = {n: path for n, path in files.items() if not hashes[n] or hashes[n] != known.get(n)}
     added = replaced = new = gone = done = 0
     try:
-        for readings in _together(_readings(changed, hashes, problems, on_bad)):
+        for readings in _together(_readings(changed, hashes, known, problems, on_bad)):
             done += sum(len(each.references) for each in readings)
             for each in readings:
                 if each.is_first:
@@ -167,10 +167,14 @@ def ingest(
 def _readings(
     files: Mapping[str, Path],
     hashes: Mapping[str, str | None],
+    known: Collection[str],
     problems: Sequence[str],
     on_bad: OnBad,
 ) -> Iterator[Reading]:
-    """What is read of each file, a portion at a time; nothing of one of which nothing can be."""
+    """What is read of each file, a portion at a time; nothing of one of which nothing can be.
+
+    A file without a passage is no document, unless it was one: then its passages are gone.
+    """
     for name, path in files.items():
         problems_before = len(problems)
         first, waiting = True, list[Reference]()
@@ -180,7 +184,7 @@ def _readings(
                 first, waiting = False, []
             waiting.append(reference)
         had_problems = len(problems) > problems_before
-        if waiting or not had_problems:
+        if waiting or (name in known and not had_problems):
             yield Reading(name, waiting, first, WITH_PROBLEMS if had_problems else hashes[name])
 
 

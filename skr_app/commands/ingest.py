@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from skr_app.opening import open_embedder, open_store
+from skr_app.opening import open_embedder, open_store, store_folder
 from skr_app.options import DEFAULT_STORE, Json, SkipBad, Store
 from skr_app.output import console, counted, escape, print_json, progress
 from skr_core.texts import encodable
@@ -56,14 +56,19 @@ def ingest(
     json: Json = False,
 ) -> None:
     """Bring the reference store in line with documents: a file that has changed is replaced."""
+    from skr_store import Store as AnyStore
     from skr_store import ingest as ingest_files
+    from skr_store.database import holds_store
     from skr_store.loaders import find_files, stop
 
-    # A path that is missing leaves no empty store behind.
-    find_files(files, (lambda _: None) if skip_bad else stop)
+    # A path that is missing leaves no empty store behind, and neither do files of nothing.
+    found = find_files(files, (lambda _: None) if skip_bad else stop)
+    is_here = store.startswith(("http://", "https://")) or holds_store(store_folder(store))
     given = open_embedder(embedder) if embedder else None
     with (
-        open_store(store, given, must_exist=False, language=language) as opened,
+        open_store(store, given, must_exist=False, language=language)
+        if is_here or any(each.stat().st_size for each in found)
+        else AnyStore.ephemeral() as opened,
         progress("Ingesting") as advance,
     ):
         report = ingest_files(files, opened, prune=prune, skip_bad=skip_bad, on_progress=advance)

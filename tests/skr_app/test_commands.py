@@ -207,6 +207,7 @@ def test_missing_path(skr: Skr, tmp_path: Path) -> None:
 def test_empty_corpus(skr: Skr, tmp_path: Path) -> None:
     (tmp_path / "empty.jsonl").write_text("")
     _no_traceback(skr("ingest", tmp_path / "empty.jsonl", "--store", tmp_path / "s"), "empty.jsonl")
+    assert not (tmp_path / "s").exists()
 
 
 def test_store_that_is_not_there(skr: Skr, tmp_path: Path) -> None:

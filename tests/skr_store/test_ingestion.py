@@ -63,6 +63,21 @@ def test_nothing_to_ingest_is_an_error(tmp_path, store):
         ingest([tmp_path], store, skip_bad=True)
 
 
+def test_a_file_without_a_passage_is_no_document(tmp_path, store):
+    note, blank = tmp_path / "note.txt", tmp_path / "blank.txt"
+    blank.write_text(" \n")
+    for _ in range(2):
+        with pytest.raises(InputError, match=r"no passage found in .*blank\.txt"):
+            ingest([blank], store)
+    assert store.sources() == []
+    note.write_text("One note.")
+    assert ingest([tmp_path], store).added == 1
+    note.write_text("")
+    blank.write_text("Filled.")
+    report = ingest([tmp_path], store)
+    assert (report.added, report.replaced, report.passages_removed) == (1, 1, 1)
+
+
 def test_a_missing_path_is_an_error_before_anything_is_added(tmp_path, store):
     (tmp_path / "note.txt").write_text("One note.")
     with pytest.raises(InputError, match=r"missing\.txt does not exist"):
