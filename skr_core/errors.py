@@ -38,7 +38,7 @@ import builtins
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import cache, lru_cache
+from functools import lru_cache
 from json import JSONDecodeError
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -131,7 +131,7 @@ class StampWarning(UserWarning):
     """A saved router belongs to a system that differs a little; it is used, and this is told."""
 
 
-@cache
+@lru_cache(1000)  # each request may have limits of its own
 def tell_once(message: str) -> None:
     """Warn of a difference that is passed over, once in a process.
 

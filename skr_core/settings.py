@@ -245,15 +245,17 @@ class Settings:
         made._check_abstaining()
         if instructions is not None and not isinstance(instructions, str | Callable):
             raise InputError(
-                f"instructions is {type(instructions).__name__}: give a text, or a function of a "
-                "run's config that returns one"
+                f"instructions is {type(instructions).__name__}: give a text, or a function that "
+                "returns one"
             )
         learnt = getattr(made.router, "stamp", None)
-        if isinstance(learnt, Stamp) and learnt.system not in ("", made.version):
+        # What has nothing to search only routes, and its words and limits are not the answer's.
+        answers = made.retriever is not None or made.reference_store is not None
+        if answers and isinstance(learnt, Stamp) and learnt.system not in ("", made.version):
             tell_once(
                 "the router was made for this model with other words, limits, temperature or "
-                "settings of the retriever: what it promises holds for those; calibrate it anew, "
-                "or go on as it is"
+                f"settings of the retriever (system {learnt.system}, and this is {made.version}): "
+                "what it promises holds for those; calibrate it anew, or go on as it is"
             )
         return made
 

@@ -90,6 +90,19 @@ def test_another_system_is_told_once_and_not_refused(changed: dict[str, Any]):
     assert "\n" not in said
 
 
+def test_each_system_that_differs_is_told_by_its_name():
+    router = Learnt(Settings.of(CALLED, LIBRARY).stamp())
+    systems = [{"budget": Budget(max_rounds=1)}, {"when_insufficient": "refuse"}]
+    said = told(lambda: [Settings.of(CALLED, LIBRARY, router=router, **each) for each in systems])
+    assert len({*said}) == 2
+    assert all(router.stamp.system in each for each in said)
+
+
+def test_what_only_routes_has_no_words_that_could_differ():
+    router = Learnt(Settings.of(CALLED, LIBRARY, budget=Budget(max_rounds=1)).stamp())
+    assert told(lambda: Settings.of(CALLED, router=router)) == []
+
+
 @pytest.mark.parametrize(
     ("made", "now"),
     [
