@@ -463,8 +463,9 @@ def _streaming(candidate: OfPolicy, training: Training, served: Served) -> str:
             f"hand would be {points:+.1f} points, and stream nothing."
         )
     return (
-        "An answer that may yet be replaced cannot stream; stream=True serves the last one asked "
-        f"for, at {-points:+.1f} points where the same is asked for."
+        "An answer that may yet be replaced cannot stream; calibrated to stream (stream=True, or "
+        "--stream of the command) the last one asked for is served, at "
+        f"{-points:+.1f} points where the same is asked for."
     )
 
 

@@ -146,7 +146,9 @@ def test_a_registered_router_is_found_by_its_name(tmp_path: Path) -> None:
     assert isinstance(system(reflector="long").reflector, Reflector)
     with pytest.raises(InputError, match=r"'gone' of routers is .*:Gone, which fails: "):
         load_router("gone")
-    with pytest.raises(InputError, match=r"no saved router at .* and none is registered by that"):
+    with pytest.raises(
+        InputError, match=r"no saved router or reflector at .* and none is registered by that"
+    ):
         load_router(tmp_path / "nothing")
 
 

@@ -203,8 +203,8 @@ not 'large': use that model, make it anew, or load it with force=True
 def _read(path: Path) -> SavedRouter:
     if not path.exists():
         raise InputError(
-            f"there is no saved router at {path}, and none is registered by that name: give the "
-            "file that skr calibrate RECORDS --out FILE wrote"
+            f"there is no saved router or reflector at {path}, and none is registered by that "
+            "name: give the file that skr calibrate RECORDS --out FILE wrote"
         )
     row, arrays = read_archive(path, TEXT)
     saved = SavedRouter(str(row.get("kind", "")), {}, arrays, path=path)

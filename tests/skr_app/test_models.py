@@ -131,7 +131,7 @@ def test_an_option_names_a_reflector(spec: str, name: str):
         ("entailment", "--reflector entailment: give"),
         ("learned", "or learned:FILE"),
         ("entailment:magic", "no entailment model is 'magic': give lexical"),
-        ("learned:no/such/folder", "no saved router at no/such/folder"),
+        ("learned:no/such/folder", "no saved router or reflector at no/such/folder"),
     ],
 )
 def test_what_names_none_is_told(spec: str, message: str):

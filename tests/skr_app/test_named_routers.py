@@ -31,7 +31,10 @@ def test_route_takes_a_name_with_its_parameter(skr: Skr):
 @pytest.mark.parametrize(
     ("name", "said"),
     [
-        ("nevver", "there is no saved router at nevver, and none is registered by that name"),
+        (
+            "nevver",
+            "there is no saved router or reflector at nevver, and none is registered by that name",
+        ),
         ("prompt:mine", "no template 'mine'"),
         ("knn", "the router 'knn' learns from records"),
     ],

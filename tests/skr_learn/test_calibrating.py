@@ -289,6 +289,7 @@ class TestStreaming:
     def test_what_streaming_costs_is_told_where_answers_do_not(self, calibration: Calibration):
         assert not calibration.summary.streams
         (told,) = [note for note in calibration.summary.notes if "cannot stream" in note]
+        assert "calibrated to stream (stream=True, or --stream of the command)" in told
         assert "points" in told
 
 

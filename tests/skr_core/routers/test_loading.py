@@ -88,7 +88,10 @@ def test_what_stands_behind_the_colon_is_the_parameter():
 @pytest.mark.parametrize(
     ("name", "said"),
     [
-        ("nevver", "there is no saved router at nevver, and none is registered by that name"),
+        (
+            "nevver",
+            "there is no saved router or reflector at nevver, and none is registered by that name",
+        ),
         ("never:more", "the router 'never' takes nothing behind a colon, and not 'more'"),
         ("prompt:mine", "no template 'mine'"),
         ("confidence:", "no strategy ''"),
@@ -231,5 +234,7 @@ FACTORIES: dict[str, Callable[[str], Any]] = {
 def test_every_factory_takes_a_name_and_tells_a_misspelling(factory: str):
     assert FACTORIES[factory]("never") is not None
     # A retriever of LangChain's is checked by pydantic, whose error is a ValueError too.
-    with pytest.raises(ValueError, match="no saved router at nevver, and none is registered"):
+    with pytest.raises(
+        ValueError, match="no saved router or reflector at nevver, and none is registered"
+    ):
         FACTORIES[factory]("nevver")
