@@ -169,7 +169,7 @@ def create_skr_graph(
         raise InputError(f"templates is {given}: give templates=as_templates(prompt)")
     if reference_store is not None and isinstance(scope, str) and is_filtered_by_runs(retriever):
         raise InputError(
-            "the search_kwargs of a run's config do not hold for what the reference_store remembers "
+            "the search_kwargs of a run's config do not hold for what a reference_store remembers "
             "in one scope: give scope=function of the config, which returns whose a run is, or no "
             "reference_store"
         )

@@ -11,7 +11,7 @@ from llama_index.core.callbacks import CallbackManager, trace_method
 from llama_index.core.chat_engine.types import AgentChatResponse, BaseChatEngine
 from llama_index.core.memory import BaseMemory, ChatMemoryBuffer
 from llama_index.core.postprocessor.types import BaseNodePostprocessor
-from llama_index.core.schema import QueryBundle, QueryType
+from llama_index.core.schema import QueryType
 from llama_index.core.vector_stores.types import MetadataFilters
 from pydantic import BaseModel
 
@@ -19,7 +19,7 @@ from llamaindex_skr.llms import ModelLike
 from llamaindex_skr.messages import as_history, image_blocks
 from llamaindex_skr.options import OptionsOfRequests
 from llamaindex_skr.prompts import InstructionsLike
-from llamaindex_skr.query_engine import as_schema, engine_parts
+from llamaindex_skr.query_engine import as_bundle, as_schema, engine_parts
 from llamaindex_skr.responses import (
     SKRStreamingChatResponse,
     astream_chat_response,
@@ -42,6 +42,10 @@ _NUMBER = "similarity_top_k is the number of nodes that an index finds"
 _WORDS = (
     "the words before every answer are instructions=..., those of the prompts "
     "templates=PromptTemplates(...)"
+)
+_CONDENSES = (
+    "only a message that leans on earlier ones is rewritten; the words that ask for it are "
+    "templates=PromptTemplates(condense=...)"
 )
 
 
@@ -101,12 +105,17 @@ class SKRChatEngine(OptionsOfRequests, BaseChatEngine):
         context_prompt=_WORDS,
         context_template=_WORDS,
         prefix_messages=_WORDS,
+        condense_prompt=_CONDENSES,
+        skip_condense=_CONDENSES,
+        chat_mode="there is one: a message that leans on earlier ones is rewritten, then routed",
+        streaming="stream_chat(...) streams, and chat(...) does not",
+        verbose="LlamaIndex's handlers are told of each step, see llamaindex_skr.SKREvent",
     )
     def from_defaults(
         cls,
         retriever: RetrieverLike | None = None,
-        *,
         llm: ModelLike | None = None,
+        *,
         chat_history: Sequence[ChatMessage] | None = None,
         memory: BaseMemory | None = None,
         system_prompt: str | None = None,
@@ -226,7 +235,7 @@ class SKRChatEngine(OptionsOfRequests, BaseChatEngine):
         """Answer a message; a history that is given takes the place of the memory's."""
         graph_run = run(self._run(message, chat_history, stream=False))
         answer = graph_run.complete()
-        self._memory.put_messages(_exchange(message, answer.text))
+        run(self._remember(message, answer.text, chat_history))
         return to_chat_response(str(message), answer, graph_run.response_format)
 
     @trace_method("chat")
@@ -236,7 +245,7 @@ class SKRChatEngine(OptionsOfRequests, BaseChatEngine):
         """Async version of `chat`."""
         graph_run = await arun(self._run(message, chat_history, stream=False))
         answer = await graph_run.acomplete()
-        await self._memory.aput_messages(_exchange(message, answer.text))
+        await arun(self._remember(message, answer.text, chat_history))
         return to_chat_response(str(message), answer, graph_run.response_format)
 
     @trace_method("chat")
@@ -245,9 +254,9 @@ class SKRChatEngine(OptionsOfRequests, BaseChatEngine):
     ) -> SKRStreamingChatResponse:
         """Answer a message token by token; the memory has the answer once all are read."""
         graph_run = run(self._run(message, chat_history, stream=True))
-        memory = self._memory
+        history = None if chat_history is None else [*chat_history]  # which its owner may change
         return stream_chat_response(
-            graph_run, lambda text: memory.put_messages(_exchange(message, text))
+            str(message), graph_run, lambda text: run(self._remember(message, text, history))
         )
 
     @trace_method("chat")
@@ -256,28 +265,49 @@ class SKRChatEngine(OptionsOfRequests, BaseChatEngine):
     ) -> SKRStreamingChatResponse:
         """Async version of `stream_chat`."""
         graph_run = await arun(self._run(message, chat_history, stream=True))
-        memory = self._memory
+        history = None if chat_history is None else [*chat_history]  # which its owner may change
         return await astream_chat_response(
-            graph_run, lambda text: memory.aput_messages(_exchange(message, text))
+            str(message), graph_run, lambda text: arun(self._remember(message, text, history))
         )
 
     def _run(
         self, message: QueryType, chat_history: list[ChatMessage] | None, *, stream: bool
     ) -> Flow[GraphRun]:
-        memory, asked = self._memory, str(message)  # the text of a bundle
-        if chat_history is not None:
-            _check(chat_history)
-            yield from call(memory.set, memory.aset, chat_history)
-        before = yield from call(memory.get, memory.aget, input=asked)
-        bundle = QueryBundle(message) if isinstance(message, str) else message
+        bundle = as_bundle(message)
+        before = yield from self._before(str(message), chat_history)
         return GraphRun(
             self._graph,
-            asked,
+            str(message),  # the text of a bundle
             self._context_of(bundle),
             history=as_history(before),
             images=image_blocks(message),
             stream=stream,
         )
+
+    def _before(self, asked: str, given: list[ChatMessage] | None) -> Flow[list[ChatMessage]]:
+        """The messages that the memory shows, or would show if it held those that are given."""
+        memory = self._memory
+        if given is None:
+            return (yield from call(memory.get, memory.aget, input=asked))
+        _check(given)
+        kept = yield from call(memory.get_all, memory.aget_all)
+        try:
+            yield from call(memory.set, memory.aset, [*given])
+            return (yield from call(memory.get, memory.aget, input=asked))
+        finally:  # there is no answer yet, and none may come
+            yield from call(memory.set, memory.aset, kept)
+
+    def _remember(
+        self, message: QueryType, answer: str, history: list[ChatMessage] | None
+    ) -> Flow[None]:
+        memory = self._memory
+        if history is not None:
+            yield from call(memory.set, memory.aset, [*history])
+        exchange = [
+            ChatMessage(str(message), role=MessageRole.USER),
+            ChatMessage(answer, role=MessageRole.ASSISTANT),
+        ]
+        yield from call(memory.put_messages, memory.aput_messages, exchange)
 
 
 settings.answerer_of.register(SKRChatEngine)(SKRChatEngine._answerer)
@@ -301,10 +331,3 @@ def _check(history: Sequence[object]) -> None:
         if not isinstance(each, ChatMessage):
             given = type(each).__name__
             raise InputError(f"chat_history holds {given}: give a list of ChatMessage")
-
-
-def _exchange(message: QueryType, answer: str) -> list[ChatMessage]:
-    return [
-        ChatMessage(str(message), role=MessageRole.USER),
-        ChatMessage(answer, role=MessageRole.ASSISTANT),
-    ]

@@ -133,6 +133,9 @@ class OptionsOfRequests(PicklableGraph):
         made._context = context
         return made
 
+    # An error of its call names the method, and no class that a caller has never seen.
+    vars(with_options)["__wrapped__"].__qualname__ = "with_options"
+
     def _context_of(self, question: QueryBundle) -> SKRContext:
         """The context of a run that searches the question with the whole bundle."""
         context = self._context

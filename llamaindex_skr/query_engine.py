@@ -65,6 +65,7 @@ _SYNTHESIZES = (
     "answer from the nodes that the loop finds"
 )
 _OF_SYNTHESIZERS = ("response_mode", "refine_template", "summary_template", "simple_template")
+_SEARCHES = "give index.as_retriever(...), made with it, in place of the index"
 _CONVERSES = "SKRChatEngine.from_defaults(...) converses"
 
 
@@ -111,6 +112,8 @@ class SKRQueryEngine(OptionsOfRequests, BaseQueryEngine):
         callback_manager: CallbackManager | None = None,
     ) -> None:
         super().__init__(callback_manager)
+        if not isinstance(streaming, bool):
+            raise InputError(f"streaming is {streaming!r}: give True or False")
         self._use_graph(graph)
         self._context = context or SKRContext()
         self._synthesizer = response_synthesizer
@@ -135,12 +138,15 @@ class SKRQueryEngine(OptionsOfRequests, BaseQueryEngine):
         **dict.fromkeys(_OF_SYNTHESIZERS, _SYNTHESIZES),
         memory=_CONVERSES,
         chat_history=_CONVERSES,
+        vector_store_query_mode=_SEARCHES,
+        use_async="aquery(...) is the async form of query(...)",
+        verbose="LlamaIndex's handlers are told of each step, see llamaindex_skr.SKREvent",
     )
     def from_defaults(
         cls,
         retriever: RetrieverLike | None = None,
-        *,
         llm: ModelLike | None = None,
+        *,
         similarity_top_k: int | None = None,
         filters: MetadataFilters | None = None,
         node_postprocessors: Sequence[BaseNodePostprocessor] = (),
@@ -290,12 +296,12 @@ class SKRQueryEngine(OptionsOfRequests, BaseQueryEngine):
             The nodes that the first prompt would show, in that order; none where the router says
             that the model knows.
         """
-        found = self._run(_bundle(query_bundle)).found()
+        found = self._run(as_bundle(query_bundle)).found()
         return [to_node(reference) for reference in found]
 
     async def aretrieve(self, query_bundle: QueryType) -> list[NodeWithScore]:
         """Async version of `retrieve`."""
-        found = await self._run(_bundle(query_bundle)).afound()
+        found = await self._run(as_bundle(query_bundle)).afound()
         return [to_node(reference) for reference in found]
 
     def synthesize(
@@ -328,6 +334,14 @@ class SKRQueryEngine(OptionsOfRequests, BaseQueryEngine):
                 "response_synthesizer=... that answers from nodes of yours"
             )
         return self._synthesizer
+
+    def _answerer(self) -> settings.ActionAnswerer:
+        if self._synthesizer is not None:
+            raise InputError(
+                "the loop cannot be asked for what a response_synthesizer writes: collect over the "
+                "same engine without response_synthesizer=..., whose answers are the loop's own"
+            )
+        return super()._answerer()
 
     def _query(self, query_bundle: QueryBundle) -> RESPONSE_TYPE:
         run = self._run(query_bundle)
@@ -419,8 +433,12 @@ class SKRQueryEngine(OptionsOfRequests, BaseQueryEngine):
         return {} if self._synthesizer is None else {"response_synthesizer": self._synthesizer}
 
 
-def _bundle(query: QueryType) -> QueryBundle:
-    return QueryBundle(query) if isinstance(query, str) else query
+def as_bundle(query: QueryType) -> QueryBundle:
+    """What a caller asks, as a bundle."""
+    given: object = query  # callers without a type checker give anything
+    if not isinstance(given, str | QueryBundle):
+        raise InputError(f"a question is a text or a QueryBundle, not {type(given).__name__}")
+    return QueryBundle(given) if isinstance(given, str) else given
 
 
 settings.answerer_of.register(SKRQueryEngine)(SKRQueryEngine._answerer)
@@ -497,9 +515,9 @@ def engine_parts(
             node_postprocessors=node_postprocessors,
             callback_manager=callback_manager,
         )
+        source = make()
         for postprocessor in node_postprocessors:
             postprocessor.callback_manager = manager
-        source = make()
     asked = {
         "scope": per_question(options["scope"]),
         "instructions": per_question(as_words(options["instructions"])),

@@ -292,17 +292,24 @@ async def astream_response(run: GraphRun) -> SKRAsyncStreamingResponse:
 
 
 def stream_chat_response(
-    run: GraphRun, remember: Callable[[str], None]
+    message: str, run: GraphRun, remember: Callable[[str], None]
 ) -> SKRStreamingChatResponse:
     """Run up to the answer's first token; the rest as the response is consumed.
 
     Args:
+        message: The user's message.
         run: The run of the graph.
         remember: A function that is called with the whole answer at its end.
     """
-    streamed = stream_response(run)
+    streamed, sources = stream_response(run), list[ToolOutput]()
+
+    def end() -> None:
+        remember(run.answer.text)
+        sources.extend(to_chat_response(message, run.answer, run.response_format).sources)
+
     return SKRStreamingChatResponse(
-        chat_stream=_chats(streamed, remember),
+        sources=sources,  # at the end; there is no answer before
+        chat_stream=_chats(streamed, end),
         source_nodes=streamed.source_nodes,
         is_writing_to_memory=False,
         streamed=streamed,
@@ -310,12 +317,18 @@ def stream_chat_response(
 
 
 async def astream_chat_response(
-    run: GraphRun, remember: Callable[[str], Awaitable[None]]
+    message: str, run: GraphRun, remember: Callable[[str], Awaitable[None]]
 ) -> SKRStreamingChatResponse:
     """Async version of `stream_chat_response`."""
-    streamed = await astream_response(run)
+    streamed, sources = await astream_response(run), list[ToolOutput]()
+
+    async def end() -> None:
+        await remember(run.answer.text)
+        sources.extend(to_chat_response(message, run.answer, run.response_format).sources)
+
     return SKRStreamingChatResponse(
-        achat_stream=_achats(streamed, remember),
+        sources=sources,
+        achat_stream=_achats(streamed, end),
         source_nodes=streamed.source_nodes,
         is_writing_to_memory=False,
         streamed=streamed,
@@ -354,7 +367,7 @@ def _fill(response: StreamingResponse | AsyncStreamingResponse | None, answer: A
 
 
 def _chats(
-    streamed: SKRStreamingResponse, remember: Callable[[str], None]
+    streamed: SKRStreamingResponse, end: Callable[[], None]
 ) -> Generator[ChatResponse, None, None]:
     said = ""
     tokens: Any = streamed.response_gen
@@ -362,11 +375,11 @@ def _chats(
         for token in tokens:
             said += token
             yield ChatResponse(message=ChatMessage(said, role="assistant"), delta=token)
-    remember(streamed.response_txt or said)
+    end()
 
 
 async def _achats(
-    streamed: SKRAsyncStreamingResponse, remember: Callable[[str], Awaitable[None]]
+    streamed: SKRAsyncStreamingResponse, end: Callable[[], Awaitable[None]]
 ) -> AsyncGenerator[ChatResponse, None]:
     said = ""
     tokens: Any = streamed.response_gen
@@ -374,7 +387,7 @@ async def _achats(
         async for token in tokens:
             said += token
             yield ChatResponse(message=ChatMessage(said, role="assistant"), delta=token)
-    await remember(streamed.response_txt or said)
+    await end()
 
 
 def _tokens(chats: Any, response: ref[SKRStreamingChatResponse]) -> Generator[str, None, None]:

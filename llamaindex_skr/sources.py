@@ -14,6 +14,7 @@ from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from copy import copy
 from dataclasses import replace
+from functools import partial
 from inspect import signature
 from itertools import count
 from typing import Any, Protocol, TypeVar, cast, runtime_checkable
@@ -127,8 +128,11 @@ class PostprocessedRetriever:
     def __init__(
         self, retriever: Retriever, postprocessors: Sequence[BaseNodePostprocessor]
     ) -> None:
+        listed: object = postprocessors  # callers without a type checker may give anything
+        if not isinstance(listed, Sequence):
+            raise InputError(f"node_postprocessors is {type(listed).__name__}: give a list of them")
         for each in postprocessors:
-            given: object = each  # callers without a type checker may give anything
+            given: object = each
             if not isinstance(given, BaseNodePostprocessor):
                 raise InputError(f"a node postprocessor is wanted, not {type(given).__name__}")
         self.retriever = retriever
@@ -308,22 +312,26 @@ def as_retriever(
         'Search'
     """
     asked = {"similarity_top_k": similarity_top_k, "filters": filters}
-    options = {name: value for name, value in asked.items() if value is not None}
+    options = _checked({name: value for name, value in asked.items() if value is not None})
+    one = partial(_one, model=model, options=options, manager=callback_manager)
     found: Retriever
     if isinstance(retriever, Mapping):
-        found = FusedRetriever(
-            {name: _one(each, model, options, name) for name, each in retriever.items()}
-        )
+        found = FusedRetriever({name: one(each, name=name) for name, each in retriever.items()})
     elif isinstance(retriever, list | tuple):
-        found = FusedRetriever(_named([_one(each, model, options) for each in retriever]))
+        found = FusedRetriever(_named([one(each) for each in retriever]))
     else:
-        found = _one(cast("OneRetriever", retriever), model, options)
-    if callback_manager is not None:
-        parts = found.retrievers.values() if isinstance(found, FusedRetriever) else (found,)
-        adapted = [each.retriever for each in parts if isinstance(each, LlamaIndexRetriever)]
-        for part in adapted:
-            part.callback_manager = callback_manager
+        found = one(cast("OneRetriever", retriever))
     return PostprocessedRetriever(found, node_postprocessors) if node_postprocessors else found
+
+
+def _checked(options: dict[str, Any]) -> dict[str, Any]:
+    k, filters = options.get("similarity_top_k", 1), options.get("filters")
+    if not isinstance(k, int) or k < 1:
+        raise InputError(f"similarity_top_k is {k!r}: give a whole number of at least 1")
+    if not isinstance(filters, MetadataFilters | None):
+        given = type(filters).__name__
+        raise InputError(f"filters is {given}: give MetadataFilters(filters=[...]) of LlamaIndex")
+    return options
 
 
 def _named(retrievers: Sequence[Retriever]) -> dict[str, Retriever]:
@@ -339,17 +347,21 @@ def _one(
     retriever: OneRetriever,
     model: LanguageModel | None,
     options: Mapping[str, Any],
+    manager: CallbackManager | None,
     name: str | None = None,
 ) -> Retriever:
     found: object = retriever  # callers without a type checker may give anything
     if isinstance(found, Index):
         found = _retriever_of(found, getattr(model, "llm", None), options)
-    elif isinstance(found, LlamaIndexRetriever) and (options or name):
+    elif isinstance(found, LlamaIndexRetriever) and (options or name or manager):
         name, found = name or found.name, _with(found.retriever, options)
     elif isinstance(found, BaseRetriever | Retriever):
         found = _with(found, options)
     # Before the port: a LlamaIndex retriever with a name has all methods of the port.
     if isinstance(found, BaseRetriever):
+        if manager is not None:
+            found = copy(found)  # another engine over it may have a manager of its own
+            found.callback_manager = manager
         return LlamaIndexRetriever(found, name=name)
     if isinstance(found, Retriever):
         return found

@@ -7,6 +7,7 @@ numbers given so far are kept in the store of the workflow's context, which is s
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 
 from llama_index.core.base.response.schema import AsyncStreamingResponse, StreamingResponse
@@ -39,6 +40,10 @@ class SKRTool(FunctionTool):
         # These tell LlamaIndex's agents that the tool wants their context, and its parameter.
         self.requires_context, self.ctx_param_name = True, "ctx"
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """What makes it anew; LlamaIndex's wrappers of an engine's methods cannot be copied."""
+        return type(self), (self.engine, self.metadata)
+
     def call(self, input: str = "", ctx: Context | None = None, **other: object) -> ToolOutput:
         """Ask the engine; numbers begin at 1, because a context's store can only be awaited."""
         if not _is_question(input):
@@ -51,7 +56,11 @@ class SKRTool(FunctionTool):
     async def acall(
         self, input: str = "", ctx: Context | None = None, **other: object
     ) -> ToolOutput:
-        """Async version of `call`; numbers go on from those in the context."""
+        """Async version of `call`; numbers go on from those in the context.
+
+        A typed state keeps them in a field ``skr_source_numbers: dict[str, int] = {}``; where it
+        has none, they begin at 1.
+        """
         if not _is_question(input):
             return self._no_question(input, other)
         response = await self.async_fn(input)
@@ -60,9 +69,10 @@ class SKRTool(FunctionTool):
         if ctx is None:
             return self._output(input, response, {})
         async with ctx.store.edit_state() as state:  # other calls may be under way
-            numbers = dict(state.get(NUMBERS, {}))
+            numbers = dict(getattr(state, NUMBERS, {}))
             output = self._output(input, response, numbers)
-            state[NUMBERS] = numbers
+            with suppress(ValueError):  # a typed state without such a field keeps none
+                setattr(state, NUMBERS, numbers)
         return output
 
     def _output(self, asked: str, response: Any, numbers: dict[str, int]) -> ToolOutput:

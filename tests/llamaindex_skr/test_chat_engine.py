@@ -197,6 +197,17 @@ async def test_a_failure_leaves_the_memory_as_it_was(chat: Chat) -> None:
     assert engine.chat_history == []
     with pytest.raises(InputError, match="empty"):
         await chat(engine, " ")
+    kept = engine_of(BrokenModel(), chat_history=[ChatMessage("Be brief.", role="system")])
+    with pytest.raises(ModelError, match="broken on purpose"):
+        await chat(kept, FIRST, list(HISTORY))
+    assert said(kept) == [("system", "Be brief.")]
+
+
+async def test_a_history_that_is_given_stays_its_owner_s(chat: Chat) -> None:
+    engine, given = engine_of(Talker()), list(HISTORY)
+    await chat(engine, LEANING, given)
+    assert given == HISTORY
+    assert len(engine.chat_history) == 4
 
 
 async def test_without_a_conversation_it_answers_as_the_query_engine(chat: Chat) -> None:
@@ -232,10 +243,13 @@ async def test_the_response_is_one_of_llamaindex(chat: Chat, way: str) -> None:
     if "stream" in way:
         assert isinstance(response, SKRStreamingChatResponse)
         assert response.is_done
-    else:
-        (source,) = response.sources
-        assert isinstance(source.raw_output, Response)
-        assert source.raw_input == {"query": FIRST}
+    (source,) = response.sources
+    assert isinstance(source.raw_output, Response)
+    assert source.raw_input == {"query": FIRST}
+    assert (source.content, source.raw_output.source_nodes) == (
+        response.response,
+        response.source_nodes,
+    )
 
 
 @pytest.mark.parametrize("way", ["stream_chat", "astream_chat"])
@@ -328,6 +342,12 @@ def test_what_cannot_be_used_is_refused() -> None:
         SKRChatEngine.from_defaults(llm=MockLLM())
     with pytest.raises(InputError, match="not both"):
         engine_of(MockLLM(), memory=Memory.from_defaults(), chat_history=list(HISTORY))
+    for wrong in (None, HISTORY[0]):
+        with pytest.raises(InputError, match="a question is a text or a QueryBundle, not"):
+            engine_of(MockLLM()).chat(wrong)  # type: ignore[arg-type]
+    for name in ("chat_mode", "condense_prompt", "skip_condense", "verbose", "streaming"):
+        with pytest.raises(TypeError, match=f"takes no '{name}': "):
+            engine_of(MockLLM(), **{name: True})
 
 
 def test_a_graph_of_ones_own_and_the_settings_model(use_default: Callable[[LLM], None]) -> None:

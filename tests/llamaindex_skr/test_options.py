@@ -22,8 +22,9 @@ from llama_index.core.vector_stores import MetadataFilter, MetadataFilters
 
 from llamaindex_skr import LlamaIndexRetriever, SKRChatEngine, SKRQueryEngine, SKRRetriever
 from skr_core import Budget
-from skr_core.errors import InputError
+from skr_core.errors import InputError, StampWarning, tell_once
 from skr_core.routers import NeverRetrieve
+from skr_core.settings import answerer_of
 from skr_core.testing import MappingRetriever, ScriptedModel
 from skr_graphs import create_self_completion_graph
 from tests.llamaindex_skr.fakes import BORN, JAWS, QUESTION, Search, Speaker
@@ -126,6 +127,23 @@ def test_what_a_retriever_does_not_take_is_refused_by_name() -> None:
         SKRQueryEngine(graph.compile()).with_options(filters=filters)
     with pytest.raises(TypeError, match="takes no 'k': similarity_top_k is"):
         summary.with_options(k=3)  # type: ignore[call-arg]
+    with pytest.raises(TypeError, match=r"^with_options\(\) got an unexpected .* 'unknown'"):
+        summary.with_options(unknown=3)  # type: ignore[call-arg]
+    wrong: dict[str, Any]
+    for wrong, said in (
+        ({"filters": [filters]}, "filters is list: give MetadataFilters"),
+        ({"similarity_top_k": "3"}, "similarity_top_k is '3': give a whole number of at least 1"),
+        ({"node_postprocessors": Telling()}, "node_postprocessors is Telling: give a list"),
+    ):
+        with pytest.raises(InputError, match=said):
+            SKRQueryEngine.from_defaults(of_tenants(), llm=llm, **wrong)
+        with pytest.raises(InputError, match=said):
+            SKRQueryEngine.from_defaults(of_tenants(), llm=llm).with_options(**wrong)
+    with pytest.raises(InputError, match="streaming is 'yes': give True or False"):
+        SKRQueryEngine.from_defaults(of_tenants(), llm=llm, streaming="yes")  # type: ignore[arg-type]
+    for name in ("use_async", "verbose", "vector_store_query_mode"):
+        with pytest.raises(TypeError, match=f"takes no '{name}': "):
+            SKRQueryEngine.from_defaults(of_tenants(), llm, **{name: True})
     with pytest.raises(InputError, match="the scope is an empty text"):
         summary.with_options(scope=" ")
     with pytest.raises(InputError, match="a router has decide"):
@@ -222,6 +240,22 @@ async def test_a_chat_hands_on_the_whole_bundle(ask: Ask, tmp_path: Path) -> Non
     assert seen == [bundle, bundle]
 
 
+def test_a_router_of_another_system_is_told_of_by_each(recwarn: pytest.WarningsRecorder) -> None:
+    tell_once.cache_clear()
+    index, llm = of_tenants(), Speaker(cites)
+    learnt = NeverRetrieve()
+    engine = SKRQueryEngine.from_defaults(index, llm)
+    learnt.stamp = answerer_of(engine).settings.stamp()  # type: ignore[attr-defined]
+    engine.with_options(router=learnt)
+    SKRRetriever(index, llm=llm, router=learnt).retrieve(BURNS)
+    assert [each for each in recwarn if each.category is StampWarning] == []
+    engine.with_options(router=learnt, similarity_top_k=4)
+    SKRQueryEngine.from_defaults(index, llm, router=learnt, similarity_top_k=4)
+    SKRQueryEngine.from_defaults(index, llm, router=learnt, instructions="Be brief.")
+    said = [str(each.message) for each in recwarn if each.category is StampWarning]
+    assert len({*said}) == len(said) == 2, "once of each system"
+
+
 def test_an_engine_of_a_request_still_pickles() -> None:
     engine = SKRQueryEngine.from_defaults(Own(), llm="extractive")
     again = pickle.loads(pickle.dumps(engine.with_options(filters=only("basalt"))))
@@ -284,6 +318,20 @@ async def test_a_callback_manager_reaches_retrievers_postprocessors_and_model(
     for kind in (CBEventType.RETRIEVE, CBEventType.RERANKING, CBEventType.LLM):
         for begun, _ in heard.get_event_pairs(kind):
             assert _outermost(heard, begun.id_) == query, kind
+
+
+def test_two_engines_over_one_retriever_have_a_manager_each() -> None:
+    for retriever in (Own(), LlamaIndexRetriever(Own())):
+        handlers = [LlamaDebugHandler(print_trace_on_end=False) for _ in range(2)]
+        engines = [
+            SKRQueryEngine.from_defaults(
+                retriever, llm="extractive", callback_manager=CallbackManager([each])
+            )
+            for each in handlers
+        ]
+        engines[0].query(BURNS)
+        counted = [len(each.get_event_pairs(CBEventType.RETRIEVE)) for each in handlers]
+        assert counted == [1, 0]
 
 
 def _outermost(heard: LlamaDebugHandler, identity: str) -> str:

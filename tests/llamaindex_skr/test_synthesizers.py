@@ -24,6 +24,7 @@ from skr_core import Decision
 from skr_core.errors import InputError, RetrieverError
 from skr_core.prompts import REFUSAL
 from skr_core.routers import NeverRetrieve
+from skr_core.settings import answerer_of
 from skr_core.testing import MappingRetriever, ScriptedModel
 from skr_graphs import create_self_completion_graph
 from tests.llamaindex_skr.fakes import BORN, FOLLOW_UP, JAWS, PARIS, QUESTION, Search, Speaker
@@ -186,6 +187,9 @@ def test_what_does_not_fit_is_refused_by_name() -> None:
             response_synthesizer=written,
             when_insufficient="own_knowledge",
         )
+    served = SKRQueryEngine.from_defaults(Search(), llm=Speaker(), response_synthesizer=written)
+    with pytest.raises(InputError, match="collect over the same engine without response_synth"):
+        answerer_of(served)
     with pytest.raises(TypeError, match="no 'response_mode': give response_synthesizer=get_resp"):
         SKRQueryEngine.from_defaults(Search(), response_mode="compact")  # type: ignore[call-arg]
 

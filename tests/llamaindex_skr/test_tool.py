@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import json
+import pickle
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -14,13 +16,15 @@ from llama_index.core.llms.mock import MockFunctionCallingLLM
 from llama_index.core.query_engine import RetrieverQueryEngine
 from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
 from llama_index.core.tools import ToolOutput
-from llama_index.core.workflow import Context
+from llama_index.core.workflow import Context, StartEvent, StopEvent, Workflow, step
+from pydantic import BaseModel, Field
 
 from llamaindex_skr import SKRQueryEngine, SKRTool, create_skr_tool
 from skr_core.errors import InputError
 from skr_core.prompts.papers import SKR_TEMPLATES
 from skr_core.references import UNCITED, UNSUPPORTED
 from skr_core.routers import NeverRetrieve
+from skr_core.testing import MappingRetriever
 from tests.llamaindex_skr.fakes import BORN, JAWS, PARIS, QUESTION, Search, Speaker
 
 WHO = "Who directed Jaws?"
@@ -155,3 +159,44 @@ async def test_a_call_without_a_question_says_what_is_wanted(arguments: Any) -> 
         assert output.is_error
         assert "argument `input`: a complete question" in output.content
         assert output.raw_input == {name: it for name, it in arguments.items() if it}
+
+
+class Plain(BaseModel):
+    asked: int = 0
+
+
+class Numbered(Plain):
+    skr_source_numbers: dict[str, int] = Field(default_factory=dict)
+
+
+class AsksPlain(Workflow):
+    @step
+    async def ask(self, begun: StartEvent, ctx: Context[Plain]) -> StopEvent:
+        return StopEvent(result=await both(ctx))
+
+
+class AsksNumbered(Workflow):
+    @step
+    async def ask(self, begun: StartEvent, ctx: Context[Numbered]) -> StopEvent:
+        return StopEvent(result=await both(ctx))
+
+
+async def both(ctx: Any) -> list[list[str]]:
+    made = tool()
+    return [parts(await made.acall(each, ctx=ctx))[1] for each in (QUESTION, CAPITAL)]
+
+
+async def test_a_typed_state_keeps_the_numbers_where_it_has_a_field_for_them() -> None:
+    first = [f'[1] "{JAWS}"', f'[2] "{BORN}"']
+    assert await AsksPlain().run() == [first, [f'[1] "{PARIS}"']]
+    assert await AsksNumbered().run() == [first, [f'[3] "{PARIS}"']]
+
+
+async def test_it_is_copied_and_pickled_with_its_engine() -> None:
+    engine = SKRQueryEngine.from_defaults(MappingRetriever({WHO: [JAWS]}), llm="extractive")
+    made = create_skr_tool(engine, name="films", description="About films.", return_direct=True)
+    again = pickle.loads(pickle.dumps(copy.deepcopy(made)))
+    assert (again.metadata, type(again)) == (made.metadata, SKRTool)
+    assert parts(await again.acall(WHO))[1] == [f'[1] "{JAWS}"']
+    asks = copy.deepcopy(FunctionAgent(tools=[made], llm=MockFunctionCallingLLM()))
+    assert isinstance(asks.tools[0], SKRTool)  # type: ignore[index]
