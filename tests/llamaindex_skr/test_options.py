@@ -134,6 +134,7 @@ def test_what_a_retriever_does_not_take_is_refused_by_name() -> None:
         ({"filters": [filters]}, "filters is list: give MetadataFilters"),
         ({"similarity_top_k": "3"}, "similarity_top_k is '3': give a whole number of at least 1"),
         ({"node_postprocessors": Telling()}, "node_postprocessors is Telling: give a list"),
+        ({"instructions": 3}, "instructions is int: give a text, or a function that returns one"),
     ):
         with pytest.raises(InputError, match=said):
             SKRQueryEngine.from_defaults(of_tenants(), llm=llm, **wrong)
