@@ -377,7 +377,11 @@ class Down:
 def test_a_first_search_that_fails_raises(store: Any, invoke: Invoke):
     model = model_of(CITED)
     with pytest.raises(RetrieverError, match="no route to host") as failure:
-        invoke(graph_of(model, Down(), reference_store=store, scope="shared"))
+        invoke(
+            graph_of(
+                model, Down(), reference_store=store, scope=None if store is None else "shared"
+            )
+        )
     assert isinstance(failure.value.__cause__, OSError)
     assert "no route" in str(failure.value.__cause__)
     assert not model.prompts
