@@ -42,6 +42,7 @@ STOP_REASONS = {
     "uncited": "the model finds the references sufficient, but cites none",
     "no_new_queries": "the model had no further query",
     "no_new_references": "searching found nothing new",
+    "confirmed": "what was found confirms what the model knows",
     "not_worth_it": "another round is not expected to be worth its price",
     "max_rounds": "the rounds are used up",
     "max_calls": "the calls are used up",

@@ -145,6 +145,18 @@ class ClimbingRouter(DraftRouter, Protocol):
 
 
 @runtime_checkable
+class ConfirmingRouter(ClimbingRouter, Protocol):
+    """A router that may look at what the first search found, before the model reads it.
+
+    Where `searches` says so, its first decision is to search, and `decide_after` is asked again
+    with the direct answer alone, whose `confirmation` tells how it stands in what was found.
+    """
+
+    @property
+    def searches(self) -> bool: ...
+
+
+@runtime_checkable
 class AnswerArbiter(Protocol):
     """Judges which of several answers to a question to serve.
 

@@ -6,15 +6,16 @@ in one of them.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from skr_core.candidates import CandidateAnswer, Standing
+from skr_core.candidates import CandidateAnswer, Confirmation, Standing
 from skr_core.references.citations import without_markers
 from skr_core.replies.refusals import without_notice
 from skr_core.texts import words
-from skr_core.types import Answer, Generation
+from skr_core.types import Answer, Generation, Reference
 
 WINDOW = 3
 """A window of a reference is this many times as long as the words looked for, and at least
@@ -28,6 +29,7 @@ MOST_WORDS = 20_000
 _SMALL = frozenset(
     "the a an of in on at to for and or is are was were be by with from as that this it its".split()
 )
+_ASKED_WITH = _SMALL | frozenset("who which what when where how did do does".split())
 _ESCAPE = re.compile(r"\\u([0-9a-fA-F]{4})")
 
 
@@ -99,6 +101,55 @@ def standing_in(
         share_standing(direct, cited),
         share_standing(own, references),
     )
+
+
+def confirmation_in(question: str, direct: str, found: Sequence[Reference]) -> Confirmation:
+    """Measure how a direct answer stands in what a search for its question found.
+
+    Args:
+        question: The question, as it can be understood alone.
+        direct: The direct answer.
+        found: The references of the first search, best first.
+
+    Example:
+        >>> found = [Reference.of("It was built in 1889 by Eiffel.", "Eiffel Tower", score=2.0)]
+        >>> seen = confirmation_in("Who built the Eiffel Tower?", "Gustave Eiffel", found)
+        >>> seen.share, seen.rank, round(seen.covered, 2)
+        (0.5, 1.0, 1.0)
+    """
+    if not found:
+        return Confirmation()
+    asked = {*words(question)} - _ASKED_WITH
+    texts = [f"{each.title} {each.text}" for each in found]
+    shares = [share_standing(direct, [text]) for text in texts]
+    covered = [len(asked & {*words(text)}) / max(1, len(asked)) for text in texts]
+    scores = [each.score or 0.0 for each in found]
+    best, top = shares.index(max(shares)), scores[0] or 1.0
+    stands = shares[best] > 0
+    return Confirmation(
+        share=shares[best],
+        first=shares[0],
+        rank=1 / (1 + best) if stands else 0.0,
+        whole=sum(each == 1 for each in shares) / len(shares),
+        asked=covered[best] if stands else 0.0,
+        both=max(one * other for one, other in zip(shares, covered, strict=True)),
+        covered=max(covered),
+        score=scores[best] / top,
+        second=scores[min(1, len(scores) - 1)] / top,
+        last=scores[-1] / top,
+        top=math.log1p(max(0.0, scores[0])),
+    )
+
+
+def holding(answer: str, found: Sequence[Reference]) -> list[Reference]:
+    """Return the references in which all words of an answer stand together, best first.
+
+    Example:
+        >>> found = [Reference.of("Eiffel."), Reference.of("By Gustave Eiffel.")]
+        >>> [each.text for each in holding("Gustave Eiffel", found)]
+        ['By Gustave Eiffel.']
+    """
+    return [each for each in found if share_standing(answer, [f"{each.title} {each.text}"]) == 1]
 
 
 def share_standing(answer: str, texts: Iterable[str]) -> float:

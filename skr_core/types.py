@@ -404,6 +404,7 @@ class Verdict:
 
 StopReason = Literal[
     "known",
+    "confirmed",
     "sufficient",
     "uncited",
     "no_new_queries",

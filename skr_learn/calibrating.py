@@ -27,6 +27,7 @@ from skr_learn.candidates import (
     OfConstant,
     OfPolicy,
     candidates_of,
+    hold_searches,
     statements_of,
 )
 from skr_learn.costs import ASSUMED_STEPS, ActionTable, CostOf, CostUnit, actions_of
@@ -208,6 +209,7 @@ def calibrate(
         routers,
         table.actions,
         statements_of(records),
+        searched=hold_searches(records),
         stream=stream,
         weight=cost_weight,
         price=price,

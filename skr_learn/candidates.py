@@ -28,8 +28,13 @@ if TYPE_CHECKING:
 
 RULES = 200
 """Rules of a candidate that are compared, between two of which equally many decisions change."""
-POLICIES = ("ladder", "question", "arbiter")
-"""Names of policies of the one estimate."""
+POLICIES: dict[str, Looks] = {
+    "ladder": "answers",
+    "question": "question",
+    "confirm": "search",
+    "arbiter": "nothing",
+}
+"""Policies of the one estimate, and what each looks at before it asks for the next answer."""
 SCORED = ("benefit", "paper", "classifier", "encoder")
 """Names of routers that score the question by itself."""
 CONSTANTS: dict[str, Action] = {"never": "direct", "always": "single", "loop": "loop"}
@@ -63,7 +68,7 @@ class OfPolicy:
     """A policy of the one estimate.
 
     Attributes:
-        name: ``ladder``, ``question`` or ``arbiter``.
+        name: ``ladder``, ``question``, ``confirm`` or ``arbiter``.
         stream: Whether it serves the last answer asked for.
         weight: The weight of cost that is asked for; None where one is to be chosen.
     """
@@ -75,8 +80,7 @@ class OfPolicy:
     @property
     def looks(self) -> Looks:
         """What it looks at before it asks for the next answer."""
-        looks: dict[str, Looks] = {"question": "question", "arbiter": "nothing"}
-        return looks.get(self.name, "answers")
+        return POLICIES[self.name]
 
     @property
     def serves(self) -> Serves:
@@ -91,7 +95,7 @@ class OfPolicy:
     def rules(self, training: Training) -> tuple[Floats, list[Served]]:
         """Return weights of cost, and what is served at each."""
         _, outlook = training.stages(self.looks, self.serves)
-        table = self._table(training)
+        table = training.table_of(self.looks)
         if self.looks == "nothing":
             ends = np.full(len(table), len(table.actions) - 1)
             return np.zeros(1), [self._served(table, outlook, ends)]
@@ -120,18 +124,15 @@ class OfPolicy:
         """Return what the policy serves of other records."""
         # What the policy was learnt from shows no more than what it looks at.
         same = router.stated == training.parts["stated"] and router.embedder is training.embedder
-        views = training.views if same else None
+        views = training.views_of(self.looks) if same else None
         outlook = router.outlook(training.records, views)
         ends, answers = router.taken(training.records, outlook)
         chances = outlook.served_chances(ends, answers)
-        return Served.of(self._table(training), ends, answers, chances)
+        return Served.of(training.table_of(self.looks), ends, answers, chances)
 
     def _served(self, table: ActionTable, outlook: Outlook, ends: Indices) -> Served:
         answers = outlook.served(ends, self.serves)
         return Served.of(table, ends, answers, outlook.served_chances(ends, answers))
-
-    def _table(self, training: Training) -> ActionTable:
-        return training.table if self.looks == "question" else training.table.after_draft()
 
 
 @dataclass(frozen=True)
@@ -250,6 +251,7 @@ def candidates_of(
     actions: Sequence[Action],
     statements: Sequence[str] = (),
     *,
+    searched: bool = False,
     stream: bool = False,
     weight: float | None = None,
     price: Price | None = None,
@@ -261,18 +263,23 @@ def candidates_of(
             but the encoder, and those that the records hold statements of.
         actions: The actions that are chosen among.
         statements: The names of the routers whose statements every record holds.
+        searched: Whether the records hold what a search found, beside the direct answers.
         stream: Whether the last answer asked for is served.
         weight: The weight of cost that is asked for; None where one is to be chosen.
         price: The price of the model's tokens.
 
     Raises:
-        InputError: There is no such candidate, or it has no statements on record.
+        InputError: There is no such candidate, or the records do not hold what it looks at.
 
     Example:
         >>> [each.name for each in candidates_of(["paper", "always"], ("direct", "single"))]
         ['paper', 'always']
     """
-    usual = [*POLICIES[: 2 if stream else 3], *SCORED[:3], *statements]
+    usual = [*POLICIES, *SCORED[:3], *statements]
+    if stream:
+        usual.remove("arbiter")
+    if not searched:
+        usual.remove("confirm")
     made: list[Candidate] = []
     for name in dict.fromkeys(names or usual):
         action = CONSTANTS.get(name)
@@ -281,6 +288,11 @@ def candidates_of(
         elif name in POLICIES:
             if stream and name == "arbiter":
                 raise InputError("an arbiter cannot stream: it serves an answer asked for before")
+            if name == "confirm" and not searched:
+                raise InputError(
+                    "confirm looks at how the direct answers stand in what a search found, which "
+                    "these records do not hold: collect them anew"
+                )
             made.append(OfPolicy(name, stream, weight))
         elif name in statements:
             made.append(OfStatements(name, price))
@@ -303,6 +315,17 @@ def statements_of(records: Sequence[Record]) -> tuple[str, ...]:
     """
     held = [set(record.statements) for record in records]
     return tuple(sorted(set.intersection(*held))) if held else ()
+
+
+def hold_searches(records: Sequence[Record]) -> bool:
+    """Return whether records tell how direct answers stand in what a search found.
+
+    An empty answer stands nowhere.
+    """
+    answers = [record.direct.candidate for record in records]
+    return all(each.confirmation is not None or not each.text for each in answers) and any(
+        each.confirmation is not None for each in answers
+    )
 
 
 class _NamedModel:

@@ -14,7 +14,7 @@ from skr_core.errors import ModelError, RetrieverError
 from skr_core.flow import Flow, call
 from skr_core.ports import Router
 from skr_core.questions import Question
-from skr_core.rivals import standing_of
+from skr_core.rivals import confirmation_in, standing_of
 from skr_core.settings import ActionAnswerer, answerer_of
 from skr_core.types import NO_USAGE, Action, Answer, Stamp, Usage
 from skr_learn.evaluators import is_maker
@@ -111,6 +111,12 @@ class Collector:
             if answer.decision.retrieve:
                 standing = standing_of(answer, answers["direct"].text)
                 outcomes[action] = replace(outcomes[action], standing=standing)
+        direct = outcomes["direct"]
+        if "single" in answers and direct.candidate.text:
+            seen = confirmation_in(
+                answers["direct"].question, direct.candidate.text, answers["single"].references
+            )
+            outcomes["direct"] = replace(direct, confirmation=seen)
         spent.append(judging)
         for action, answer in answers.items():
             # The first round of the loop is paid for once, whatever it stands for.

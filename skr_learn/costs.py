@@ -136,6 +136,16 @@ class ActionTable:
             calls=self.calls + self.calls[:, :1] * later,
         )
 
+    def after_search(self) -> ActionTable:
+        """The same where a search is made beside the draft: free but where retrievals are counted.
+
+        Own costs of outcomes do not tell what a search alone costs, and are taken as they are.
+        """
+        drafted = self.after_draft()
+        if self.unit != "retrievals":
+            return drafted
+        return replace(drafted, costs=np.maximum(drafted.costs, 1.0))
+
 
 def actions_of(
     records: Sequence[Record], wanted: Sequence[Action] | None = None

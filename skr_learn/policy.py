@@ -142,7 +142,12 @@ class Policy:
     @property
     def drafts(self) -> bool:
         """Whether it looks at the direct answer before it decides."""
-        return self.rules.looks == "answers"
+        return self.rules.looks in ("answers", "search")
+
+    @property
+    def searches(self) -> bool:
+        """Whether it looks at what the first search found, before anything is read."""
+        return self.rules.looks == "search"
 
     def with_rules(self, **changes: Any) -> Policy:
         """Return the same with other rules, such as another ``weight``."""
@@ -342,7 +347,8 @@ class Policy:
             ]
             for place, stage in enumerate(stages):
                 answers = place + 1 if rules.has_stages else 0
-                stage.try_out(answers, len(rules.actions) - max(1, answers))
+                further = len(rules.actions) - max(1, answers)
+                stage.try_out(answers, further, searched=rules.looks == "search")
             reflects = given.get("reflector") is not None
             return Policy.of(
                 rules,
@@ -377,6 +383,8 @@ class Policy:
         last = self.actions[-1]
         if self.rules.looks == "nothing" or (count and not self.drafts):
             return Decision(True, _rounds_of(last), reason="it was decided before")
+        if self.searches and seen.answers[0].confirmation is None:
+            return Decision(True, _rounds_of(last), reason="what a search finds is looked at first")
         views = yield from self._viewed(seen)
         chances, _, served = self._chances(views, count)
         chance = float(chances[served]) if count else None
@@ -437,14 +445,14 @@ class Policy:
 
     def _viewed(self, seen: Seen) -> Flow[Views]:
         if self.embedder is None:
-            return Views([seen])
+            return Views([seen], searched=self.searches)
         vectors = yield from call(self.embedder.embed, self.embedder.aembed, texts_of([seen]))
-        return Views([seen], vectors)
+        return Views([seen], vectors, searched=self.searches)
 
     def _views(self, seen: Sequence[Seen]) -> Views:
         if self.embedder is None:
-            return Views(seen)
-        return Views(seen, self.embedder.embed(texts_of(seen)))
+            return Views(seen, searched=self.searches)
+        return Views(seen, self.embedder.embed(texts_of(seen)), searched=self.searches)
 
 
 class WeighingPolicy(Policy):

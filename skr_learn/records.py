@@ -18,7 +18,7 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from skr_core.candidates import CandidateAnswer, Standing
+from skr_core.candidates import CandidateAnswer, Confirmation, Standing
 from skr_core.errors import DataError, InputError, StampMismatch
 from skr_core.files import json_line
 from skr_core.references.citations import without_markers
@@ -50,6 +50,8 @@ class Outcome:
             asked or said neither.
         grounded: Whether the answer rests on references; None where that is not known.
         standing: How the direct answer and this one stand in its references; None as above.
+        confirmation: Of the direct answer, how it stands in what the first search found; None as
+            above.
     """
 
     answer: str
@@ -63,6 +65,7 @@ class Outcome:
     certain: bool | None = None
     grounded: bool | None = None
     standing: Standing | None = None
+    confirmation: Confirmation | None = None
 
     @classmethod
     def of(cls, answer: Answer, score: float) -> Outcome:
@@ -82,9 +85,7 @@ class Outcome:
     def candidate(self) -> CandidateAnswer:
         """The answer as whoever chooses among several sees it; its score is not looked at."""
         text = without_markers(plain_text(without_notice(self.answer)))
-        return CandidateAnswer(
-            text, confidence=self.logprob, grounded=self.grounded, standing=self.standing
-        )
+        return CandidateAnswer(text, self.logprob, self.grounded, self.standing, self.confirmation)
 
 
 @dataclass(frozen=True, slots=True)

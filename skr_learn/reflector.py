@@ -180,7 +180,7 @@ class LearnedReflector:
         """
         given = saved.parameters["reflector"]
         stage = Stage.from_arrays(given["stage"], part_of(saved.arrays, "reflector"))
-        stage.try_out(1, 0)
+        stage.try_out(1, 0, searched=False)
         return cls(
             stage,
             float(given["threshold"]),

@@ -16,10 +16,12 @@ from skr_core.types import Action
 from skr_learn.aims import Aim, Baseline, Served
 from skr_learn.calibrating import Judged, choose, judge, judge_all
 from skr_learn.candidates import (
+    POLICIES,
     OfConstant,
     OfPolicy,
     OfScores,
     candidates_of,
+    hold_searches,
     statements_of,
 )
 from skr_learn.costs import ASSUMED_STEPS, ActionTable, CostOf, CostUnit, actions_of
@@ -265,13 +267,18 @@ def _served(
     name: str, fitting: Training, judging: Training, aim: Aim, baseline: Baseline
 ) -> Served:
     """Return what a router of this name serves of the records judged on."""
-    held = statements_of([*fitting.records, *judging.records])
+    both = [*fitting.records, *judging.records]
+    held, searched = statements_of(both), hold_searches(both)
     actions, stream = fitting.table.actions, aim.stream
     if name == "recommended":
-        some = candidates_of(None, actions, held, stream=stream, weight=aim.weight)
+        some = candidates_of(
+            None, actions, held, searched=searched, stream=stream, weight=aim.weight
+        )
         best = choose(judge_all(some, fitting, aim, baseline), aim, baseline, None)
     else:
-        (candidate,) = candidates_of([name], actions, held, stream=stream, weight=aim.weight)
+        (candidate,) = candidates_of(
+            [name], actions, held, searched=searched, stream=stream, weight=aim.weight
+        )
         judged = judge(candidate, fitting, aim, baseline, anyway=True)
         assert judged is not None
         best = judged
@@ -286,7 +293,7 @@ def _router(judged: Judged, fitting: Training) -> Any:
 
 def _served_by(router: Any, judging: Training) -> Served:
     if isinstance(router, Policy):
-        name = {"question": "question", "nothing": "arbiter"}.get(router.rules.looks, "ladder")
+        name = next(name for name, looks in POLICIES.items() if looks == router.rules.looks)
         return OfPolicy(name, router.rules.serves == "last").replayed(router, judging)
     if isinstance(router, QuestionRouter):
         return OfScores(router.kind).replayed(router, judging)

@@ -22,8 +22,9 @@ from skr_learn.features.views import Seen, Shown, Views
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
-Looks = Literal["question", "answers", "nothing"]
-"""What is looked at before the next answer is asked for; who looks at nothing asks for all."""
+Looks = Literal["question", "answers", "search", "nothing"]
+"""What is looked at before the next answer is asked for: the question, the answers so far, beside
+these what the first search found, or nothing, as who asks for all answers does."""
 
 Serves = Literal["likeliest", "last"]
 """Which of the answers at hand is served."""
@@ -63,18 +64,19 @@ class Stage:
         logits = np.clip(self.intercept + self.slope * expected, -FURTHEST, FURTHEST)
         return 1 / (1 + np.exp(-logits))
 
-    def try_out(self, count: int, further: int) -> None:
+    def try_out(self, count: int, further: int, *, searched: bool) -> None:
         """Look at an empty question with empty answers, as things are seen today.
 
         Args:
             count: How many answers there are at this stage.
             further: How many stages come after it.
+            searched: Whether what the first search found is looked at.
 
         Raises:
             ValueError: What was learnt is not for such a stage.
             FloatingPointError: It is too large to be reckoned with.
         """
-        views = Views([Seen("", (CandidateAnswer(""),) * count)])
+        views = Views([Seen("", (CandidateAnswer(""),) * count)], searched=searched)
         for part, wanted in ((self.chances, min(1, count)), (self.gains, further)):
             if (0 if part is None else len(part.start)) != wanted:
                 raise ValueError("a stage does not expect what is to be expected there")

@@ -36,7 +36,7 @@ class Training:
     records: Sequence[Record]
     table: ActionTable
     embedder: Embedder | None = None
-    _fitted: dict[str, Any] = field(default_factory=dict, repr=False)
+    _fitted: dict[tuple[str, str], Any] = field(default_factory=dict, repr=False)
 
     @cached_property
     def groups(self) -> Indices:
@@ -49,6 +49,23 @@ class Training:
         seen = [record.seen(self.table.actions) for record in self.records]
         vectors = None if self.embedder is None else self.embedder.embed(texts_of(seen))
         return Views(seen, vectors)
+
+    @cached_property
+    def searched_views(self) -> Views:
+        """The same with what the first search found."""
+        seen = [record.seen(self.table.actions) for record in self.records]
+        vectors = None if self.embedder is None else self.embedder.embed(texts_of(seen))
+        return Views(seen, vectors, searched=True)
+
+    def views_of(self, looks: Looks) -> Views:
+        """What the questions show to who looks at this."""
+        return self.searched_views if looks == "search" else self.views
+
+    def table_of(self, looks: Looks) -> ActionTable:
+        """What the actions cost who looks at this."""
+        if looks == "question":
+            return self.table
+        return self.table.after_search() if looks == "search" else self.table.after_draft()
 
     @cached_property
     def remembering(self) -> RememberingEmbedder:
@@ -69,17 +86,15 @@ class Training:
 
     def stages(self, looks: Looks, serves: Serves) -> tuple[tuple[Stage, ...], Outlook]:
         """Learn the stages of a policy, and what they expect of each record without it; once."""
-        key = "question" if looks == "question" else serves
-        if key not in self._fitted:
-            scores = self.table.scores
+        key = looks if looks in ("question", "search") else ""
+        if (key, serves) not in self._fitted:
+            scores, costs = self.table.scores, self.table_of(looks).costs.mean(axis=0)
             if looks == "question":
-                costs = self.table.costs.mean(axis=0)
                 found = fit_question_stage(self.views.whole(0), scores, costs, self.groups)
             else:
-                costs = self.table.after_draft().costs.mean(axis=0)
-                found = fit_stages(self.views, scores, costs, self.groups, serves)
-            self._fitted[key] = found
-        stages: tuple[tuple[Stage, ...], Outlook] = self._fitted[key]
+                found = fit_stages(self.views_of(looks), scores, costs, self.groups, serves)
+            self._fitted[key, serves] = found
+        stages: tuple[tuple[Stage, ...], Outlook] = self._fitted[key, serves]
         return stages
 
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from skr_core.errors import ModelError
 from skr_core.flow import Flow, call
 from skr_core.plain import Plain, from_plain, to_plain
-from skr_core.ports import AnswerArbiter, ClimbingRouter
+from skr_core.ports import AnswerArbiter, ClimbingRouter, ConfirmingRouter
 from skr_core.references.citations import resolve_citations
 from skr_core.replies.refusals import is_refusal
 from skr_core.types import NO_USAGE, Action, Answer, Decision, Usage, Verdict
@@ -31,7 +31,7 @@ from skr_graphs.finish import (
     say,
 )
 from skr_graphs.node import StepContext
-from skr_graphs.state import SKRState, answer_of, usage_with
+from skr_graphs.state import SKRState, answer_of, references_of, usage_with
 
 if TYPE_CHECKING:
     from skr_core.candidates import CandidateAnswer
@@ -66,15 +66,8 @@ def decide_again(
         may_call=False,
     )
     made = answer_of(state)
-    direct = resolve_citations(before.draft, ()).text
-    given = described(
-        {
-            "direct": replace(
-                made, text=direct, decision=Decision(False), logprob=state.get("draft_logprob")
-            ),
-            "single": answer_in(first, made),
-        }
-    )
+    direct = replace(made, text=resolve_citations(before.draft, ()).text, decision=Decision(False))
+    given = described({"direct": direct, "single": answer_in(first, made)}, state.get("direct"))
     found: Decision = yield from call(
         router.decide_after, router.adecide_after, state["asked"]["standalone"], given
     )
@@ -83,13 +76,59 @@ def decide_again(
     return decision
 
 
-def described(answers: Mapping[Action, Answer]) -> dict[Action, CandidateAnswer]:
-    """Describe answers, the direct one among them, as arbiters compare them."""
+def confirm(state: SKRState, step: StepContext) -> Flow[Plain]:
+    """Ask a router that looks at what the first search found whether the direct answer stands.
+
+    Args:
+        state: The state of the question, whose only round has found something.
+        step: The settings and functions of the step.
+
+    Returns:
+        What changes of the state; nothing for other routers.
+    """
+    router = step.settings.router
+    if not isinstance(router, ConfirmingRouter) or not router.searches:
+        return {}
+    if not state["decision"]["draft"]:
+        return {}
+    # Loaded only where there is such a router.
+    from skr_core.candidates import CandidateAnswer
+    from skr_core.rivals import confirmation_in, holding
+
+    before = from_plain(Decision, state["decision"])
+
+    question, found = state["asked"]["standalone"], references_of({**state, "drafted": None})
+    direct = from_plain(CandidateAnswer, state["direct"])
+    direct = replace(direct, confirmation=confirmation_in(question, direct.text, found))
+    judged: Decision = yield from call(
+        router.decide_after, router.adecide_after, question, {"direct": direct}
+    )
+    decision = to_plain(replace(judged, usage=before.usage, draft=before.draft))
+    step.write(events.route(decision))
+    update: Plain = {"decision": decision, "direct": to_plain(direct)}
+    if judged.retrieve:
+        return update
+    given = [each.id for each in holding(direct.text, found)]
+    (only,) = state["rounds"]
+    return {**update, "rounds": [{**only, "given": given}], "stop_reason": "confirmed"}
+
+
+def described(
+    answers: Mapping[Action, Answer], direct: Plain | None = None
+) -> dict[Action, CandidateAnswer]:
+    """Describe answers, the direct one among them, as arbiters compare them.
+
+    Args:
+        answers: The answers.
+        direct: The state's `CandidateAnswer` of the direct one, where a router drafted it.
+    """
     # Loaded only where there is an arbiter.
+    from skr_core.candidates import CandidateAnswer
     from skr_core.rivals import candidate_of_answer
 
-    direct = answers["direct"].text
-    return {action: candidate_of_answer(answer, direct) for action, answer in answers.items()}
+    text = answers["direct"].text
+    made = {action: candidate_of_answer(answer, text) for action, answer in answers.items()}
+    return {**made, "direct": from_plain(CandidateAnswer, direct)} if direct else made
 
 
 def arbitrate(state: SKRState, step: StepContext) -> Flow[Plain]:
@@ -107,7 +146,7 @@ def arbitrate(state: SKRState, step: StepContext) -> Flow[Plain]:
             update["usage"] = usage_with(state, "arbitrate", spent)
         if arbiter is not None and direct.text:
             answers = yield from _answers(arbiter, state, step, direct, loop)
-            verdict = yield from _verdict(arbiter, state["asked"]["standalone"], answers)
+            verdict = yield from _verdict(arbiter, state, answers)
             served, chance = answers[verdict.served], verdict.chances.get(verdict.served)
             update["verdict"] = to_plain(verdict)
             step.write(events.verdict(update["verdict"]))
@@ -117,7 +156,7 @@ def arbitrate(state: SKRState, step: StepContext) -> Flow[Plain]:
                 router.decide_after,
                 router.adecide_after,
                 state["asked"]["standalone"],
-                described(answers),
+                described(answers, state.get("direct")),
             )
             chance = decision.chance
     except ModelError as failure:
@@ -142,7 +181,7 @@ def arbitrate(state: SKRState, step: StepContext) -> Flow[Plain]:
 
 def _direct(state: SKRState, step: StepContext) -> Flow[tuple[Answer, Usage]]:
     """The answer without references, and the cost of asking for it here."""
-    text, logprob = state["decision"]["draft"], state.get("draft_logprob")
+    text, logprob = state["decision"]["draft"], (state.get("direct") or {}).get("confidence")
     spent = NO_USAGE
     if not text:
         step.write(events.start("arbitrate", len(state["rounds"])))
@@ -196,8 +235,11 @@ def _answers(
 
 
 def _verdict(
-    arbiter: AnswerArbiter, question: str, answers: Mapping[Action, Answer]
+    arbiter: AnswerArbiter, state: SKRState, answers: Mapping[Action, Answer]
 ) -> Flow[Verdict]:
-    given = described(answers)
-    verdict: Verdict = yield from call(arbiter.judge, arbiter.ajudge, question, given)
+    drafted = state.get("direct") if state["decision"]["draft"] else None
+    given = described(answers, drafted)
+    verdict: Verdict = yield from call(
+        arbiter.judge, arbiter.ajudge, state["asked"]["standalone"], given
+    )
     return replace(verdict, answers={action: each.text for action, each in answers.items()})

@@ -25,7 +25,16 @@ from skr_core.types import NO_USAGE, Answer, Image, Reference, Reflection, Usage
 from skr_graphs import events
 from skr_graphs.asking import TokenStream, ask_with_fitting, call_left
 from skr_graphs.node import StepContext, call_limit
-from skr_graphs.state import SKRState, Update, answered, images_of, usage_of, usage_with
+from skr_graphs.state import (
+    SKRState,
+    Update,
+    answer_of,
+    answered,
+    images_of,
+    references_of,
+    usage_of,
+    usage_with,
+)
 
 if TYPE_CHECKING:
     from skr_core.schemas import ObjectStream
@@ -263,6 +272,8 @@ def rounds_with(state: SKRState, failure: ModelError) -> list[Plain]:
 def finish(state: SKRState, step: StepContext) -> Flow[Update]:
     """Choose the answer and resolve its citations; an arbiter may yet set it aside."""
     settings = step.settings
+    if state["stop_reason"] == "confirmed":
+        return _confirmed(state, step)
     chosen = yield from conclude(
         state["question"],
         state["rounds"],
@@ -292,6 +303,35 @@ def finish(state: SKRState, step: StepContext) -> Flow[Update]:
         return Command(update={"answer": cited.text, **concluded}, goto="arbitrate")
     message = say(cited.text, citations, chosen.references, state, step)
     return {"answer": cited.text, "messages": [message], **concluded}
+
+
+def _confirmed(state: SKRState, step: StepContext) -> Plain:
+    """Serve the direct answer, with the first passage in which it stands cited."""
+    decision, found = state["decision"], references_of(state)
+    text = resolve_citations(decision["draft"], ()).text
+    numbers = (1,) if found else ()
+    cited = cite_beside(text, numbers, found)
+    if found and not is_json(text):
+        cited = resolve_citations(f"{text} [1]", found)
+    made = replace(
+        answer_of(state),
+        text=cited.text,
+        citations=cited.citations,
+        references=tuple(found),
+        sufficient=not is_refusal(text),
+    )
+    served = abstaining(made, decision["chance"], step.settings)
+    citations = [to_plain(citation) for citation in served.citations]
+    return {
+        "answer": served.text,
+        "citations": citations,
+        "references": [state["pool"][each.id] for each in found],
+        "logprob": (state.get("direct") or {}).get("confidence"),
+        "sufficient": served.sufficient,
+        "chance": decision["chance"],
+        **object_of(step.settings, served.text),
+        "messages": [say(served.text, citations, found, state, step)],
+    }
 
 
 def say(

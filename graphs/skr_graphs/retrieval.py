@@ -30,6 +30,7 @@ from skr_core.replies.queries import not_asked
 from skr_core.settings import Settings
 from skr_core.types import Reference, Round, StopReason
 from skr_graphs import events
+from skr_graphs.arbitration import confirm
 from skr_graphs.asking import pack_rounds, tokens_beside
 from skr_graphs.finish import best_draft, missing_in
 from skr_graphs.node import StepContext, call_limit, round_limit, warn_once
@@ -196,7 +197,10 @@ def retrieve(sent: SentQuery, step: StepContext) -> Flow[Plain]:
 
 
 def merge(state: SKRState, step: StepContext) -> Flow[Plain]:
-    """Fuse what the round found with what was in hand, and remember what is new."""
+    """Fuse what the round found with what was in hand, and remember what is new.
+
+    A router may find at once that it confirms the direct answer, so that nothing is read.
+    """
     found = sorted(state["found"], key=lambda each: each["position"])
     # Plain values are only read where two are the same.
     best = joined([each["references"] for each in found], itemgetter("id"), _with_copy)
@@ -238,13 +242,16 @@ def merge(state: SKRState, step: StepContext) -> Flow[Plain]:
         stop_reason = round_limit(after, step.settings.budget)
     elif not added and _is_as_before(rankings, state["rounds"]):
         stop_reason = "no_new_references"
-    return {
+    update: Plain = {
         "rankings": rankings,
         "pool": {key: each for key, each in pool.items() if each != before.get(key)},
         "rounds": after["rounds"],
         "drafted": None,
         "stop_reason": stop_reason or "",
     }
+    if len(rankings) == 1 and merged and not stop_reason:
+        update |= yield from confirm({**after, "pool": pool}, step)
+    return update
 
 
 def _with_copy(best: Plain, other: Plain) -> Plain:

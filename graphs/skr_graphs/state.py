@@ -222,7 +222,7 @@ class SKRState(SKROutput, total=False):
         rankings: The ids found, by round and by query, best first.
         pool: Every reference found, by id: each stands here once, elsewhere only its id does.
         drafted: The model's reply of this round.
-        draft_logprob: The `logprob` of the decision's draft, for an arbiter.
+        direct: The decision's draft as the router and an arbiter see it: a `CandidateAnswer`.
     """
 
     history: Annotated[list[MessageLikeRepresentation], EphemeralValue]
@@ -232,7 +232,7 @@ class SKRState(SKROutput, total=False):
     rankings: list[list[list[str]]]
     pool: Annotated[dict[str, Plain], with_more]
     drafted: DraftedReply | None
-    draft_logprob: float | None
+    direct: Plain
 
 
 OUTPUT_KEYS = tuple(SKROutput.__annotations__)

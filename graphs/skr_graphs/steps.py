@@ -133,7 +133,7 @@ def route(state: SKRState, step: StepContext) -> Flow[Plain]:
         "usage": usage,
         "queries": [] if step.settings.decompose else [state["asked"]["standalone"]],
         "stop_reason": spent or "",
-        **({"draft_logprob": logprob} if is_looked_at else {}),
+        **({"direct": _candidate(decision.draft, logprob)} if is_looked_at else {}),
     }
 
 
@@ -192,6 +192,14 @@ def decide_on(question: str, router: DraftRouter, direct: Generation) -> Flow[De
     served = replace(direct, text=resolve_citations(text, ()).text)
     decision: Decision = yield from call(router.decide_on, router.adecide_on, question, served)
     return replace(decision, draft=text)
+
+
+def _candidate(draft: str, logprob: float | None) -> Plain:
+    """A draft as whoever chooses among answers sees it."""
+    from skr_core.rivals import candidate_of_generation  # a plain chain needs none of it
+
+    plain: Plain = to_plain(candidate_of_generation(Generation(draft)))
+    return {**plain, "confidence": logprob}
 
 
 def answer_directly(state: SKRState, step: StepContext) -> Flow[Plain]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import astuple, dataclass, replace
 from functools import cached_property
 from itertools import combinations, pairwise, product
 from typing import Any, Self
@@ -16,7 +16,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from skr_core.candidates import CandidateAnswer
+from skr_core.candidates import CandidateAnswer, Confirmation
 from skr_learn.features.answers import own_features, pair_features, turned
 from skr_learn.features.question import question_features
 from skr_learn.features.words import WordCounts
@@ -52,7 +52,8 @@ class Seen:
         Example:
             >>> seen = Seen("Who?", (CandidateAnswer("Ada", confidence=-0.1, grounded=True),))
             >>> seen.only([["grounded"]]).answers
-            (CandidateAnswer(text='Ada', confidence=None, grounded=True, standing=None),)
+            (CandidateAnswer(text='Ada', confidence=None, grounded=True, standing=None, \
+confirmation=None),)
         """
         hidden: list[dict[str, Any]] = [dict.fromkeys({*STATED} - {*known}) for known in stated]
         pairs = zip(self.answers, hidden, strict=False)  # the first few answers may be there
@@ -119,6 +120,7 @@ class Views:
         seen: The questions, each with equally many answers.
         vectors: The embedder's vectors of `texts_of`, shape (n * (a + 1), d); None without an
             embedder.
+        searched: Whether what the first search found is looked at, beside the direct answers.
 
     Example:
         >>> seen = Seen("Who wrote Emma?", (CandidateAnswer("Jane Austen"),))
@@ -127,7 +129,13 @@ class Views:
         (['who', 'wrote'], (1, 67))
     """
 
-    def __init__(self, seen: Sequence[Seen], vectors: NDArray[np.float32] | None = None) -> None:
+    def __init__(
+        self,
+        seen: Sequence[Seen],
+        vectors: NDArray[np.float32] | None = None,
+        *,
+        searched: bool = False,
+    ) -> None:
         self.count = len(seen[0].answers) if seen else 0
         self._n = len(seen)
         places = range(self.count)
@@ -148,6 +156,10 @@ class Views:
             pairs = np.array([pair_features(*two) for two in zip(texts[i], texts[j], strict=True)])
             self._compared[i, j], self._compared[j, i] = pairs, turned(pairs)
         self._vectors = None if vectors is None else np.split(vectors, self.count + 1)
+        self._found: list[Floats] = []
+        if searched:
+            found = [each.answers[0].confirmation or Confirmation() for each in seen]
+            self._found = [np.array([astuple(each) for each in found])]
 
     def __len__(self) -> int:
         return self._n
@@ -173,7 +185,7 @@ class Views:
         """
         places = range(count)
         features = [self._asked, *self._own[:count]]
-        features += [self._compared[two] for two in combinations(places, 2)]
+        features += [self._compared[two] for two in combinations(places, 2)] + self._found
         tokens = [
             words + [f"{place}>{word}" for place in places for word in self._said[place][row]]
             for row, words in enumerate(self._words)
@@ -194,7 +206,7 @@ class Views:
         features = [np.full((self._n, 1), float(place)), self._asked, self._own[place]]
         for other in others:
             features += [self._own[other], self._compared[place, other]]
-        features += [self._compared[two] for two in combinations(others, 2)]
+        features += [self._compared[two] for two in combinations(others, 2)] + self._found
         tokens = [
             [f"{place}:{word}" for word in words]
             + [f"{place}>{word}" for word in self._said[place][row]]

@@ -59,6 +59,7 @@ class Entry:
 
 _ENTRIES = (
     Entry("ladder", "policy", "question and the answers so far", "1"),
+    Entry("confirm", "policy", "the same, and what the first search found", "1"),
     Entry("question", "policy", "question", "0"),
     Entry("arbiter", "policy", "every answer", "1 an answer"),
     Entry("benefit", "knn", "question", "0"),
@@ -95,7 +96,7 @@ _ENTRIES = (
 ROUTERS = {entry.name: entry for entry in _ENTRIES}
 """Every router by its name; of those that calibration chooses among, the first is preferred."""
 
-FITTED = ("ladder", "question", "arbiter", "benefit", "paper", "classifier")
+FITTED = ("ladder", "confirm", "question", "arbiter", "benefit", "paper", "classifier")
 """Learnt from outcomes; calibration compares all of them by default."""
 ASKING = ("prompt", "in_context", "confidence", "certainty_level", "uncertainty")
 """Routers that ask the model; calibration compares those that the records hold statements of."""

@@ -184,11 +184,15 @@ def test_recorded_answers_are_served_as_replayed(
     assert asyncio.run(aserved(asked, tmp_path / "router")) == wanted
 
 
-@pytest.mark.parametrize("kind", POLICIES)
+def confirming(records: Sequence[Record]) -> Policy:
+    return calibrate(records, routers=["confirm"], anyway=True, cost="calls").router
+
+
+@pytest.mark.parametrize("kind", [*POLICIES, "confirm"])
 def test_collected_answers_are_served_as_replayed(tmp_path: Path, kind: str):
     unseen = range(30, 38)
     records = recorded(unseen)
-    policy = POLICIES[kind](recorded(range(30)))
+    policy = {**POLICIES, "confirm": confirming}[kind](recorded(range(30)))
     assert {*policy.stated[-1]} == ({"grounded", "standing"})
     policy.save(tmp_path / "router")
     settings = Settings.of(Knowing(), library(unseen), router=tmp_path / "router")

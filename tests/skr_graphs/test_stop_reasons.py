@@ -93,6 +93,27 @@ class OneRoundIsEnough(AlwaysRetrieve):
         return Decision(True, max_rounds=1)
 
 
+class WhatIsFoundIsEnough(OneRoundIsEnough):
+    """Looks at what the first search found, and serves the direct answer."""
+
+    drafts, searches = True, True
+
+    def decide_on(self, question: str, direct: Generation) -> Decision:
+        return Decision(True, usage=direct.usage)
+
+    async def adecide_on(self, question: str, direct: Generation) -> Decision:
+        return self.decide_on(question, direct)
+
+    def decide_after(self, question: str, answers: Mapping[Action, CandidateAnswer]) -> Decision:
+        assert answers["direct"].confirmation is not None
+        return Decision(False)
+
+    async def adecide_after(
+        self, question: str, answers: Mapping[Action, CandidateAnswer]
+    ) -> Decision:
+        return self.decide_after(question, answers)
+
+
 DEADLINES = (0.5, 5.0, 50.0)
 """Each is tried where a busy machine let the one before pass earlier than the case has it."""
 
@@ -108,6 +129,7 @@ def cases(deadline_s: float = DEADLINES[0]) -> list[Case]:
     return [
         Case("known", ScriptedModel(["Paris."]), 1, "Paris.", router=NeverRetrieve()),
         Case("sufficient", ScriptedModel(["Paris [1]."]), 1, "Paris [1]."),
+        Case("confirmed", ScriptedModel(["Paris."]), 1, "Paris. [1]", router=WhatIsFoundIsEnough()),
         # Refused, asked, answered anyway.
         Case("no_new_queries", refusing(QUESTION), 3, "Perhaps Paris."),
         Case("no_new_queries", refusing("???"), 3, "Perhaps Paris.", id="unreadable"),
@@ -233,7 +255,8 @@ def test_every_stop_reason(number: int, invoke: Invoke):
     assert answer.stop_reason == case.stop_reason
     assert answer.text == case.text
     assert answer.total_usage.calls == case.calls
-    routed = answer.usage.get("route", Usage()).calls
+    by_others = isinstance(case.router, CostlyRouter)
+    routed = answer.usage.get("route", Usage()).calls if by_others else 0
     assert len(case.model.prompts) == case.calls - routed
 
 
