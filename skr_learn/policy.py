@@ -404,7 +404,8 @@ class Policy:
         # From the question alone the way leads straight to an action, else from stage to stage.
         further = last if count else self.actions[1 + best]
         taken = further if goes else self.actions[place]
-        looked_at = " and ".join(NAMES[each] for each in self.actions[:count]) or "the question"
+        names = [NAMES[each] for each in self.actions[:count]] or ["the question"]
+        looked_at = " and ".join([*names, "what was found"] if self.searches else names)
         return Decision(
             retrieve=taken != "direct",
             max_rounds=_rounds_of(taken),

@@ -47,7 +47,7 @@ NEXT = """\
   export SKR_MODEL=extractive:{out}/memory.jsonl SKR_STORE={out}/store
   skr ingest {out}/corpus.jsonl
   skr collect {out}/questions.jsonl --out records.jsonl
-  skr calibrate records.jsonl --out router.skr --router ladder
+  skr calibrate records.jsonl --out router.skr
   skr ask "{question}" --router router.skr
 
 [bold]Then yours[/bold], after  unset SKR_MODEL SKR_STORE
@@ -161,7 +161,7 @@ def _calibrate(records: Records, out: Path) -> Calibration:
     from skr_learn import calibrate
 
     with progress("Calibrating") as advance:
-        found = calibrate(records, routers=["ladder"], on_progress=advance)
+        found = calibrate(records, on_progress=advance)
     found.save(out / "router.skr")
     return found
 

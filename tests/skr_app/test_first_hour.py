@@ -56,6 +56,6 @@ def test_each_command_of_the_way_does_what_the_readme_says(
     assert "200 records in records.jsonl" in said["collect", "skr-demo/questions.jsonl"]
     assert "skr ask QUESTION --router router" in said["calibrate", "records.jsonl"]
     assert "in 1879" in known
-    assert "0 rounds · 1 call" in known
+    assert "1 round · 1 call" in known
     assert all(words(line) in two_hops for line in PRINTED.splitlines()[:4])
     assert words("".join(PRINTED.splitlines(keepends=True)[4:])) in two_hops
