@@ -46,7 +46,7 @@ from skr_core.errors import DeadlineError, InputError, extra
 from skr_core.flow import Flow, arun, call, run
 from skr_core.models.windows import history_tokens_for
 from skr_core.plain import Plain, to_plain
-from skr_core.ports import AnswerArbiter, Retriever, Router
+from skr_core.ports import AnswerArbiter, ReloadingRouter, Retriever, Router
 from skr_core.references.citations import CitedText, resolve_citations
 from skr_core.settings import (
     ReflectorLike,
@@ -55,6 +55,7 @@ from skr_core.settings import (
     as_router,
     decided,
     hinting,
+    refreshed,
 )
 from skr_core.types import NO_USAGE, Reference
 from skr_graphs import said_in, unstreamed, warn_once
@@ -270,6 +271,13 @@ class SKRMiddleware(AgentMiddleware[SKRAgentState, Any, Any]):
         """Async version of `after_agent`; it has nothing to wait for."""
         return self.after_agent(state, runtime)
 
+    def parts_of(self, state: Mapping[str, Any]) -> tuple[Router, AnswerArbiter | None]:
+        """Return the router of a run, and the arbiter where it is one too."""
+        router = self.router
+        if isinstance(router, ReloadingRouter):
+            router = router.of_question((state.get("skr_question"), state.get("skr_started_at")))
+        return router, router if isinstance(router, AnswerArbiter) else None
+
     def _prepare(self, state: SKRAgentState) -> Flow[Plain]:
         messages = state["messages"]
         places = [n for n, each in enumerate(messages) if isinstance(each, HumanMessage)]
@@ -289,6 +297,7 @@ class SKRMiddleware(AgentMiddleware[SKRAgentState, Any, Any]):
             "skr_reflection": None,
             "skr_started_at": time.time(),
         }
+        yield from refreshed(self.router)
         if asked:  # else there is nothing to route by, such as an image alone
             said = said_in(messages[: places[-1]])
             turns = latest_turns(said, history_tokens_for(self.budget, self.model))
@@ -309,9 +318,10 @@ class SKRMiddleware(AgentMiddleware[SKRAgentState, Any, Any]):
         asked = ASKED.get()
         decision = None if asked is None else asked.decision
         if decision is None:
-            if looks(self.router):
+            router, _ = self.parts_of(anew)
+            if looks(router):
                 return
-            decision = yield from decided(self.router, question)
+            decision = yield from decided(router, question)
         decision = replace(decision, usage=decision.usage + spent)
         anew |= {"skr_decision": to_plain(decision), "skr_usage": to_plain(decision.usage)}
         if not decision.retrieve or self.retriever is None:

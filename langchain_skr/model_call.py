@@ -85,6 +85,7 @@ class ModelCall:
     ) -> None:
         self._of, self._request, self._handler = middleware, request, handler
         self._state: Plain = dict(request.state)
+        self._router, self._arbiter = middleware.parts_of(self._state)
         self._best = ""
         self._read: Sequence[Reference] = ()
         self.update: Plain = {}
@@ -101,7 +102,7 @@ class ModelCall:
 
     def _reply(self) -> Flow[ModelResponse[Any]]:
         decision, question = self._state.get("skr_decision"), self._state.get("skr_question")
-        if decision is None and question and looks(self._of.router):
+        if decision is None and question and looks(self._router):
             draft = yield from self._ask(self._without(self._of.withheld), quiet=True)
             # A tool of another kind comes first: what the model knows is asked for after it.
             if not is_final(draft):
@@ -120,7 +121,7 @@ class ModelCall:
     def _answer(self) -> Flow[ModelResponse[Any]]:
         """Answer from references, until they suffice or nothing more may be searched for."""
         reflector, draft = self._of.reflector, self._state.get("skr_draft")
-        weighs = self._of.arbiter is not None and draft is not None
+        weighs = self._arbiter is not None and draft is not None
         quiet = weighs or reflector is not None
         missing = ""
         while True:
@@ -190,7 +191,7 @@ class ModelCall:
         return response
 
     def _decided_on(self, draft: ModelResponse[Any]) -> Flow[Decision]:
-        router = self._of.router
+        router = self._router
         assert isinstance(router, DraftRouter)
         direct = _generation(draft, self._request)
         with unstreamed():
@@ -232,7 +233,7 @@ class ModelCall:
 
     def _weighed(self, response: ModelResponse[Any]) -> Flow[ModelResponse[Any]]:
         """Serve the answer from references or the draft, as the arbiter finds."""
-        arbiter, draft = self._of.arbiter, self._state["skr_draft"]
+        arbiter, draft = self._arbiter, self._state["skr_draft"]
         assert arbiter is not None
         direct = Generation(resolve_citations(draft["text"], ()).text)
         answer = answer_in(self._state, text_of(response))

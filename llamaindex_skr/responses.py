@@ -44,6 +44,7 @@ UNREAD = "(a stream that was not read: await response.get_response())"
 """The text of an async stream before it is read: an empty one would say nothing."""
 
 METADATA = (
+    "question",
     "decision",
     "rounds",
     "stop_reason",

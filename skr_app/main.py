@@ -35,6 +35,7 @@ COMMANDS = (
     "route",
     "replay",
     "evaluate",
+    "monitor",
     "store",
 )
 """The commands, in the order of the help."""

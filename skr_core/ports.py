@@ -6,7 +6,7 @@ LlamaIndex objects are in their plug-ins.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal, Protocol, runtime_checkable
 
 from skr_core.types import (
@@ -154,6 +154,21 @@ class ConfirmingRouter(ClimbingRouter, Protocol):
 
     @property
     def searches(self) -> bool: ...
+
+
+@runtime_checkable
+class ReloadingRouter(Router, Protocol):
+    """A router whose file may be replaced while it serves.
+
+    `refresh` looks at the file, once at the beginning of a question; `of_question` returns the
+    router that this question began with, by anything that tells it apart.
+    """
+
+    def refresh(self) -> None: ...
+
+    async def arefresh(self) -> None: ...
+
+    def of_question(self, key: Hashable) -> Router: ...
 
 
 @runtime_checkable

@@ -7,7 +7,7 @@ these settings. What is measured with them is therefore what is served with them
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import singledispatch, wraps
 from inspect import iscoroutine
@@ -36,6 +36,7 @@ from skr_core.ports import (
     QuestionAnswerer,
     ReferenceStore,
     Reflector,
+    ReloadingRouter,
     Retriever,
     Router,
     temperature_of,
@@ -339,6 +340,19 @@ class Settings:
             return self.but(templates=templates.behind(words), instructions=None)
         return self if templates is self.templates else self.but(templates=templates)
 
+    def of_question(self, key: Hashable) -> Settings:
+        """Return the settings of one question, whose router stays that which it began with.
+
+        Args:
+            key: Anything that tells the question apart.
+        """
+        if not isinstance(self.router, ReloadingRouter):
+            return self
+        router = self.router.of_question(key)
+        return self.but(
+            router=router, arbiter=router if self.arbiter is self.router else self.arbiter
+        )
+
     @property
     def remembers(self) -> bool:
         """Whether what a retriever finds is added to a reference store beside it."""
@@ -563,6 +577,12 @@ def as_router(
     if isinstance(router, type) or not callable(getattr(router, "decide", None)):
         raise _refused("a router has decide", router, "a saved one")
     return router if isinstance(router, Router) else SyncRouter(cast(DecidesSync, router))
+
+
+def refreshed(router: Router) -> Flow[None]:
+    """Begin a question: a router whose file was replaced takes up the new one."""
+    if isinstance(router, ReloadingRouter):
+        yield from call(router.refresh, router.arefresh)
 
 
 def decided(router: Router, question: str) -> Flow[Decision]:

@@ -343,6 +343,10 @@ class Decision:
         draft: The direct answer that the decision rests on; served when the question is known.
         chance: The estimated chance that the answer at hand is right, which is served where no more
             is retrieved; None where there is none, or the router estimates none.
+        novelty: The share of the question's words that the router's records do not hold; None where
+            that is not known.
+        novel: Whether the question is less like the records than 99 % of them are like the others;
+            None where that is not known.
     """
 
     retrieve: bool
@@ -354,6 +358,8 @@ class Decision:
     usage: Usage = NO_USAGE
     draft: str = ""
     chance: float | None = None
+    novelty: float | None = None
+    novel: bool | None = None
 
     @property
     def action(self) -> Action:

@@ -9,6 +9,8 @@ if TYPE_CHECKING:
     from skr_learn.collecting import acollect as acollect
     from skr_learn.collecting import collect as collect
     from skr_learn.curve import RoutingCurve as RoutingCurve
+    from skr_learn.monitoring import Monitored as Monitored
+    from skr_learn.monitoring import monitor as monitor
     from skr_learn.policy import Policy as Policy
     from skr_learn.ray_workers import RayWorkers as RayWorkers
     from skr_learn.records import Outcome as Outcome
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
 _MODULES = {
     "Calibration": "skr_learn.calibrating",
     "LearnedReflector": "skr_learn.reflector",
+    "Monitored": "skr_learn.monitoring",
     "Policy": "skr_learn.policy",
     "RayWorkers": "skr_learn.ray_workers",
     "RoutingCurve": "skr_learn.curve",
@@ -35,6 +38,7 @@ _MODULES = {
     "arescore": "skr_learn.scoring",
     "calibrate": "skr_learn.calibrating",
     "collect": "skr_learn.collecting",
+    "monitor": "skr_learn.monitoring",
     "record_of_feedback": "skr_learn.records",
     "replay": "skr_learn.replaying",
     "rescore": "skr_learn.scoring",
@@ -43,6 +47,7 @@ _MODULES = {
 __all__ = [
     "Calibration",
     "LearnedReflector",
+    "Monitored",
     "Outcome",
     "Policy",
     "RayWorkers",
@@ -54,6 +59,7 @@ __all__ = [
     "arescore",
     "calibrate",
     "collect",
+    "monitor",
     "record_of_feedback",
     "replay",
     "rescore",

@@ -33,6 +33,7 @@ from skr_learn.candidates import (
 from skr_learn.costs import ASSUMED_STEPS, ActionTable, CostOf, CostUnit, actions_of
 from skr_learn.curve import RoutingCurve
 from skr_learn.estimator import folds
+from skr_learn.expected import Expected
 from skr_learn.metrics import Interval, bootstrap
 from skr_learn.policy import Policy
 from skr_learn.records import Record, check_same_stamp, in_fixed_order, question_key, values_of
@@ -369,6 +370,11 @@ def _calibration(
         )
     elif losing:
         router = router.with_rules(by=by, groups=losing)
+    if isinstance(router, Policy):
+        asked = [record.question for record in training.records]
+        router.expected = Expected.of(
+            asked, router.words, table.actions, served.taken, served.chances
+        )
     notes += _notes(best, training, router, served, drawn_from)
     if isinstance(getattr(router, "embedder", None), RememberingEmbedder):
         router.embedder = router.embedder.embedder

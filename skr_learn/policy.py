@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Container, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, get_args
 
@@ -22,6 +22,7 @@ from skr_core.routers.saving import SavedRouter, embedder_stamp
 from skr_core.types import ACTIONS, Action, Decision, Generation, Stamp, Verdict
 from skr_learn.costs import ActionTable
 from skr_learn.estimator import part_of
+from skr_learn.expected import Expected, novelty
 from skr_learn.features.answers import agree
 from skr_learn.features.views import STATED, Seen, Views, texts_of
 from skr_learn.records import Record, check_same_stamp, in_fixed_order
@@ -106,6 +107,8 @@ class Policy:
         model: The model that gives direct answers, where it is used alone.
         stated: What the records state of each action's answer beside its text, see
             `skr_learn.features.stated_in`: nothing else is looked at. By default everything is.
+        expected: What it is expected to do with questions like those of its records; None where
+            that is not known.
     """
 
     kind: ClassVar[str] = "policy"
@@ -121,7 +124,9 @@ class Policy:
         reflector: LearnedReflector | None = None,
         model: AnyModel | None = None,
         stated: Sequence[Sequence[str]] | None = None,
+        expected: Expected | None = None,
     ) -> None:
+        self.expected = expected
         self.stated = tuple(map(tuple, stated or [STATED] * len(rules.actions)))
         self.reflector = reflector
         self.rules, self.stages = rules, tuple(stages)
@@ -151,6 +156,7 @@ class Policy:
 
     def with_rules(self, **changes: Any) -> Policy:
         """Return the same with other rules, such as another ``weight``."""
+        expected = self.expected and replace(self.expected, shares={}, chance=None)
         return Policy.of(
             replace(self.rules, **changes),
             self.stages,
@@ -160,7 +166,15 @@ class Policy:
             reflector=self.reflector,
             model=self.model,
             stated=self.stated,
+            expected=expected,
         )
+
+    @property
+    def words(self) -> Container[str]:
+        """The words that it has learnt of questions, among others."""
+        gains = self.stages[0].gains
+        assert gains is not None
+        return gains.words
 
     def for_group(self, value: object) -> Router:
         """Return the router of a group of questions: itself, or a constant where it lost there.
@@ -194,8 +208,12 @@ class Policy:
         ordered = in_fixed_order(records)
         table = ActionTable.of(ordered, actions=self.actions, unit="calls")
         training = Training(ordered, table, self.embedder)
-        self.stages, _ = training.stages(self.rules.looks, self.rules.serves)
+        self.stages, outlook = training.stages(self.rules.looks, self.rules.serves)
         self.questions, self.stated = training.parts["questions"], training.parts["stated"]
+        taken, answers = self.taken(ordered, outlook)
+        chances = outlook.served_chances(taken, answers)
+        asked = [record.question for record in ordered]
+        self.expected = Expected.of(asked, self.words, self.actions, taken, chances)
 
     def decide(self, question: str) -> Decision:
         """Decide by what it looks at; a policy that looks at answers asks its model for the direct.
@@ -309,6 +327,7 @@ class Policy:
             "groups": dict(rules.groups),
             "stages": [stage.parameters() for stage in self.stages],
             "stated": [list(each) for each in self.stated],
+            "expected": self.expected and asdict(self.expected),
         }
         arrays = {
             f"stage{place}.{name}": array
@@ -350,6 +369,7 @@ class Policy:
                 further = len(rules.actions) - max(1, answers)
                 stage.try_out(answers, further, searched=rules.looks == "search")
             reflects = given.get("reflector") is not None
+            told = given.get("expected")
             return Policy.of(
                 rules,
                 stages,
@@ -359,11 +379,13 @@ class Policy:
                 reflector=LearnedReflector.of_saved(saved, made_with) if reflects else None,
                 model=model,
                 stated=given["stated"],
+                expected=None if told is None else Expected.of_plain(told),
             )
 
     def _decision(self, question: str) -> Flow[Decision]:
         if self.rules.looks == "nothing":
-            return Decision(True, _rounds_of(self.actions[-1]), reason="every answer is asked for")
+            every = Decision(True, _rounds_of(self.actions[-1]), reason="every answer is asked for")
+            return self._beside_records(question, every)
         if self.rules.looks == "question":
             return (yield from self._step(question, {}))
         if self.model is None:
@@ -378,6 +400,17 @@ class Policy:
 
     def _step(self, question: str, answers: Mapping[Action, CandidateAnswer]) -> Flow[Decision]:
         """Decide whether to go on from the answers that are there."""
+        decision = yield from self._further(question, answers)
+        return self._beside_records(question, decision)
+
+    def _beside_records(self, question: str, decision: Decision) -> Decision:
+        """Say how unlike the records the question is."""
+        if self.expected is None:
+            return decision
+        unlike = novelty(question, self.words)
+        return replace(decision, novelty=unlike, novel=unlike > self.expected.threshold)
+
+    def _further(self, question: str, answers: Mapping[Action, CandidateAnswer]) -> Flow[Decision]:
         seen = self._seen(question, answers)
         count = len(seen.answers)
         last = self.actions[-1]

@@ -460,7 +460,12 @@ def in_fixed_order(records: Iterable[Record]) -> list[Record]:
 
 
 def record_of_feedback(
-    answer: Answer, right: bool, *, expected_other: float, stamp: Stamp = Stamp()
+    output: object,
+    right: float,
+    *,
+    expected_other: float,
+    gold: Sequence[str] = (),
+    stamp: Stamp = Stamp(),
 ) -> Record:
     """A record of one answer that was served and judged.
 
@@ -470,14 +475,17 @@ def record_of_feedback(
     whose score was not measured.
 
     Args:
-        answer: What was served.
-        right: What the user says of it.
+        output: What was served: an `Answer`, or what a graph, a chain with ``return_sources=True``,
+            an engine or an agent returned, see `skr_learn.outputs.answer_in`.
+        right: Whether it is right, as somebody says of it, or its score from 0 to 1.
         expected_other: Mean score of the action that was not taken, 0 to 1: of retrieving where the
             model answered directly, of answering directly where it used references.
+        gold: The right answers, where somebody gave them.
         stamp: Of the records that it joins.
 
     Raises:
-        InputError: The expected score is not between 0 and 1.
+        InputError: A score is not between 0 and 1, or the output says nothing of a question and a
+            decision.
 
     Example:
         >>> from skr_core.types import Decision
@@ -488,11 +496,20 @@ def record_of_feedback(
     """
     if not 0 <= expected_other <= 1:
         raise InputError(f"expected_other must be between 0 and 1, not {expected_other}")
-    taken = answer.decision.action
+    if not 0 <= right <= 1:
+        raise InputError(f"right must be True, False or a score between them, not {right}")
+    from skr_learn.outputs import answer_in
+
+    answer = answer_in(output)
+    if not answer.question:
+        raise InputError("this output does not hold its question, and a record needs one")
+    taken: Action = answer.decision.action
+    if answer.verdict is not None:  # the answer of another action may be what was judged
+        taken = answer.verdict.served
     other: Action = "loop" if taken == "direct" else "direct"
     return Record(
         question=answer.question,
-        gold=(),
+        gold=tuple(gold),
         outcomes={taken: Outcome.of(answer, float(right)), other: Outcome("", expected_other)},
         stamp=stamp,
         extra={"imputed": other, "feedback": right},

@@ -89,8 +89,8 @@ def as_node(step: Step, settings: SettingsOfRuns, *, begins: bool = False) -> Fl
     def flow(state: Any) -> Flow[Update]:
         runtime: Runtime[Any] = get_runtime(SKRContext)
         before = {} if begins else state
-        system = before["asked"].get("system", "") if before else ""
-        context = _step_context(settings, get_config(), runtime, system)
+        asked = before.get("asked", {})
+        context = _step_context(settings, get_config(), runtime, asked)
         budget = context.settings.budget
         made = bounded(step(state, context), bounds_of(before, budget))
         thread_id = runtime.execution_info.thread_id if runtime.execution_info else None
@@ -100,13 +100,16 @@ def as_node(step: Step, settings: SettingsOfRuns, *, begins: bool = False) -> Fl
 
 
 def _step_context(
-    settings: SettingsOfRuns, config: RunnableConfig, runtime: Runtime[Any], system: str
+    settings: SettingsOfRuns, config: RunnableConfig, runtime: Runtime[Any], asked: Plain
 ) -> StepContext:
     context = runtime.context
     ours = context if isinstance(context, SKRContext) else _NO_CONTEXT
+    made = settings.of(context).of_run(config, asked.get("system", ""), ours.variables)
+    if asked:  # the first step has begun the question
+        made = made.of_question((asked["id"], asked["started_at"]))
     stream = streams_messages(config) if ours.stream is None else ours.stream
     return StepContext(
-        settings.of(context).of_run(config, system, ours.variables),
+        made,
         runtime.stream_writer,
         stream,
         config,

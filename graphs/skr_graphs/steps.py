@@ -26,7 +26,7 @@ from skr_core.references.citations import resolve_citations, without_markers
 from skr_core.reflectors import RefusalReflector, judge_reply
 from skr_core.replies.refusals import is_refusal
 from skr_core.replies.reply import Reply, read_reply
-from skr_core.settings import Settings, decided, reflected
+from skr_core.settings import Settings, decided, reflected, refreshed
 from skr_core.types import NO_USAGE, Decision, Generation, Image, Reference
 from skr_graphs import events
 from skr_graphs.arbitration import decide_again
@@ -59,6 +59,7 @@ def condense(state: FirstState, step: StepContext) -> Flow[Plain]:
     """
     started_at = time.time()
     opening = open_conversation(state)
+    yield from refreshed(step.settings.router)
     question, settings = opening.question, step.settings
     room = history_tokens_for(settings.budget, settings.model)
     turns = conversation.latest_turns(said_in(opening.before), room)
@@ -148,6 +149,7 @@ def decide(
         asked: The question as it was asked after the history, where that differs.
         history: The turns before it, user and assistant in turn.
     """
+    yield from refreshed(settings.router)
     decision, _ = yield from _decide(question, settings, asked, history, ())
     return decision
 

@@ -147,7 +147,7 @@ def _routing(calibrating: Calibrating) -> APIRouter:
     routes = APIRouter()
 
     @routes.get("/router")
-    async def router() -> JSONResponse:
+    def router() -> JSONResponse:
         return JSONResponse(shown(calibrating.facts()))
 
     @routes.post("/collect")

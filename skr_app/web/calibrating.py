@@ -16,7 +16,7 @@ from skr_core.questions import Question
 from skr_core.settings import Settings
 from skr_core.types import Action, Stamp
 from skr_graphs import GraphAnswerer
-from skr_learn import Calibration, Record, calibrate, collect, record_of_feedback
+from skr_learn import Calibration, Record, calibrate, collect, monitor, record_of_feedback
 from skr_learn.collecting import Progress
 from skr_learn.curve import COST_LABELS
 from skr_learn.records import check_same_stamp
@@ -147,7 +147,11 @@ class Calibrating:
             "questions": len(self.questions),
             "sentences": [],
             "curve": None,
+            "monitor": None,
         }
+        if getattr(router, "expected", None) is not None:
+            served = self.system.runs.served(self.system.since)
+            about["monitor"] = str(monitor(served[0], router, served[1]))
         if (found := self.found) is not None:
             curve = found.curve
             about["sentences"] = found.summary.sentences

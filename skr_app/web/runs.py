@@ -149,6 +149,18 @@ class Runs:
             if row["right"] is not None and key in self._runs.rows
         ]
 
+    def served(self, since: int = 0) -> tuple[list[Plain], list[bool | None]]:
+        """What was answered as the router wanted, and what a person says of it.
+
+        Args:
+            since: How many of the first runs are left out, which another router served.
+        """
+        rows = [row for row in self._rows()[since:] if row["action"] is None]
+        return [row["output"] for row in rows], [self._right(row["key"]) for row in rows]
+
+    def __len__(self) -> int:
+        return len(self._runs.rows)
+
     def _rows(self) -> list[Mapping[str, Any]]:
         return list(self._runs.rows.values())  # a thread may be adding one
 
@@ -204,12 +216,14 @@ class ServedSystem:
         store: The store that is searched, and that uploads go to.
         runs: The history.
         prices: The prices of models' tokens; None where nobody gave any.
+        since: How many runs there were when the router began to serve.
     """
 
     settings: Settings
     store: Store
     runs: Runs
     prices: Mapping[str, Price] | None = None
+    since: int = 0
 
     def __post_init__(self) -> None:
         self.serve(self.settings)
@@ -217,6 +231,7 @@ class ServedSystem:
     def serve(self, settings: Settings) -> None:
         """Answer with other settings from the next question on."""
         self.settings = settings
+        self.since = len(self.runs)
         self._graph: Any = create_self_completion_graph(**vars(settings)).compile(name="skr")
         # How a person wants a question answered is neither routed nor weighed.
         alone = settings.but(arbiter=None, router=AlwaysRetrieve())

@@ -10,6 +10,7 @@ stands behind the colon is the parameter that the class names as its ``parameter
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -38,6 +39,7 @@ def load_router(
     retriever: AnyRetriever | None = None,
     embedder: AnyEmbedder | None = None,
     force: bool = False,
+    reload: bool = False,
 ) -> Router:
     """Load a router that was saved, or make one of a name.
 
@@ -51,6 +53,8 @@ def load_router(
         embedder: The user's own, for routers that were fitted with one; others make theirs again.
         force: Whether it is loaded although it was made with another model, retriever, embedder or
             wording.
+        reload: Whether a file that is put in its place is taken up by the next question, whole; see
+            `skr_core.routers.reloading`.
 
     Raises:
         InputError: There is no router, or it lacks the model or embedder it needs.
@@ -66,6 +70,11 @@ def load_router(
         True
     """
     asked = None if model is None else as_language_model(model)
+    if reload:
+        from skr_core.routers.reloading import reloading
+
+        parts = {"model": asked, "retriever": retriever, "embedder": embedder, "force": force}
+        return reloading(Path(path), partial(load_router, path, **parts))
     if not Path(path).is_file() and (named := named_router(str(path), asked)) is not None:
         return named
     saved = SavedRouter.read(path)

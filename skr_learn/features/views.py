@@ -141,8 +141,8 @@ class Views:
         places = range(self.count)
         texts = [[each.answers[place].text for each in seen] for place in places]
         self._asked = np.array([question_features(each.question) for each in seen])
-        self._words = [_pairs(_words(each.question)) for each in seen]
-        self._said = [[_words(text) for text in texts[place]] for place in places]
+        self._words = [_pairs(words_of(each.question)) for each in seen]
+        self._said = [[words_of(text) for text in texts[place]] for place in places]
         self._own = [
             np.array([own_features(each.question, each.answers[place]) for each in seen])
             for place in places
@@ -231,7 +231,13 @@ def texts_of(seen: Sequence[Seen]) -> list[str]:
     return [each.question for each in seen] + answers
 
 
-def _words(text: str) -> list[str]:
+def words_of(text: str) -> list[str]:
+    """Return the words of a text that are read, in lower case.
+
+    Example:
+        >>> words_of("Who wrote Emma?")
+        ['who', 'wrote', 'emma']
+    """
     return _WORD.findall(text.lower())[:MOST_TOKENS]
 
 

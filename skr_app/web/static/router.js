@@ -29,6 +29,7 @@ async function fill(shown, about) {
   parts.push(...router.sentences.map((each) => h("p", { class: "finding" }, each)));
   if (router.curve) parts.push(draw(router.curve));
   else parts.push(h("p", { class: "faint" }, "It was not calibrated here: its curve follows once you calibrate on judged answers or records."));
+  if (router.monitor) parts.push(h("section", { class: "panel" }, h("h2", {}, "Since it serves"), h("pre", { id: "monitor" }, router.monitor)));
   shown.replaceChildren(...parts);
 }
 
