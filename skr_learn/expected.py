@@ -63,10 +63,10 @@ class Expected:
             chances: The chance of what is served; NaN where none is estimated, shape (n,).
         """
         asked = list({question_key(each): {*words_of(each)} for each in questions}.values())
-        held = Counter(word for each in asked for word in each if word in words)
-        # A word that the fewest hold would not have been learnt without one of them.
-        fewest = min(held.values(), default=0)
-        others = {word for word, times in held.items() if times > fewest}
+        held = Counter(word for each in asked for word in each)
+        # A word that so many questions hold is not learnt; a question itself is not counted.
+        most = max((times for word, times in held.items() if word not in words), default=1)
+        others = {word for word, times in held.items() if times - 1 > most}
         shares = np.array([_share(each, others) for each in asked])
         threshold = float(np.quantile(shares, RARE))
         known = chances[~np.isnan(chances)]

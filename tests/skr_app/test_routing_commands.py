@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+import orjson
 import pytest
 
 from skr_core import load_router
@@ -165,6 +166,60 @@ def test_calibrate_says_first_what_it_cannot_write(
     result = skr("calibrate", recorded, "--out", tmp_path / "router", option, tmp_path / name)
     assert (result.code, said in result.err) == (2, True)
     assert "Calibrating" not in result.err
+
+
+def test_monitor_tells_what_was_served_from_what_was_expected(
+    skr: Skr, recorded: Path, corpus: Path, tmp_path: Path
+):
+    out, store, log = (tmp_path / name for name in ("router.skr", "store", "log.jsonl"))
+    assert skr("calibrate", recorded, "--out", out, "--router", "ladder", "--anyway").code == 0
+    assert skr("ingest", corpus, "--store", store).code == 0
+    asked = (
+        "ask",
+        "Who directed Jaws, that thriller about sharks?",
+        "--store",
+        store,
+        "--router",
+        out,
+        "--force",
+        "--json",
+    )
+    one = skr(*asked)
+    log.write_text(one.out)  # on several lines, as it is printed
+    assert (one.json["decision"]["novel"], one.json["decision"]["novelty"]) == (True, 6 / 7)
+    few = skr("monitor", log, "--router", out)
+    assert (few.code, few.out.splitlines()[0]) == (
+        0,
+        "Nothing to see in 1 answers, of 30 at least.",
+    )
+    rows = [orjson.dumps({**one.json, "right": n % 2 == 0}) for n in range(40)]
+    log.write_bytes(b"\n".join(rows))
+    told = skr("monitor", log, "--router", out)
+    assert told.code == 1
+    assert told.out.startswith("The questions are unlike the records: collect records of such")
+    found = skr("monitor", log, "--router", out, "--json")
+    assert (found.code, found.json["alarm"], found.json["n"]) == (1, True, 40)
+    assert found.json["verdict"] == found.json["sentences"][0]
+    by_name = {each["name"]: each for each in found.json["changes"]}
+    assert (by_name["right"]["n"], by_name["right"]["seen"]) == (40, 0.5)
+    log.write_text('{"question": ')
+    broken = skr("monitor", log, "--router", out)
+    assert (broken.code, "line 1" in broken.err) == (2, True)
+
+
+def test_monitor_reads_the_history_of_the_page(skr: Skr, recorded: Path, tmp_path: Path):
+    out, log = tmp_path / "router.skr", tmp_path / "runs.jsonl"
+    assert skr("calibrate", recorded, "--out", out, "--router", "ladder", "--anyway").code == 0
+    output = {"question": "Who?", "answer": "Ada", "decision": {"retrieve": False}, "chance": 0.5}
+    rows = [
+        {"key": str(n), "action": "direct" if n > 35 else None, "output": output} for n in range(40)
+    ]
+    log.write_bytes(b"\n".join(map(orjson.dumps, rows)))
+    votes = [{"key": "1", "right": True}, {"key": "2", "right": True}, {"key": "2", "right": None}]
+    (tmp_path / "votes.jsonl").write_bytes(b"\n".join(map(orjson.dumps, votes)))
+    found = skr("monitor", log, "--router", out, "--json").json
+    assert found["n"] == 36  # what a person wanted answered in one way was not routed
+    assert {each["name"]: each["n"] for each in found["changes"]}["right"] == 1
 
 
 def test_replay(skr: Skr, recorded: Path):
