@@ -348,10 +348,9 @@ class Settings:
         """
         if not isinstance(self.router, ReloadingRouter):
             return self
-        router = self.router.of_question(key)
-        return self.but(
-            router=router, arbiter=router if self.arbiter is self.router else self.arbiter
-        )
+        router: Any = self.router.of_question(key)
+        comes_along = self.arbiter is cast(object, self.router)
+        return self.but(router=router, arbiter=router if comes_along else self.arbiter)
 
     @property
     def remembers(self) -> bool:

@@ -73,8 +73,8 @@ def load_router(
     if reload:
         from skr_core.routers.reloading import reloading
 
-        parts = {"model": asked, "retriever": retriever, "embedder": embedder, "force": force}
-        return reloading(Path(path), partial(load_router, path, **parts))
+        parts: Any = {"retriever": retriever, "embedder": embedder, "force": force}
+        return reloading(Path(path), partial(load_router, path, model=asked, **parts))
     if not Path(path).is_file() and (named := named_router(str(path), asked)) is not None:
         return named
     saved = SavedRouter.read(path)
