@@ -3,31 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import log, sqrt
 from pathlib import Path
-from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from skr_core.errors import InputError
 from skr_core.routers.saving import SavedRouter
-from skr_core.types import ACTIONS
 from skr_learn.expected import Expected
 from skr_learn.outputs import answer_in
-
-Floats = NDArray[np.float64]
+from skr_learn.summary import aligned
 
 FEWEST = 30
 """Answers below which nothing is told from chance."""
 LEVEL = 0.002
 """How likely one figure is ever to raise a false alarm, however often one looks."""
 
-_SAYS = {
-    "questions": "the questions are unlike the records: collect records of such questions",
-    "answers": "the answers have drifted: collect records anew",
-}
+_OF_QUESTIONS = ("novelty", "novel")
+_UNLIKE = "the questions are unlike the records: collect records of such questions"
+_DRIFTED = "the answers have drifted: collect records anew"
 
 
 @dataclass(frozen=True)
@@ -36,7 +31,6 @@ class Change:
 
     Attributes:
         name: The name of the figure.
-        of: Whether it tells of the questions or of the answers.
         expected: What was expected.
         seen: What is seen.
         n: The number of answers that tell of it.
@@ -46,7 +40,6 @@ class Change:
     """
 
     name: str
-    of: Literal["questions", "answers"]
     expected: float
     seen: float
     n: int
@@ -56,15 +49,20 @@ class Change:
     @property
     def alarm(self) -> bool:
         """Whether it surely differs; that questions are more familiar is none."""
-        less = self.high < 0 and self.of == "answers"
+        less = self.high < 0 and self.name not in _OF_QUESTIONS
         return self.n >= FEWEST and (self.low > 0 or less)
+
+    @property
+    def says(self) -> str:
+        """What follows of it where it is an alarm."""
+        return _UNLIKE if self.name in _OF_QUESTIONS else _DRIFTED
 
     @property
     def sentence(self) -> str:
         """What it says."""
         if self.n < FEWEST:
             return f"{self.name}: {self.n} answers are too few to tell, of {FEWEST} at least."
-        told = _SAYS[self.of] if self.alarm else "nothing to see"
+        told = self.says if self.alarm else "nothing to see"
         return f"{self.name}: {self.seen:.3f} where {self.expected:.3f} was expected; {told}."
 
 
@@ -90,11 +88,11 @@ class Monitored:
         """One sentence: what follows of all figures."""
         alarms = [each for each in self.changes if each.alarm]
         if not alarms:
-            few = f", of {FEWEST} at least" if self.n < FEWEST else ""
-            return f"Nothing to see in {self.n} answers{few}."
+            if self.n < FEWEST:
+                return f"Too few answers to tell: {self.n} of {FEWEST} at least."
+            return f"Nothing to see in {self.n} answers."
         # Where the questions are others, so is all that follows from them.
-        says = _SAYS[alarms[0].of]
-        names = ", ".join(each.name for each in alarms)
+        says, names = alarms[0].says, ", ".join(each.name for each in alarms)
         return f"{says[0].upper()}{says[1:]} ({names}; {self.n} answers)."
 
     @property
@@ -115,12 +113,7 @@ class Monitored:
             )
             for each in self.changes
         ]
-        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-        lines = [
-            "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
-            for row in rows
-        ]
-        return "\n".join([self.verdict, "", *lines])
+        return "\n".join([self.verdict, "", *aligned(rows)])
 
 
 def monitor(
@@ -150,33 +143,23 @@ def monitor(
         >>> router = calibrate(records, routers=["ladder"], anyway=True).router
         >>> served = {"question": "Who?", "answer": "Ada", "decision": {"retrieve": False}}
         >>> monitor([served], router).verdict
-        'Nothing to see in 1 answers, of 30 at least.'
+        'Too few answers to tell: 1 of 30 at least.'
     """
     expected = _expected_of(router)
     served = [answer_in(each) for each in answers]
     judged = list(right) or [None] * len(served)
     if len(judged) != len(served):
         raise InputError(f"there are {len(served)} answers, and {len(judged)} are said to be right")
-    decisions = [each.decision for each in served]
+    n, decisions = expected.n, [each.decision for each in served]
     found = [
-        _shift("novelty", "questions", [each.novelty for each in decisions], expected.novelty,
-               expected.n),
-        _share("novel", "questions", [each.novel for each in decisions if each.novel is not None],
-               expected.novel, expected.n),
-    ]  # fmt: skip
-    for action in ACTIONS:
-        if action in expected.shares:
-            taken = [each.action == action for each in decisions]
-            found.append(_share(action, "answers", taken, expected.shares[action], expected.n))
+        _mean("novelty", [each.novelty for each in decisions], *expected.novelty, n),
+        _share("novel", [each.novel for each in decisions], expected.novel, n),
+    ]
+    for action, share in expected.shares.items():
+        found.append(_share(action, [each.action == action for each in decisions], share, n))
     if expected.chance is not None:
-        chances = [each.chance for each in served]
-        found.append(_shift("chance", "answers", chances, expected.chance, expected.n))
-        pairs = [
-            (float(said), each.chance)
-            for said, each in zip(judged, served, strict=True)
-            if said is not None and each.chance is not None
-        ]
-        found.append(_right(pairs, expected.n))
+        found.append(_mean("chance", [each.chance for each in served], *expected.chance, n))
+        found.append(_right([each.chance for each in served], judged, n))
     return Monitored(len(served), tuple(each for each in found if each is not None))
 
 
@@ -207,48 +190,31 @@ def _expected_of(router: object) -> Expected:
     return found
 
 
-def _shift(
-    name: str,
-    of: Literal["questions", "answers"],
-    values: Iterable[float | None],
-    expected: tuple[float, float],
-    records: int,
+def _mean(
+    name: str, values: Iterable[float | None], expected: float, spread: float, records: int
 ) -> Change | None:
     """Compare means; of the two spreads the larger counts."""
-    seen = np.array([each for each in values if each is not None], dtype=np.float64)
-    n = len(seen)
-    if not n:
+    known = np.array([each for each in values if each is not None], dtype=np.float64)
+    if not (n := len(known)):
         return None
-    spread = max(expected[1], float(seen.std()))
-    margin = errors_of(n) * spread * sqrt(1 / n + 1 / records)
-    change = float(seen.mean()) - expected[0]
-    return Change(name, of, expected[0], float(seen.mean()), n, change - margin, change + margin)
+    seen, spread = float(known.mean()), max(spread, float(known.std()))
+    margin, change = errors_of(n) * spread * sqrt(1 / n + 1 / records), seen - expected
+    return Change(name, expected, seen, n, change - margin, change + margin)
 
 
 def _share(
-    name: str,
-    of: Literal["questions", "answers"],
-    values: Sequence[bool],
-    expected: float,
-    records: int,
+    name: str, values: Iterable[bool | None], expected: float, records: int
 ) -> Change | None:
     """Compare shares by their Wilson intervals (Newcombe 1998), which hold for rare things too."""
-    n = len(values)
-    if not n:
+    known = [each for each in values if each is not None]
+    if not (n := len(known)):
         return None
-    seen, errors = sum(values) / n, errors_of(n)
+    seen, errors = sum(known) / n, errors_of(n)
     low, high = _wilson(seen, n, errors)
     before_low, before_high = _wilson(expected, records, errors)
-    change = seen - expected
-    return Change(
-        name,
-        of,
-        expected,
-        seen,
-        n,
-        change - sqrt((seen - low) ** 2 + (before_high - expected) ** 2),
-        change + sqrt((high - seen) ** 2 + (expected - before_low) ** 2),
-    )
+    change, below = seen - expected, sqrt((seen - low) ** 2 + (before_high - expected) ** 2)
+    above = sqrt((high - seen) ** 2 + (expected - before_low) ** 2)
+    return Change(name, expected, seen, n, change - below, change + above)
 
 
 def _wilson(share: float, n: int, errors: float) -> tuple[float, float]:
@@ -258,13 +224,17 @@ def _wilson(share: float, n: int, errors: float) -> tuple[float, float]:
     return middle - half, middle + half
 
 
-def _right(pairs: Sequence[tuple[float, float]], records: int) -> Change | None:
+def _right(
+    chances: Sequence[float | None], judged: Sequence[bool | None], records: int
+) -> Change | None:
     """Compare what is said to be right with the chances of the same answers."""
+    pairs = [
+        (each, float(said))
+        for each, said in zip(chances, judged, strict=True)
+        if each is not None and said is not None
+    ]
     if not pairs:
         return None
-    right, chances = np.array(pairs).T
-    told = float(chances.mean())
-    spread = sqrt(max(float(np.var(right - chances)), float(np.mean(chances * (1 - chances)))))
-    found = _shift("right", "answers", (right - chances).tolist(), (0.0, spread), records)
-    assert found is not None
-    return Change(found.name, found.of, told, float(right.mean()), found.n, found.low, found.high)
+    told, right = np.array(pairs).T
+    found = _mean("right", right - told, 0.0, sqrt(np.mean(told * (1 - told))), records)
+    return found and replace(found, expected=float(told.mean()), seen=float(right.mean()))

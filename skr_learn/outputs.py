@@ -50,8 +50,6 @@ def answer_in(output: object) -> Answer:
         logprob=about.get("logprob"),
         grounded=bool(about.get("grounded")),
         verdict=from_plain(Verdict, verdict) if verdict else None,
-        sufficient=bool(about.get("sufficient")),
-        missing=about.get("missing", ""),
         chance=None if chance is None else float(chance),
     )
 

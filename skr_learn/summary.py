@@ -239,9 +239,9 @@ class Summary:
                 )
             )
         unit = "thousand tokens" if self.unit == "tokens" else self.unit
-        lines = [*_aligned(rows), f"(cost in {unit})"]
+        lines = [*aligned(rows), f"(cost in {unit})"]
         if self.reliability is not None and self.state != "broken":
-            lines += ["", *_aligned(_surest_rows(self.reliability))]
+            lines += ["", *aligned(_surest_rows(self.reliability))]
         return "\n".join([*self.sentences, *self.samples, "", *lines])
 
     def _right(self, figures: Figures) -> int:
@@ -307,7 +307,8 @@ def _surest_rows(told: Reliability) -> list[tuple[str, ...]]:
     return rows
 
 
-def _aligned(rows: Sequence[tuple[str, ...]]) -> list[str]:
+def aligned(rows: Sequence[tuple[str, ...]]) -> list[str]:
+    """Return the lines of a table, whose columns are as wide as they have to be."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return [
         "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()

@@ -267,10 +267,10 @@ async def test_calibrating_serves_what_it_found(make_page: MakePage, tmp_path: P
         assert (tmp_path / "page" / "router.skr").is_file()
         assert await decision(asking, "What is 7 plus 1?") == "direct"
         assert await decision(asking, "Who is the CEO of firm 7?") == "loop"
-        assert router["monitor"].startswith("Nothing to see in 0 answers")
+        assert router["monitor"].startswith("Too few answers to tell: 0 of 30")
         run = (await ask(asking, "Who is the CEO of firm 8?", action="direct"))[-1][1]
         router = (await asking.get("/api/router")).json()  # what a person chose was not routed
-        assert router["monitor"].startswith("Nothing to see in 2 answers, of 30 at least.")
+        assert router["monitor"].startswith("Too few answers to tell: 2 of 30")
 
 
 async def upload(asking: httpx.AsyncClient, *files: tuple[str, bytes]) -> list[dict[str, str]]:
