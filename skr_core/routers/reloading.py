@@ -19,7 +19,7 @@ MOST = 10_000
 
 _OF_PORTS = (
     *("drafts", "actions", "decide_on", "adecide_on", "decide_after", "adecide_after"),
-    *("judge", "ajudge"),
+    *("searches", "judge", "ajudge"),
 )
 _LOG = logging.getLogger(__name__)
 
