@@ -105,6 +105,7 @@ def ask_with_fitting(
     *,
     spent: Usage = NO_USAGE,
     rankings: Rankings = (),
+    before: Sequence[str] = (),
 ) -> Flow[tuple[PackedReferences, Generation]]:
     """Ask with the references that fit, and with fewer while they were too long.
 
@@ -117,6 +118,7 @@ def ask_with_fitting(
         spent: The cost of the question so far.
         rankings: The ids found in each round, so that the rounds share the room. Without them the
             references stand in the order of an earlier prompt, and are read in that again.
+        before: The ids of the references of the prompt before, which keep their order.
 
     Returns:
         The references that the model was given, and its reply; the reply's usage counts the refused
@@ -139,6 +141,7 @@ def ask_with_fitting(
         tokens_beside(settings, template, beside),
         may_ask,
         retriever=settings.retriever if rankings else None,
+        before=before,
     )
     if refused:
         generation = replace(generation, usage=generation.usage + Usage(calls=refused))
@@ -164,6 +167,7 @@ def until_it_fits(
     may_ask: Callable[[int], bool] = lambda refused: True,
     *,
     retriever: Retriever | None = None,
+    before: Sequence[str] = (),
 ) -> Flow[tuple[PackedReferences, T, int]]:
     """Ask with the references that fit, and with half of them as long as they are too many.
 
@@ -173,6 +177,7 @@ def until_it_fits(
         tokens: The tokens to begin with.
         may_ask: Whether the model may be asked again, after so many refused calls.
         retriever: The retriever, which may tell in which order they are read.
+        before: The ids of the references of the prompt before, which keep their order.
 
     Returns:
         The references that were given, as they were read, the reply, and the number of refused
@@ -181,7 +186,7 @@ def until_it_fits(
     refused = 0
     while True:
         packed = pack(tokens)
-        read = yield from arranged(retriever, packed.references)
+        read = yield from arranged(retriever, packed.references, before)
         packed = replace(packed, references=read)
         try:
             return packed, (yield from ask(packed.references)), refused

@@ -310,6 +310,7 @@ def answer(state: SKRState, step: StepContext) -> Flow[Plain]:
             [state["question"], *asked_before, *history, before["draft"] if before else ""],
             spent=usage_of(state),
             rankings=state["rankings"],
+            before=before["given"] if before else (),
         )
     except ModelError as failure:
         nothing = DraftedReply(reply=to_plain(Reply(None, "")), streamed=tokens.streamed, cut=None)

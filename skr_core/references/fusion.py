@@ -184,21 +184,32 @@ def is_reordered(before: Iterable[object], after: Iterable[object]) -> bool:
     return not left
 
 
-def arranged(retriever: object, references: Sequence[Reference]) -> Flow[tuple[Reference, ...]]:
-    """The references in the order in which a model reads them: by rank, unless it is told another.
+def arranged(
+    retriever: object, references: Sequence[Reference], before: Sequence[str] = ()
+) -> Flow[tuple[Reference, ...]]:
+    """The references in the order in which a model reads them.
+
+    An `ArrangingRetriever` may tell the order. Otherwise those that an earlier prompt has shown
+    keep their order there, so that both prompts begin alike, and the others follow by rank.
 
     Args:
-        retriever: The retriever that found them; an `ArrangingRetriever` tells the order.
+        retriever: The retriever that found them.
         references: The references, best first.
+        before: The ids of the earlier prompt's references, in their order there.
 
     Example:
-        >>> run(arranged(None, [Reference.of("Paris.")]))[0].text
-        'Paris.'
+        >>> found = [Reference.of(text) for text in ("New.", "Second.", "First.")]
+        >>> read = run(arranged(None, found, [found[2].id, found[1].id]))
+        >>> [each.text for each in read]
+        ['First.', 'Second.', 'New.']
     """
-    if not isinstance(retriever, ArrangingRetriever):
-        return tuple(references)
-    found = yield from call(retriever.arrange, retriever.aarrange, references)
-    return tuple(found)
+    best = tuple(references)
+    if isinstance(retriever, ArrangingRetriever):
+        told = yield from call(retriever.arrange, retriever.aarrange, references)
+        if tuple(told) != best:
+            return tuple(told)
+    places = {key: place for place, key in enumerate(before)}
+    return tuple(sorted(best, key=lambda each: places.get(each.id, len(places))))
 
 
 def places(reference: Reference) -> list[dict[str, Any]]:

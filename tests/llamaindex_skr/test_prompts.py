@@ -119,7 +119,7 @@ async def test_the_system_is_heard_by_the_model(mode: str) -> None:
     said = f'SUFFICIENT or INSUFFICIENT first.\n[1]\n"""\n{JAWS}\n"""'
     assert second == ("system", said)
     assert third[0] == "user"
-    assert third[1].startswith(f"{QUESTION}\n")
+    assert f"\n\n{QUESTION}\n" in third[1]
 
 
 @pytest.mark.parametrize(
@@ -165,7 +165,7 @@ async def test_a_prompt_of_one_s_own_is_kept_by_every_answer(given: str, mode: s
         assert "Spielberg" in str(response)
     [[(role, shown)], [(system, manner), (_, direct)]] = llm.heard
     assert role == "user"
-    assert shown.startswith("Context:\n[1]\n")
+    assert "\n\nContext:\n[1]\n" in shown
     assert f"Talk like the pirate Anne {{B.}}.\nQuery: {QUESTION}\nAnswer: \n" in shown
     assert shown.endswith("Verdict:")
     assert (system, manner.splitlines()[0]) == ("system", "Talk like the pirate Anne {B.}.")

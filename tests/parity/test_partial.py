@@ -154,12 +154,12 @@ def test_one_s_own_words_are_streamed_once_and_no_answer_is_searched():
     assert not [each for each in events if each["type"] == "retract"]
     assert found.queries == [QUESTION]
     first = model.asked[0].text
-    assert first.startswith("Context:\n[1]")
+    assert "\n\nContext:\n[1]" in first
     assert first.endswith("Verdict:")
 
 
 def test_one_s_own_words_keep_the_loop():
-    """What the library asks for stands behind them: verdict, what is missing, queries."""
+    """What the library asks for stands around them: verdict, what is missing, queries."""
     graph = create_skr_graph(Reader(0), Keepers(), templates=WORDS)
     output = graph.invoke({"question": QUESTION})
     assert output["rounds"][1]["queries"] == ["Orr salary"]

@@ -60,7 +60,7 @@ def test_a_short_context_holds_what_each_round_found(invoke: Invoke):
     model = ScriptedModel(
         [
             "INSUFFICIENT\nIt is in a town [1].\nSearch: the name of the town",
-            "SUFFICIENT\nIt is in Port Elm [2].",
+            "SUFFICIENT\nIt is in Port Elm [3].",
         ]
     )
     found = {WHERE: LONG, "the name of the town": ["The town is Port Elm.", *LONG[:3]]}
@@ -75,6 +75,36 @@ def test_a_short_context_holds_what_each_round_found(invoke: Invoke):
     (citation,) = output["citations"]
     assert citation["quote"] == "The town is Port Elm."
     assert [each["id"] for each in output["references"]] == output["rounds"][1]["given"]
+
+
+@both
+def test_a_prompt_begins_as_the_one_before_it(invoke: Invoke):
+    """References that stay keep their places, and what is new or says more stands behind them."""
+    model = ScriptedModel(
+        [
+            "INSUFFICIENT\nIt is in a town [1].\nSearch: the town",
+            "INSUFFICIENT\nIt is Elm [6].\nMissing: more\nSearch: the river",
+            "SUFFICIENT\nIt is in Elm, on the Orr [7].",
+        ]
+    )
+    short = [f"It is in town {n}." for n in range(5)]
+    found = {
+        WHERE: short,
+        "the town": ["It is Elm.", "Elm has a hall.", short[2]],
+        "the river": ["Elm is on the Orr.", short[4]],
+    }
+    graph = create_self_completion_graph(
+        model=model, retriever=MappingRetriever(found), budget=Budget(max_references=7)
+    ).compile()
+    output = invoke(graph, WHERE)
+    first, second, third = ([each.text for each in prompt.references] for prompt in model.prompts)
+    assert first == short
+    assert second == [*short, "It is Elm.", "Elm has a hall."]
+    assert third == [*short[:3], short[4], "It is Elm.", "Elm has a hall.", "Elm is on the Orr."]
+    beginning, last, _ = model.prompts[0].text.partition(short[-1])
+    assert "cite the references" in beginning
+    assert model.prompts[1].text.startswith(beginning + last)
+    assert output["citations"][-1]["quote"] == "Elm is on the Orr."
 
 
 @both

@@ -61,9 +61,11 @@ def test_each_function_renders_its_template() -> None:
         prompts.self_complete("Q", [PARIS], ["q"], 2, templates=templates),
     ]
     reference = '[1] Paris\n"""\nParis is the capital of France.\n"""'
+    before, behind = PROTOCOL
+    asked = behind.format(question="Q", searched="", partial="", missing="")
     assert [prompt.text for prompt in rendered] == [
         "1 {} Q",
-        f"2 Q {reference}{PROTOCOL.format(question='Q', searched='', partial='', missing='')}",
+        f"{before}2 Q {reference}{asked}",
         f"3 Q {reference}",
         f"4 Q {reference} - q 2",
     ]
@@ -103,7 +105,7 @@ def test_rallm_asks_for_its_sentence_and_for_queries_in_another_call() -> None:
     assert f'start your query with "{prompts.QUERY_LEAD}"' in asked.text
 
 
-def test_a_verdict_is_asked_for_behind_all_words_but_the_papers() -> None:
+def test_a_verdict_is_asked_for_around_all_words_but_the_papers() -> None:
     for templates in (RALLM_TEMPLATES, SKR_TEMPLATES, W2R_TEMPLATES):
         prompt = prompts.answer_with_references("who?", [PARIS], templates=templates)
         assert not prompt.states_verdict
@@ -112,7 +114,7 @@ def test_a_verdict_is_asked_for_behind_all_words_but_the_papers() -> None:
     own = PromptTemplates(answer_with_references=words)
     prompt = prompts.answer_with_references("who?", [PARIS], templates=own)
     assert prompt.states_verdict
-    assert prompt.text.startswith("who?\n")
+    assert prompt.text.startswith(f"{PROTOCOL[0]}who?\n")
     assert prompt.text.endswith("Verdict:")
     assert "Missing: " in prompt.text
     assert prompt.system.startswith("You are Lamplight. Sources: [1] Paris")
