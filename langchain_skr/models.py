@@ -234,7 +234,9 @@ def generation_of(message: Any, text: str, prompt: Prompt) -> Generation:
     """
     about: Mapping[str, Any] = getattr(message, "response_metadata", {})
     spent = getattr(message, "usage_metadata", None) or {}
-    usage = Usage(spent.get("input_tokens", 0), spent.get("output_tokens", 0), calls=1)
+    read = (spent.get("input_token_details") or {}).get("cache_read") or 0
+    sent, received = spent.get("input_tokens", 0), spent.get("output_tokens", 0)
+    usage = Usage(sent, received, calls=1, cache_read_tokens=read)
     usage = usage if usage.total_tokens else estimate_usage(prompt, text)
     if spent.get("total_cost") == 0:  # LangChain marks replies of its own cache so
         usage = usage.from_cache()

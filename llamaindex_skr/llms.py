@@ -454,11 +454,14 @@ def _get(source: Any, *names: str) -> Any:
 
 
 def _usage(chunk: Chunk) -> Usage | None:
-    for given in (chunk.additional_kwargs, _get(chunk.raw, "usage", "usage_metadata")):
+    raw = _get(chunk.raw, "usage", "usage_metadata")
+    details = _get(raw, "prompt_tokens_details", "input_tokens_details")
+    for given in (chunk.additional_kwargs, raw):
         usage = Usage(
             _get(given, "prompt_tokens", "input_tokens") or 0,
             _get(given, "completion_tokens", "output_tokens") or 0,
             calls=1,
+            cache_read_tokens=_get(details, "cached_tokens") or 0,
         )
         if usage.total_tokens:
             return usage

@@ -167,7 +167,8 @@ class ModelOptions:
         typer.Option(
             "--prices",
             help='JSON of your prices in USD a million tokens: {"MODEL": {"prompt": 1, '
-            '"completion": 2}}.',
+            '"completion": 2, "cache_read": 0.25}}; the last, for tokens that the provider reads '
+            "from its cache, is optional.",
         ),
     ] = None
 

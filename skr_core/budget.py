@@ -11,9 +11,10 @@ one. Nothing fails for want of a download.
 Prices change and differ between contracts, so none ships with the package. A table of prices is a
 file of JSON::
 
-    {"my-model": {"prompt": 1.0, "completion": 2.0}}
+    {"my-model": {"prompt": 1.0, "completion": 2.0, "cache_read": 0.25}}
 
-with the model's name as records give it, and US dollars for a million tokens each way.
+with the model's name as records give it, and US dollars for a million tokens each way. The price of
+tokens that the provider reads from its cache, ``cache_read``, may be left out.
 """
 
 from __future__ import annotations
@@ -67,20 +68,30 @@ class Price:
     Attributes:
         prompt: The price of tokens sent.
         completion: The price of tokens received.
+        cache_read: The price of tokens sent that the provider reads from its own cache; None where
+            it is that of `prompt`.
     """
 
     prompt: float
     completion: float
+    cache_read: float | None = None
 
 
 def cost(usage: Usage, price: Price) -> float:
     """USD = (prompt tokens x prompt price + completion tokens x completion price) / 1,000,000.
 
+    Of the prompt tokens, those that the provider read from its cache are at their own price.
+
     Example:
         >>> cost(Usage(prompt_tokens=2_000_000, completion_tokens=500_000), Price(1.0, 4.0))
         4.0
+        >>> read = Usage(prompt_tokens=2_000_000, cache_read_tokens=1_000_000)
+        >>> cost(read, Price(1.0, 4.0, cache_read=0.25))
+        1.25
     """
     sent = usage.prompt_tokens * price.prompt
+    if price.cache_read is not None:
+        sent += usage.cache_read_tokens * (price.cache_read - price.prompt)
     return (sent + usage.completion_tokens * price.completion) / MILLION
 
 
@@ -218,7 +229,7 @@ def read_prices(path: str | Path) -> dict[str, Price]:
         >>> path = Path(tempfile.mkdtemp(), "prices.json")
         >>> size = path.write_text('{"small": {"prompt": 1, "completion": 2}}')
         >>> read_prices(path)
-        {'small': Price(prompt=1.0, completion=2.0)}
+        {'small': Price(prompt=1.0, completion=2.0, cache_read=None)}
     """
     from skr_core.files import read_whole  # no other budget reads files
 
@@ -254,8 +265,10 @@ def price_of(prices: Mapping[str, Price], model: str) -> Price:
 
 def _price(path: Path, model: str, row: Any) -> Price:
     amounts = []
-    for name in ("prompt", "completion"):
+    for name in ("prompt", "completion", "cache_read"):
         amount = row.get(name) if isinstance(row, Mapping) else None
+        if name == "cache_read" and amount is None:
+            continue
         if isinstance(amount, bool) or not isinstance(amount, int | float):
             raise DataError(path, None, f'model "{model}": the field "{name}" must be a number')
         if not math.isfinite(amount) or amount < 0:

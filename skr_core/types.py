@@ -186,8 +186,9 @@ class Prompt:
 class Usage:
     """Tokens and calls spent; usages can be added.
 
-    Replies from a cache cost nothing. They are counted separately, with the tokens that they took
-    when they were made.
+    Replies from a cache of ours cost nothing. They are counted separately, with the tokens that
+    they took when they were made. A provider's own cache is another matter: it knows the beginning
+    of a prompt, which is sent all the same and costs less.
 
     Attributes:
         prompt_tokens: Tokens sent.
@@ -197,6 +198,8 @@ class Usage:
         cached_calls: Requests that a cache answered.
         cached_prompt_tokens: Tokens that it saved sending.
         cached_completion_tokens: Tokens that it saved receiving.
+        cache_read_tokens: The tokens among `prompt_tokens` that the provider read from its cache.
+        cached_cache_read_tokens: The tokens among `cached_prompt_tokens` that it had read so.
     """
 
     prompt_tokens: int = 0
@@ -206,6 +209,8 @@ class Usage:
     cached_calls: int = 0
     cached_prompt_tokens: int = 0
     cached_completion_tokens: int = 0
+    cache_read_tokens: int = 0
+    cached_cache_read_tokens: int = 0
 
     @property
     def total_tokens(self) -> int:
@@ -226,6 +231,7 @@ class Usage:
             self.completion_tokens + self.cached_completion_tokens,
             self.calls + self.cached_calls,
             self.estimated,
+            cache_read_tokens=self.cache_read_tokens + self.cached_cache_read_tokens,
         )
 
     def from_cache(self) -> Usage:
@@ -242,6 +248,7 @@ class Usage:
             cached_calls=whole.calls,
             cached_prompt_tokens=whole.prompt_tokens,
             cached_completion_tokens=whole.completion_tokens,
+            cached_cache_read_tokens=whole.cache_read_tokens,
         )
 
     def __add__(self, other: Usage) -> Usage:
@@ -253,6 +260,8 @@ class Usage:
             self.cached_calls + other.cached_calls,
             self.cached_prompt_tokens + other.cached_prompt_tokens,
             self.cached_completion_tokens + other.cached_completion_tokens,
+            self.cache_read_tokens + other.cache_read_tokens,
+            self.cached_cache_read_tokens + other.cached_cache_read_tokens,
         )
 
 

@@ -28,7 +28,7 @@ import zlib
 from asyncio import StreamReader, StreamWriter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from itertools import count
+from itertools import count, takewhile
 from typing import Any, Literal, Self
 
 Messages = list[dict[str, Any]]
@@ -79,6 +79,9 @@ class OpenAIServer:
         times: With how many of the first chat requests it goes wrong; None is all.
         retry_after: Header of a 429. The OpenAI client takes 0 for no header and waits longer.
         delay: Seconds before each chat reply.
+        cache_step: The tokens of a prompt that begin as an earlier prompt's do are read from the
+            cache, in steps of so many, as OpenAI's are in steps of 128; 0 caches nothing.
+        prefill: Seconds more before a chat reply for each token of its prompt that is not.
         together: Chat replies wait until this many requests are in flight, for a minute at most;
             may be set later.
         keep_alive: Without it each connection ends with its reply, so that a client that nobody
@@ -97,12 +100,16 @@ class OpenAIServer:
         times: int | None = None,
         retry_after: str = "0.01",
         delay: float = 0.0,
+        cache_step: int = 0,
+        prefill: float = 0.0,
         together: int = 1,
         keep_alive: bool = True,
     ) -> None:
         self.reply, self.fault, self.times = reply, fault, times
         self.retry_after, self.delay, self.together = retry_after, delay, together
         self.keep_alive = keep_alive
+        self.cache_step, self.prefill = cache_step, prefill
+        self._prompts: list[list[str]] = []
         self.requests: list[dict[str, Any]] = []
         self.peak = 0
         self._in_flight = 0
@@ -194,7 +201,8 @@ class OpenAIServer:
             fault = self.fault(self.calls)
         elif self.times is None or self.calls <= self.times:
             fault = self.fault
-        await asyncio.sleep(self.delay)
+        read = self._read(prompt := _words(request))
+        await asyncio.sleep(self.delay + self.prefill * (len(prompt) - read))
         patience = self._loop.time() + 60
         while self.peak < self.together and self._loop.time() < patience:  # noqa: ASYNC110
             await asyncio.sleep(0.005)  # an event would not notice that `together` was set anew
@@ -232,9 +240,26 @@ class OpenAIServer:
                 _send(writer, _error(said), 500, ending)
                 return self.keep_alive
             if request.get("stream") and isinstance(said, str):
-                return _send_stream(writer, request, said, cut=fault == "truncated")
-            _send(writer, _completion(request, said), headers=ending, cut=fault == "truncated")
+                return _send_stream(writer, request, said, read, cut=fault == "truncated")
+            body = _completion(request, said, read)
+            _send(writer, body, headers=ending, cut=fault == "truncated")
         return self.keep_alive and fault != "truncated"
+
+    def _read(self, prompt: list[str]) -> int:
+        """The tokens of a prompt that are read from the cache."""
+        if not self.cache_step:
+            return 0
+        shared = [
+            sum(
+                1
+                for _ in takewhile(
+                    lambda pair: pair[0] == pair[1], zip(prompt, other, strict=False)
+                )
+            )
+            for other in self._prompts
+        ]
+        self._prompts.append(prompt)
+        return max(shared, default=0) // self.cache_step * self.cache_step
 
     async def _go_on_for_ever(
         self, fault: Fault, request: dict[str, Any], writer: StreamWriter
@@ -311,12 +336,14 @@ def _key(head: str) -> str:
     return found[1] if found else ""
 
 
-def _send_stream(writer: StreamWriter, request: dict[str, Any], text: str, *, cut: bool) -> bool:
+def _send_stream(
+    writer: StreamWriter, request: dict[str, Any], text: str, read: int, *, cut: bool
+) -> bool:
     """Send events in HTTP chunks, so that a missing end is noticed; False when it is missing."""
     writer.write(
         b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
     )
-    events = list(_events(request, text))
+    events = list(_events(request, text, read))
     for event in events[: len(events) // 2] if cut else events:
         data = f"data: {event}\n\n".encode()
         writer.write(f"{len(data):x}\r\n".encode() + data + b"\r\n")
@@ -325,7 +352,7 @@ def _send_stream(writer: StreamWriter, request: dict[str, Any], text: str, *, cu
     return not cut
 
 
-def _events(request: dict[str, Any], text: str) -> Iterator[str]:
+def _events(request: dict[str, Any], text: str, read: int = 0) -> Iterator[str]:
     head = {"id": "chatcmpl-1", "object": "chat.completion.chunk", "created": 0}
     head["model"] = request.get("model", "test")
     for piece in re.findall(r"\s*\S+\s*$|\s*\S+", text):
@@ -334,11 +361,11 @@ def _events(request: dict[str, Any], text: str) -> Iterator[str]:
         yield json.dumps(head | {"choices": [choice]})
     yield json.dumps(head | {"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]})
     if (request.get("stream_options") or {}).get("include_usage"):
-        yield json.dumps(head | {"choices": [], "usage": _usage(request, text)})
+        yield json.dumps(head | {"choices": [], "usage": _usage(request, text, read)})
     yield "[DONE]"
 
 
-def _completion(request: dict[str, Any], said: Reply) -> dict[str, Any]:
+def _completion(request: dict[str, Any], said: Reply, read: int = 0) -> dict[str, Any]:
     message = {"role": "assistant", "content": said} if isinstance(said, str) else said
     text = str(message.get("content") or "")
     reason = "tool_calls" if "tool_calls" in message else "stop"
@@ -349,14 +376,18 @@ def _completion(request: dict[str, Any], said: Reply) -> dict[str, Any]:
         "created": 0,
         "model": request.get("model", "test"),
         "choices": [choice | _logprobs(request, text.split())],
-        "usage": _usage(request, text),
+        "usage": _usage(request, text, read),
     }
 
 
-def _usage(request: dict[str, Any], text: str) -> dict[str, int]:
-    sent = sum(len(str(message["content"]).split()) for message in request["messages"])
-    made = len(text.split())
-    return {"prompt_tokens": sent, "completion_tokens": made, "total_tokens": sent + made}
+def _usage(request: dict[str, Any], text: str, read: int) -> dict[str, Any]:
+    sent, made = len(_words(request)), len(text.split())
+    usage = {"prompt_tokens": sent, "completion_tokens": made, "total_tokens": sent + made}
+    return {**usage, "prompt_tokens_details": {"cached_tokens": read}}
+
+
+def _words(request: dict[str, Any]) -> list[str]:
+    return " ".join(str(message["content"]) for message in request["messages"]).split()
 
 
 def _logprobs(request: dict[str, Any], tokens: Sequence[str]) -> dict[str, Any]:

@@ -308,6 +308,7 @@ def _report(state: Plain, budget: Budget, thread_id: str | None) -> None:
             "openinference.span.kind": "CHAIN",
             "metadata": json.dumps(known),
             "llm.token_count.prompt": usage.prompt_tokens,
+            "llm.token_count.prompt_details.cache_read": usage.cache_read_tokens,
             "llm.token_count.completion": usage.completion_tokens,
             "llm.token_count.total": usage.prompt_tokens + usage.completion_tokens,
         }

@@ -108,6 +108,15 @@ async def test_a_streamed_reply_with_its_usage(ask: Ask, load: Load) -> None:
     assert server.requests[0]["stream"] is True
 
 
+async def test_what_the_server_read_from_its_cache_is_told(ask: Ask, load: Load) -> None:
+    with OpenAIServer(lambda messages: REPLY, cache_step=4) as server:
+        model = load(server)
+        first, again = await ask(model), await ask(model)
+        streamed = await ask(model, on_token=lambda piece: None)
+    assert first.usage == Usage(6, 6, calls=1)
+    assert again.usage == streamed.usage == Usage(6, 6, calls=1, cache_read_tokens=4)
+
+
 async def test_logprobs(ask: Ask) -> None:
     with OpenAIServer(lambda messages: REPLY) as server:
         chat = ChatOpenAI(model="test", base_url=server.url, api_key="none", logprobs=True)

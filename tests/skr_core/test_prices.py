@@ -7,7 +7,7 @@ from pathlib import Path
 import orjson
 import pytest
 
-from skr_core import Price, Usage
+from skr_core import Budget, Price, Usage
 from skr_core.budget import cost, price_of, read_prices
 from skr_core.errors import DataError, InputError
 
@@ -22,6 +22,16 @@ def test_prices(tmp_path: Path):
         price_of(read_prices(path), "large")
 
 
+def test_what_a_provider_reads_from_its_cache_has_its_own_price(tmp_path: Path):
+    path = tmp_path / "prices.json"
+    path.write_bytes(orjson.dumps({"m": {"prompt": 4, "completion": 2, "cache_read": 1}}))
+    usage = Usage(1_000_000, calls=1, cache_read_tokens=500_000)
+    price = read_prices(path)["m"]
+    assert (cost(usage, price), cost(usage, Price(4.0, 2.0))) == (2.5, 4.0)
+    within = Budget(max_spend=3.0, price=price), Budget(max_spend=3.0, price=Price(4.0, 2.0))
+    assert [each.spent(usage, seconds=0.0) for each in within] == [None, "max_spend"]
+
+
 @pytest.mark.parametrize(
     ("table", "words"),
     [
@@ -29,6 +39,7 @@ def test_prices(tmp_path: Path):
         ({"m": {"prompt": 1}}, '"completion"'),
         ({"m": {"prompt": True, "completion": 1}}, '"prompt"'),
         ({"m": {"prompt": -1, "completion": 1}}, "negative"),
+        ({"m": {"prompt": 1, "completion": 1, "cache_read": "free"}}, '"cache_read"'),
         ({"m": 3}, '"prompt"'),
     ],
 )

@@ -90,6 +90,7 @@ def test_the_current_span_has_the_outcome(
     assert attributes == {
         "openinference.span.kind": "CHAIN",
         "llm.token_count.prompt": total.prompt_tokens,
+        "llm.token_count.prompt_details.cache_read": 0,
         "llm.token_count.completion": total.completion_tokens,
         "llm.token_count.total": total.prompt_tokens + total.completion_tokens,
         "session.id": "seven",

@@ -51,6 +51,13 @@ def test_each_unit(unit, costs: list[float]):
     assert table.assumed_steps is None
 
 
+def test_what_the_provider_read_from_its_cache_costs_less():
+    known = Outcome("a", 1.0, Usage(900, 100, 1, cache_read_tokens=400))
+    records = [Record("Q?", (), {**spending()[0].outcomes, "loop": known})]
+    table = ActionTable.of(records, unit="usd", price=Price(1.0, 11.0, cache_read=0.5))
+    assert table.costs[0] == pytest.approx([0.002, 0.002, 0.0018])
+
+
 def test_after_the_draft_all_else_costs_the_draft_too():
     table = ActionTable.of(spending(), unit="tokens").after_draft()
     assert table.costs[0].tolist() == [1.0, 2.0, 4.0]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -54,7 +55,7 @@ def test_always_retrieving_is_the_loop_where_it_is_on_record():
 
 SCORES = st.floats(0, 1)
 COUNTS = st.integers(0, 10**6)
-USAGES = st.builds(Usage, COUNTS, COUNTS, COUNTS, st.booleans())
+USAGES = st.builds(Usage, COUNTS, COUNTS, COUNTS, st.booleans(), cache_read_tokens=COUNTS)
 OUTCOMES = st.builds(
     Outcome,
     answer=st.text(),
@@ -102,6 +103,14 @@ def test_a_line_says_for_human_readers_what_retrieval_did():
     assert row["effect"] == "helps"
     assert next(iter(row)) == "question"
     assert [*row["outcomes"]] == ["direct", "loop"]
+
+
+def test_a_usage_that_tells_nothing_of_a_provider_s_cache_is_read(tmp_path: Path):
+    row = row_of(Record.of("Who?", ["Ada"], direct=("Bob", 0), loop=("Ada [1]", 1)))
+    row["outcomes"]["loop"]["usage"] = {"prompt_tokens": 5, "completion_tokens": 1, "calls": 1}
+    path = tmp_path / "r.jsonl"
+    path.write_text(json.dumps(row))
+    assert Records.read(path)[0].outcomes["loop"].usage == Usage(5, 1, 1)
 
 
 def test_a_lone_surrogate_of_a_model_is_written(tmp_path: Path):

@@ -66,6 +66,9 @@ def test_what_was_asked_before_costs_nothing(ask: Ask, cache: ReplyCache) -> Non
     assert (first.usage.calls, first.usage.cached_calls) == (1, 0)
     assert (second.usage.calls, second.usage.total_tokens, second.usage.cached_calls) == (0, 0, 1)
     assert second.usage.uncached == first.usage
+    known = replace(first.usage, cache_read_tokens=1)  # a provider's own cache is another matter
+    assert known.from_cache().cache_read_tokens == 0
+    assert (known + known.from_cache()).uncached == known + known
     assert replace(second, usage=first.usage) == first
 
 
