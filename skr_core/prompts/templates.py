@@ -61,8 +61,8 @@ References:
 
 PROTOCOL = (
     f"""\
-Begin your reply with the verdict on a line of its own: {SUFFICIENT} or {INSUFFICIENT}. Write this \
-word as it stands here, whatever the language of the question.
+Begin with the verdict on a line of its own, one of these words whatever the language: \
+{SUFFICIENT} or {INSUFFICIENT}.
 
 If {SUFFICIENT}: below it, write a high-quality answer to the question, using only the references, \
 in whatever manner is asked for. After each sentence, cite the references that support it by their \
