@@ -13,6 +13,7 @@ from langchain_skr import LangChainModel, as_templates, create_skr_chain
 from skr_core import Prompt
 from skr_core.errors import InputError
 from skr_core.prompts import DEFAULT_TEMPLATES, ChatTemplate, messages_of, words_of
+from skr_core.prompts.templates import PROTOCOL
 from skr_core.testing import MappingRetriever, ScriptedModel
 from tests.langchain_skr.fakes import FOUND, QUESTION, Agent, Library
 
@@ -119,14 +120,14 @@ LIBRARY = MappingRetriever({"Capital?": ["Paris is the capital."]})
 
 
 async def told(templates: Any, way: str, *runs: dict[str, Any]) -> list[str]:
-    """What the model is told in each run, up to the words that are added behind the prompt's."""
+    """What the model is told in each run, without the words that are added around the prompt's."""
     model = ScriptedModel(otherwise="SUFFICIENT\nParis [1].")
     chain = create_skr_chain(model, LIBRARY, templates=templates)
     for run in runs:
         given = {"input": "Capital?", **run}
         await chain.ainvoke(given) if way == "async" else chain.invoke(given)
     asked = [each for each in model.prompts if each.task == "answer_with_references"]
-    said = [f"{each.system}\n{each.text}".strip() for each in asked]
+    said = [f"{each.system}\n{each.text.removeprefix(PROTOCOL[0])}".strip() for each in asked]
     return [each.partition("\n\nDo the references")[0] for each in said]
 
 
