@@ -14,6 +14,7 @@ from typing import Any
 from skr_core.candidates import CandidateAnswer, Confirmation, Standing
 from skr_core.references.citations import without_markers
 from skr_core.replies.refusals import without_notice
+from skr_core.replies.reply import cited_numbers
 from skr_core.texts import words
 from skr_core.types import Answer, Generation, Reference
 
@@ -56,6 +57,26 @@ def candidate_of_answer(answer: Answer, direct: str = "") -> CandidateAnswer:
         confidence=answer.logprob,
         grounded=answer.grounded if retrieved else None,
         standing=standing_of(answer, direct) if retrieved else None,
+    )
+
+
+def candidate_of_draft(draft: str, references: Sequence[Reference]) -> CandidateAnswer:
+    """Return what is known of a draft by itself.
+
+    Args:
+        draft: The draft, with its markers.
+        references: The references in its prompt.
+
+    Example:
+        >>> found = candidate_of_draft("Ada [1].", [Reference.of("It was Ada.")])
+        >>> found.text, found.grounded, found.standing and found.standing.own
+        ('Ada.', True, 1.0)
+    """
+    text = without_markers(plain_text(draft))
+    return CandidateAnswer(
+        text,
+        grounded=bool(cited_numbers(draft, len(references))),
+        standing=standing_in("", text, [each.text for each in references]),
     )
 
 

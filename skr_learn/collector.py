@@ -14,11 +14,13 @@ from skr_core.errors import ModelError, RetrieverError
 from skr_core.flow import Flow, call
 from skr_core.ports import Router
 from skr_core.questions import Question
-from skr_core.rivals import confirmation_in, standing_of
+from skr_core.references.citations import resolve_citations
+from skr_core.replies.refusals import is_refusal
+from skr_core.rivals import candidate_of_draft, confirmation_in, standing_of
 from skr_core.settings import ActionAnswerer, answerer_of
 from skr_core.types import NO_USAGE, Action, Answer, Stamp, Usage
 from skr_learn.evaluators import is_maker
-from skr_learn.records import Outcome, Record, Statement
+from skr_learn.records import Draft, Outcome, Record, Statement
 from skr_learn.routers.registry import asking_routers
 from skr_learn.scoring import AnyMetric, Scorer, answer_of_text, as_scorer, score_each
 
@@ -111,6 +113,10 @@ class Collector:
             if answer.decision.retrieve:
                 standing = standing_of(answer, answers["direct"].text)
                 outcomes[action] = replace(outcomes[action], standing=standing)
+        if "loop" in answers:
+            drafts, more = yield from self._drafts(answers, scores, question)
+            outcomes["loop"] = replace(outcomes["loop"], drafts=drafts)
+            judging += more
         direct = outcomes["direct"]
         if "single" in answers and direct.candidate.text:
             seen = confirmation_in(
@@ -164,6 +170,32 @@ class Collector:
                 draft_score,
             )
         return replace(record, statements=said)
+
+    def _drafts(
+        self, answers: Mapping[Action, Answer], scores: Mapping[Action, float], question: Question
+    ) -> Flow[tuple[tuple[Draft, ...], Usage]]:
+        """Score what each round of the loop drafted; a text that was served is scored already."""
+        loop, made, spent = answers["loop"], [], NO_USAGE
+        served = {answer.text: scores[action] for action, answer in answers.items()}
+        shown = [each for action in answers for each in answers[action].references]
+        known = {each.id: each for each in shown}
+        for each in loop.rounds:
+            if is_refusal(each.draft) or not known.keys() >= {*each.given}:
+                continue  # what a round in the middle was shown need not be known
+            references = tuple(known[key] for key in each.given)
+            text = resolve_citations(each.draft, references).text
+            if text not in served:
+                said: dict[Action, Answer] = {
+                    "loop": replace(loop, text=text, references=references)
+                }
+                found, cost = yield from self._scores(said, question)
+                served[text], spent = found["loop"], spent + cost
+            candidate = candidate_of_draft(each.draft, references)
+            assert candidate.standing is not None
+            made.append(
+                Draft(each.draft, served[text], bool(candidate.grounded), candidate.standing)
+            )
+        return tuple(made), spent
 
     def _scores(
         self, answers: Mapping[Action, Answer], question: Question

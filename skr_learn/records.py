@@ -33,6 +33,29 @@ SHOWN = 10
 
 
 @dataclass(frozen=True, slots=True)
+class Draft:
+    """What a round of the loop drafted, whether it was right, and how it stands by itself.
+
+    Attributes:
+        text: The draft, with its markers.
+        score: 0 to 1, by the metric of the stamp.
+        grounded: Whether it cites a reference.
+        standing: How it stands in the references of its prompt.
+    """
+
+    text: str
+    score: float
+    grounded: bool
+    standing: Standing
+
+    @property
+    def candidate(self) -> CandidateAnswer:
+        """The draft as a reflector sees it; its score is not looked at."""
+        text = without_markers(plain_text(self.text))
+        return CandidateAnswer(text, grounded=self.grounded, standing=self.standing)
+
+
+@dataclass(frozen=True, slots=True)
 class Outcome:
     """What one action answered, whether it was right, and what it cost.
 
@@ -52,6 +75,7 @@ class Outcome:
         standing: How the direct answer and this one stand in its references; None as above.
         confirmation: Of the direct answer, how it stands in what the first search found; None as
             above.
+        drafts: Of the loop, what its rounds drafted, but for refusals.
     """
 
     answer: str
@@ -66,6 +90,7 @@ class Outcome:
     grounded: bool | None = None
     standing: Standing | None = None
     confirmation: Confirmation | None = None
+    drafts: tuple[Draft, ...] = ()
 
     @classmethod
     def of(cls, answer: Answer, score: float) -> Outcome:

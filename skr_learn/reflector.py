@@ -15,10 +15,8 @@ from numpy.typing import NDArray
 from skr_core.candidates import CandidateAnswer
 from skr_core.errors import InputError
 from skr_core.flow import Flow, arun, call, run
-from skr_core.references.citations import without_markers
 from skr_core.replies.refusals import is_refusal
-from skr_core.replies.reply import cited_numbers
-from skr_core.rivals import plain_text, standing_in
+from skr_core.rivals import candidate_of_draft
 from skr_core.routers.saving import SavedRouter, embedder_stamp
 from skr_core.types import Reference, Reflection, Stamp
 from skr_learn.estimator import Estimator, held_out, part_of
@@ -86,7 +84,7 @@ class LearnedReflector:
 
     @classmethod
     def fit(cls, records: Sequence[Record], *, embedder: Embedder | None = None) -> Self:
-        """Learn from the answers with references on record.
+        """Learn from the drafts on record, of each round; without them, from the served answers.
 
         Its threshold is the one at which most of the records, each without itself, are judged
         rightly.
@@ -104,14 +102,23 @@ class LearnedReflector:
     def with_held_out(
         cls, records: Sequence[Record], *, embedder: Embedder | None = None
     ) -> tuple[Self, Floats]:
-        """Return the same, and the chance of each draft estimated without its record, (n,)."""
+        """Return the same, and the chance of each draft estimated without its record.
+
+        The drafts stand in the order of their records; shape (d,), one a record without drafts.
+        """
         if not records:
             raise InputError("a reflector is fitted on records; none were given")
-        seen = [_on_record(record) for record in records]
+        drafts = [_on_record(record) for record in records]
+        rows = np.repeat(np.arange(len(records)), [len(each) for each in drafts])
+        seen = [
+            Seen(record.question, (candidate,))
+            for record, some in zip(records, drafts, strict=True)
+            for candidate, _ in some
+        ]
         vectors = None if embedder is None else embedder.embed(texts_of(seen))
         shown = Views(seen, vectors).each(1)
-        right = np.array([[record.retrieved.score] for record in records])
-        expected = held_out(shown, right, question_groups(records))[:, 0]
+        right = np.array([[score] for some in drafts for _, score in some])
+        expected = held_out(shown, right, question_groups(records)[rows])[:, 0]
         slope, intercept = logistic_map(expected, right[:, 0])
         stage = Stage(Estimator.fit(shown, right), None, slope, intercept)
         chances = stage.as_chances(expected)
@@ -205,7 +212,7 @@ class LearnedReflector:
     ) -> Flow[Reflection]:
         if is_refusal(draft):
             return Reflection(False, "the model finds the references insufficient")
-        seen = Seen(question, (_in_draft(references, draft),)).only(self.stated)
+        seen = Seen(question, (candidate_of_draft(draft, references),)).only(self.stated)
         vectors = None
         if self.embedder is not None:
             vectors = yield from call(self.embedder.embed, self.embedder.aembed, texts_of([seen]))
@@ -232,15 +239,12 @@ def best_threshold(chances: Floats, right: Floats) -> float:
     return float((edges[best] + edges[best + 1]) / 2)
 
 
-def _on_record(record: Record) -> Seen:
+def _on_record(record: Record) -> list[tuple[CandidateAnswer, float]]:
+    """The drafts of a record with their scores; where it holds none, the answer that was served."""
+    drafts = record.retrieved.drafts
+    if drafts:
+        return [(each.candidate, each.score) for each in drafts]
     answer = record.retrieved.candidate
     if answer.standing is not None:  # a draft stands alone: there is no direct answer beside it
         answer = replace(answer, standing=replace(answer.standing, direct=0.0, direct_cited=0.0))
-    return Seen(record.question, (replace(answer, confidence=None),))
-
-
-def _in_draft(references: Sequence[Reference], draft: str) -> CandidateAnswer:
-    text = without_markers(plain_text(draft))
-    standing = standing_in("", text, [reference.text for reference in references])
-    grounded = bool(cited_numbers(draft, len(references)))
-    return CandidateAnswer(text, grounded=grounded, standing=standing)
+    return [(replace(answer, confidence=None), record.retrieved.score)]

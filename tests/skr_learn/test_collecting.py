@@ -40,6 +40,7 @@ from skr_learn.formats import record_of
 from skr_learn.records import row_of
 from skr_learn.routers.registry import asking_routers
 from skr_learn.scoring import Judge
+from tests.skr_graphs import climbing
 
 Collect = Callable[..., list[Record]]
 SYSTEM = ("demonstrations", "templates", "budget", "when_insufficient", "reflector")
@@ -121,7 +122,21 @@ def test_compares_the_answers_without_and_with_references(gather: Collect):
     assert first.direct.logprob == -1.0
     assert first.extra["id"] == "0"
     assert [first.outcomes[action].retrievals for action in ACTIONS] == [0, 1, 1]
-    assert first.outcomes["single"] == first.outcomes["loop"]
+    (draft,) = first.outcomes["loop"].drafts
+    assert first.outcomes["single"] == replace(first.outcomes["loop"], drafts=())
+    assert (draft.text, draft.score) == (first.outcomes["loop"].answer, 0.0)
+
+
+@both
+def test_records_what_each_round_drafted_and_whether_it_was_right(gather: Collect):
+    asked = climbing.question_of("captain", 1)
+    (record,) = gather([asked], model=climbing.Knowing(), retriever=climbing.library(range(3)))
+    first, last = record.outcomes["loop"].drafts
+    assert (first.text, first.score) == ("A sailor [1].", 0.0)
+    assert (last.text, last.score) == ("Bo 1 [2].", 1.0)
+    assert last.grounded
+    assert last.standing.own < 1
+    assert record_of(row_of(record), "here", 1) == record
 
 
 @both

@@ -15,7 +15,7 @@ from skr_core.routers.saving import SavedRouter
 from skr_core.testing import MappingRetriever, ScriptedModel
 from skr_graphs import create_self_completion_graph
 from skr_learn import LearnedReflector, Record
-from skr_learn.records import Outcome
+from skr_learn.records import Draft, Outcome
 from skr_learn.reflector import best_threshold
 
 pytestmark = pytest.mark.usefixtures("few_trees")
@@ -40,6 +40,26 @@ FOUND = [Reference.of("Team 7 was led by Ada 7 for years.")]
 @pytest.fixture(scope="module")
 def reflector() -> LearnedReflector:
     return LearnedReflector.fit(RECORDS)
+
+
+def test_it_learns_from_the_drafts_of_every_round():
+    # What is served is always right; what is drafted first never is, and says so by its form.
+    def two_rounds(number: int) -> Record:
+        stands = Standing(own=1.0)
+        drafts = (
+            Draft(f"Perhaps someone of team {number} [1].", 0.0, True, stands),
+            Draft(f"Ada {number} [1].", 1.0, True, stands),
+        )
+        last = Outcome(drafts[-1].text, 1.0, grounded=True, standing=stands, drafts=drafts)
+        return Record(f"Who led {number}?", (), {"direct": Outcome("", 0), "loop": last})
+
+    records = [two_rounds(number) for number in range(60)]
+    learnt, chances = LearnedReflector.with_held_out(records)
+    assert chances.shape == (120,)
+    assert (chances[::2] < learnt.threshold).all()
+    assert (chances[1::2] >= learnt.threshold).all()
+    assert not learnt.reflect("Who led 99?", FOUND, "Perhaps someone of team 7 [1].").sufficient
+    assert learnt.reflect("Who led 99?", FOUND, "Ada 7 [1].").sufficient
 
 
 async def test_a_draft_that_stands_in_its_references_suffices(reflector: LearnedReflector):
