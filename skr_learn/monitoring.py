@@ -12,7 +12,7 @@ import numpy as np
 from skr_core.errors import InputError
 from skr_core.routers.saving import SavedRouter
 from skr_learn.expected import Expected
-from skr_learn.outputs import answer_in
+from skr_learn.outputs import answer_of_output
 from skr_learn.summary import aligned
 
 FEWEST = 30
@@ -125,7 +125,7 @@ def monitor(
 
     Args:
         answers: The answers, as the system served them: `skr_core.Answer`, or outputs that
-            `skr_learn.outputs.answer_in` reads.
+            `skr_learn.outputs.answer_of_output` reads.
         router: The calibrated policy, or its file.
         right: What somebody says of each answer, in the same order; None where nobody does. By
             default nobody does.
@@ -146,7 +146,7 @@ def monitor(
         'Too few answers to tell: 1 of 30 at least.'
     """
     expected = _expected_of(router)
-    served = [answer_in(each) for each in answers]
+    served = [answer_of_output(each) for each in answers]
     judged = list(right) or [None] * len(served)
     if len(judged) != len(served):
         raise InputError(f"there are {len(served)} answers, and {len(judged)} are said to be right")

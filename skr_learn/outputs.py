@@ -10,7 +10,7 @@ from skr_core.plain import from_plain
 from skr_core.types import Answer, Decision, Round, Usage, Verdict
 
 
-def answer_in(output: object) -> Answer:
+def answer_of_output(output: object) -> Answer:
     """Return what was asked, decided and answered, without references and citations.
 
     Args:
@@ -23,7 +23,7 @@ def answer_in(output: object) -> Answer:
 
     Example:
         >>> output = {"question": "Who?", "answer": "Ada", "decision": {"retrieve": False}}
-        >>> answer_in(output).decision.action
+        >>> answer_of_output(output).decision.action
         'direct'
     """
     if isinstance(output, Answer):

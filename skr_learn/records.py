@@ -501,7 +501,7 @@ def record_of_feedback(
 
     Args:
         output: What was served: an `Answer`, or what a graph, a chain with ``return_sources=True``,
-            an engine or an agent returned, see `skr_learn.outputs.answer_in`.
+            an engine or an agent returned, see `skr_learn.outputs.answer_of_output`.
         right: Whether it is right, as somebody says of it, or its score from 0 to 1.
         expected_other: Mean score of the action that was not taken, 0 to 1: of retrieving where the
             model answered directly, of answering directly where it used references.
@@ -523,9 +523,9 @@ def record_of_feedback(
         raise InputError(f"expected_other must be between 0 and 1, not {expected_other}")
     if not 0 <= right <= 1:
         raise InputError(f"right must be True, False or a score between them, not {right}")
-    from skr_learn.outputs import answer_in
+    from skr_learn.outputs import answer_of_output
 
-    answer = answer_in(output)
+    answer = answer_of_output(output)
     if not answer.question:
         raise InputError("this output does not hold its question, and a record needs one")
     taken: Action = answer.decision.action

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from skr_core.models.embedders import HashingEmbedder
 from skr_learn.costs import ActionTable
-from skr_learn.features.views import Views, stated_in, texts_of
+from skr_learn.features.views import Seen, Views, stated_in, texts_of
 from skr_learn.records import Record, question_groups
 from skr_learn.routers.base import question_hashes, shared_stamp
 from skr_learn.stages import Looks, Outlook, Serves, Stage, fit_question_stage, fit_stages
@@ -44,22 +44,19 @@ class Training:
         return question_groups(self.records)
 
     @cached_property
-    def views(self) -> Views:
-        """What the questions and all of their answers show."""
-        seen = [record.seen(self.table.actions) for record in self.records]
-        vectors = None if self.embedder is None else self.embedder.embed(texts_of(seen))
-        return Views(seen, vectors)
+    def seen(self) -> list[Seen]:
+        """The questions with all of their answers."""
+        return [record.seen(self.table.actions) for record in self.records]
 
     @cached_property
-    def searched_views(self) -> Views:
-        """The same with what the first search found."""
-        seen = [record.seen(self.table.actions) for record in self.records]
-        vectors = None if self.embedder is None else self.embedder.embed(texts_of(seen))
-        return Views(seen, vectors, searched=True)
+    def views(self) -> Views:
+        """What the questions and all of their answers show."""
+        vectors = None if self.embedder is None else self.embedder.embed(texts_of(self.seen))
+        return Views(self.seen, vectors)
 
     def views_of(self, looks: Looks) -> Views:
         """What the questions show to who looks at this."""
-        return self.searched_views if looks == "search" else self.views
+        return self.views.with_searches(self.seen) if looks == "search" else self.views
 
     def table_of(self, looks: Looks) -> ActionTable:
         """What the actions cost who looks at this."""
@@ -81,7 +78,7 @@ class Training:
             "embedder": self.embedder,
             "stamp": shared_stamp(self.records),
             "questions": question_hashes(self.records),
-            "stated": stated_in([record.seen(self.table.actions) for record in self.records]),
+            "stated": stated_in(self.seen),
         }
 
     def stages(self, looks: Looks, serves: Serves) -> tuple[tuple[Stage, ...], Outlook]:

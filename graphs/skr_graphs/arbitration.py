@@ -89,16 +89,15 @@ def confirm(state: SKRState, step: StepContext) -> Flow[Plain]:
     router = step.settings.router
     if not isinstance(router, ConfirmingRouter) or not router.searches:
         return {}
-    if not state["decision"]["draft"]:
+    if (drafted := state["direct"]) is None:
         return {}
     # Loaded only where there is such a router.
     from skr_core.candidates import CandidateAnswer
     from skr_core.rivals import confirmation_in, holding
 
     before = from_plain(Decision, state["decision"])
-
     question, found = state["asked"]["standalone"], references_of({**state, "drafted": None})
-    direct = from_plain(CandidateAnswer, state["direct"])
+    direct = from_plain(CandidateAnswer, drafted)
     direct = replace(direct, confirmation=confirmation_in(question, direct.text, found))
     judged: Decision = yield from call(
         router.decide_after, router.adecide_after, question, {"direct": direct}
@@ -237,8 +236,7 @@ def _answers(
 def _verdict(
     arbiter: AnswerArbiter, state: SKRState, answers: Mapping[Action, Answer]
 ) -> Flow[Verdict]:
-    drafted = state.get("direct") if state["decision"]["draft"] else None
-    given = described(answers, drafted)
+    given = described(answers, state.get("direct"))
     verdict: Verdict = yield from call(
         arbiter.judge, arbiter.ajudge, state["asked"]["standalone"], given
     )

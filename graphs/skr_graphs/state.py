@@ -222,7 +222,8 @@ class SKRState(SKROutput, total=False):
         rankings: The ids found, by round and by query, best first.
         pool: Every reference found, by id: each stands here once, elsewhere only its id does.
         drafted: The model's reply of this round.
-        direct: The decision's draft as the router and an arbiter see it: a `CandidateAnswer`.
+        direct: The decision's draft as the router and an arbiter see it, a `CandidateAnswer`; None
+            where there is none.
     """
 
     history: Annotated[list[MessageLikeRepresentation], EphemeralValue]
@@ -232,7 +233,7 @@ class SKRState(SKROutput, total=False):
     rankings: list[list[list[str]]]
     pool: Annotated[dict[str, Plain], with_more]
     drafted: DraftedReply | None
-    direct: Plain
+    direct: Plain | None
 
 
 OUTPUT_KEYS = tuple(SKROutput.__annotations__)

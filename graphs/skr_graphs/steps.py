@@ -196,8 +196,10 @@ def decide_on(question: str, router: DraftRouter, direct: Generation) -> Flow[De
     return replace(decision, draft=text)
 
 
-def _candidate(draft: str, logprob: float | None) -> Plain:
-    """A draft as whoever chooses among answers sees it."""
+def _candidate(draft: str, logprob: float | None) -> Plain | None:
+    """A draft as whoever chooses among answers sees it; None where there is none."""
+    if not draft:
+        return None
     from skr_core.rivals import candidate_of_generation  # a plain chain needs none of it
 
     plain: Plain = to_plain(candidate_of_generation(Generation(draft)))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Sequence
+from copy import copy
 from dataclasses import astuple, dataclass, replace
 from functools import cached_property
 from itertools import combinations, pairwise, product
@@ -156,13 +157,16 @@ class Views:
             pairs = np.array([pair_features(*two) for two in zip(texts[i], texts[j], strict=True)])
             self._compared[i, j], self._compared[j, i] = pairs, turned(pairs)
         self._vectors = None if vectors is None else np.split(vectors, self.count + 1)
-        self._found: list[Floats] = []
-        if searched:
-            found = [each.answers[0].confirmation or Confirmation() for each in seen]
-            self._found = [np.array([astuple(each) for each in found])]
+        self._found = [_found_in(seen)] if searched else []
 
     def __len__(self) -> int:
         return self._n
+
+    def with_searches(self, seen: Sequence[Seen]) -> Views:
+        """Return the same, made of the same questions, with what the first search found."""
+        made = copy(self)
+        made._found = [_found_in(seen)]
+        return made
 
     def stand_ins(self, count: int) -> NDArray[np.int64]:
         """Return which of the first few answers is served for each, shape (n, count).
@@ -229,6 +233,11 @@ def texts_of(seen: Sequence[Seen]) -> list[str]:
     count = len(seen[0].answers) if seen else 0
     answers = [each.answers[place].text or "-" for place in range(count) for each in seen]
     return [each.question for each in seen] + answers
+
+
+def _found_in(seen: Sequence[Seen]) -> Floats:
+    found = (each.answers[0].confirmation or Confirmation() for each in seen)
+    return np.array([astuple(each) for each in found])
 
 
 def words_of(text: str) -> list[str]:

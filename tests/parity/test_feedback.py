@@ -17,7 +17,7 @@ from skr_core import Settings
 from skr_core.errors import InputError
 from skr_graphs import GraphAnswerer, create_self_completion_graph, without_messages
 from skr_learn import Record, monitor, record_of_feedback
-from skr_learn.outputs import answer_in
+from skr_learn.outputs import answer_of_output
 from tests.langchain_skr.fakes import Agent
 from tests.parity.test_reloading import of_two
 from tests.skr_graphs.climbing import Knowing, ladder, library, question_of
@@ -71,7 +71,7 @@ def test_a_record_holds_what_was_asked_done_and_said(name: str):
     assert (outcome.usage, outcome.retrievals, outcome.rounds) == (wanted.total_usage, 1.0, 1)
     assert record.outcomes["direct"].score == 0.4
     assert record.extra == {"imputed": "direct", "feedback": True}
-    read = answer_in(output)
+    read = answer_of_output(output)
     assert (read.chance, read.decision, read.verdict) == (
         wanted.chance,
         wanted.decision,
@@ -100,7 +100,7 @@ def test_an_agent_s_state(is_logged: bool):
     if is_logged:
         messages = [each["data"] for each in messages_to_dict(state["messages"])]
         state = json.loads(json.dumps({**state, "messages": messages}))
-    read = answer_in(state)
+    read = answer_of_output(state)
     assert (read.question, read.text) == (HUT, state_text(verdict["served"]))
     assert read.chance == verdict["chances"][verdict["served"]]
     assert read.total_usage.calls == 2

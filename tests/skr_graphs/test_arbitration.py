@@ -263,7 +263,7 @@ def test_without_an_arbiter_nothing_differs(stream: Stream):
     nodes = [name for update in stream(plain, "updates") for name in update]
     assert nodes[-1] == "finish"
     keys = {key for update in stream(plain, "updates") for each in update.values() for key in each}
-    assert not {"verdict", "undecided", "draft_logprob"} & keys
+    assert not {"verdict", "undecided", "direct"} & keys
     # Tokens come as the model makes them, before the draft is judged.
     assert kinds.index("token") < kinds.index("reflection")
 
