@@ -224,18 +224,21 @@ def answer_in(conclusion: Conclusion, made: Answer) -> Answer:
     )
 
 
-def abstaining(made: Answer, chance: float | None, settings: Settings) -> Answer:
-    """Say that nothing is known for sure in place of an answer that is too unlikely to be right."""
+def abstention_for(question: str, chance: float | None, settings: Settings) -> str | None:
+    """What is said in place of an answer that is too unlikely to be right; None where it is not."""
     least = settings.abstain_below
     if least is None or chance is None or chance >= least:
+        return None
+    return settings.abstention or refuse(question)
+
+
+def abstaining(made: Answer, chance: float | None, settings: Settings) -> Answer:
+    """Say that nothing is known for sure in place of an answer that is too unlikely to be right."""
+    said = abstention_for(made.question, chance, settings)
+    if said is None:
         return made
     return replace(
-        made,
-        text=settings.abstention or refuse(made.question),
-        citations=(),
-        removed_markers=0,
-        grounded=False,
-        sufficient=False,
+        made, text=said, citations=(), removed_markers=0, grounded=False, sufficient=False
     )
 
 

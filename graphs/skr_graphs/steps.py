@@ -31,7 +31,7 @@ from skr_core.types import NO_USAGE, Decision, Generation, Image, Reference
 from skr_graphs import events
 from skr_graphs.arbitration import decide_again
 from skr_graphs.asking import TokenStream, ask_directly, ask_with_fitting, call_left
-from skr_graphs.finish import abstaining, best_draft, missing_in, object_of, object_stream
+from skr_graphs.finish import abstention_for, best_draft, missing_in, object_of, object_stream
 from skr_graphs.node import StepContext, call_limit, round_limit, warn_once
 from skr_graphs.state import (
     AskedQuestion,
@@ -39,7 +39,6 @@ from skr_graphs.state import (
     FirstState,
     Opening,
     SKRState,
-    answer_of,
     answered,
     images_of,
     open_conversation,
@@ -220,26 +219,21 @@ def answer_directly(state: SKRState, step: StepContext) -> Flow[Plain]:
         text, logprob = generation.text.strip(), generation.mean_logprob
         usage = usage_with(state, "answer_directly", generation.usage)
     cited = resolve_citations(text, ())
-    made = replace(
-        answer_of(state),
-        text=cited.text,
-        removed_markers=cited.removed,
-        sufficient=not is_refusal(cited.text),
-    )
     chance = state["decision"]["chance"] if text == state["decision"]["draft"] else None
-    served = abstaining(made, chance, settings)
-    tokens.finish(served.text)
-    step.write(events.answer(served.text, [], "known"))
+    said = abstention_for(state["question"], chance, settings)
+    served = cited.text if said is None else said
+    tokens.finish(served)
+    step.write(events.answer(served, [], "known"))
     return {
-        "answer": served.text,
-        "messages": [answered(served.text, tokens.message_id, step.config)],
-        "removed_markers": served.removed_markers,
+        "answer": served,
+        "messages": [answered(served, tokens.message_id, step.config)],
+        "removed_markers": cited.removed if said is None else 0,
         "stop_reason": "known",
-        "sufficient": served.sufficient,
+        "sufficient": said is None and not is_refusal(served),
         "usage": usage,
         "logprob": logprob,
         "chance": chance,
-        **object_of(settings, served.text),
+        **object_of(settings, served),
     }
 
 
