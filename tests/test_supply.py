@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -61,6 +62,18 @@ def test_every_licence_is_listed() -> None:
     assert sorted(listed.keys() - {"packages"}) == names, "run  make lock"
     said = {name: licence_of(there[name]) for name in names if name in there}
     assert said == {name: listed[name] for name in said}, "run  make lock"
+
+
+def test_the_actions_of_workflows_are_named_by_commit() -> None:
+    lines = [
+        line.strip(" -")
+        for each in sorted((ROOT / ".github" / "workflows").glob("*.yml"))
+        for line in each.read_text().splitlines()
+    ]
+    used = [line.removeprefix("uses: ") for line in lines if line.startswith("uses: ")]
+    assert used
+    by_tag = [each for each in used if not re.fullmatch(r"[\w./-]+@[0-9a-f]{40} # v\d\S*", each)]
+    assert by_tag == [], "a tag can be moved: name the commit, and the version behind it"
 
 
 def test_what_is_no_open_source_is_said() -> None:
