@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import socket
-from collections.abc import Mapping
-from contextlib import ExitStack, closing
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, closing, contextmanager
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated, Any
@@ -26,6 +28,7 @@ from skr_app.output import BASELINE, DECIDED, SERVED, STOP_REASONS, escape, mess
 from skr_core.budget import price_of, read_prices
 from skr_core.errors import InputError
 from skr_core.questions import read_questions
+from skr_core.settings import Settings
 from skr_learn import Records
 
 if TYPE_CHECKING:
@@ -39,7 +42,7 @@ def serve(
     options: AskOptions,
     host: Annotated[
         str,
-        typer.Option("--host", help="Where to listen; others than this machine need the token."),
+        typer.Option("--host", help="Where to listen."),
     ] = "127.0.0.1",
     port: Annotated[
         int, typer.Option("--port", min=0, max=65_535, help="0 takes a free one.")
@@ -49,10 +52,16 @@ def serve(
         typer.Option(
             "--token",
             envvar="SKR_TOKEN",
-            help="What opens the page. Made and printed where others can reach it; on this machine "
-            "alone none is needed.",
+            help="What opens the page; without, one is made.",
         ),
     ] = None,
+    no_token: Annotated[
+        bool,
+        typer.Option(
+            "--no-token",
+            help="Need none on this machine: every program and every user of it can ask then.",
+        ),
+    ] = False,
     demo: Annotated[
         bool, typer.Option("--demo", help="Show a small world that ships, and keep nothing.")
     ] = False,
@@ -106,20 +115,56 @@ def serve(
     country = load_country() if demo else None
     models = Models.of(options)
     if country is not None and options.model == NAME:
-        model, asked = models.limits.model(country.model()), list(country.questions)
-    else:
-        model = models.model(options.model)
-    if prices is not None:
-        price_of(prices, model.name)
+        asked = list(country.questions)
     with ExitStack() as stack:
         listening = stack.enter_context(closing(_listen(host, port)))
         port = listening.getsockname()[1]
-        access = Access.of(host, port, token)
+        access = Access.of(host, port, token, no_token=no_token)
+        facts = facts_of(options.model, options.store, country)
         if country is not None:
             folder = Path(stack.enter_context(TemporaryDirectory(prefix="skr-demo-")))
+        elif store_port is not None:
+            options = replace(options, store=_serve_store(stack, options, store_port))
+        settings, store = stack.enter_context(open_system(options, models, demo=demo))
+        system = ServedSystem(settings, store, stack.enter_context(Runs(folder)), prices)
+        # What is measured is answered by each action, whatever the router would say.
+        unrouted = replace(options, router=None, abstain_below=None)
+        opened = partial(open_system, unrouted, models, demo=demo)
+        calibrating = Calibrating(system, opened, folder, records=known, questions=asked)
+        documents = stack.enter_context(Documents(folder / "uploads", store))
+        page = Page(system, calibrating, documents, facts)
+        shown = f"[{host}]" if ":" in host else host
+        address = f"http://{shown}:{port}/{access.query}"
+        messages.print(f"The page is at {escape(address)}  Ctrl-C ends it", soft_wrap=True)
+        serve_app(create_app(page, access), listening)
+
+
+@contextmanager
+def open_system(
+    options: AskOptions, models: Models, *, demo: bool
+) -> Iterator[tuple[Settings, Store]]:
+    """Open the system that the options name, here or in the process that measures it.
+
+    Args:
+        options: The options.
+        models: Makes its models.
+        demo: Search the invented country in place of the store.
+
+    Yields:
+        The settings, and the store, which is made where it is missing: files can be uploaded.
+    """
+    known = demo and options.model == NAME
+    country = models.limits.model(load_country().model()) if known else None
+    model = country or models.model(options.model)
+    if options.prices is not None:
+        price_of(read_prices(options.prices), model.name)
+    with ExitStack() as stack:
+        if demo:
             store = stack.enter_context(country_store())
         else:
-            store = _open_store(stack, options, store_port)
+            embedder = store_embedder(options.embedder)
+            opened = open_store(options.store, embedder, options.search, must_exist=False)
+            store = stack.enter_context(opened)
         settings = open_settings(
             options,
             models,
@@ -130,15 +175,7 @@ def serve(
             max_calls=options.max_calls,
             abstain_below=options.abstain_below,
         )
-        system = ServedSystem(settings, store, stack.enter_context(Runs(folder)), prices)
-        calibrating = Calibrating(system, folder, records=known, questions=asked)
-        facts = facts_of(options.model, options.store, country)
-        documents = stack.enter_context(Documents(folder / "uploads", store))
-        page = Page(system, calibrating, documents, facts)
-        shown = f"[{host}]" if ":" in host else host
-        address = f"http://{shown}:{port}/" + (f"?token={access.token}" if access.token else "")
-        messages.print(f"The page is at {escape(address)}  Ctrl-C ends it", soft_wrap=True)
-        serve_app(create_app(page, access), listening)
+        yield settings, store
 
 
 def _listen(host: str, port: int) -> socket.socket:
@@ -149,18 +186,17 @@ def _listen(host: str, port: int) -> socket.socket:
         raise InputError(f"cannot listen at {host}, port {port}: {error.strerror}") from error
 
 
-def _open_store(stack: ExitStack, options: AskOptions, store_port: int | None) -> Store:
-    """The store, made where it is missing, because files can be uploaded."""
-    store, embedder = options.store, store_embedder(options.embedder)
-    if store_port is not None:
-        from skr_store.server import serve as serve_folder
+def _serve_store(stack: ExitStack, options: AskOptions, port: int) -> str:
+    """Serve the store's folder to other processes; gives its address."""
+    from skr_store.server import serve as serve_folder
 
-        if "://" in store:
-            raise InputError("--store-port serves a folder; this store is served already")
-        stack.enter_context(serve_folder(place_of_store(store), embedder, port=store_port))
-        store = f"http://127.0.0.1:{store_port}"
-        messages.print(f"The store is served at {store}", soft_wrap=True)
-    return stack.enter_context(open_store(store, embedder, options.search, must_exist=False))
+    if "://" in options.store:
+        raise InputError("--store-port serves a folder; this store is served already")
+    folder, embedder = place_of_store(options.store), store_embedder(options.embedder)
+    stack.enter_context(serve_folder(folder, embedder, port=port))
+    address = f"http://127.0.0.1:{port}"
+    messages.print(f"The store is served at {address}", soft_wrap=True)
+    return address
 
 
 def facts_of(model: str, store: str, country: Country | None = None) -> Mapping[str, Any]:

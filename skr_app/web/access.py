@@ -12,13 +12,13 @@ import ipaddress
 import secrets
 import socket
 from dataclasses import dataclass
-from http.cookies import CookieError, SimpleCookie
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 from skr_core.errors import InputError, extra
 
 with extra("web"):
     from starlette.datastructures import Headers, MutableHeaders, QueryParams
+    from starlette.requests import cookie_parser
     from starlette.responses import JSONResponse, RedirectResponse, Response
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -53,7 +53,7 @@ class Access:
 
     Attributes:
         token: The token that it has to bring, in a cookie or as ``Authorization: Bearer``; None
-            where this machine alone can ask.
+            lets every program and every user of this machine ask.
         names: The names of this machine, beside ``localhost``; an address in figures is always one.
         cookie: The name of the token's cookie; other servers of this machine share its cookies.
     """
@@ -63,26 +63,35 @@ class Access:
     cookie: str = "skr_token"
 
     @classmethod
-    def of(cls, host: str, port: int, token: str | None = None) -> Access:
+    def of(
+        cls, host: str, port: int, token: str | None = None, *, no_token: bool = False
+    ) -> Access:
         """The access to a page that is served at an address.
 
         Args:
             host: The host that the page listens at.
             port: The port that it listens at.
-            token: The user's own token; one is made where others can reach the page.
+            token: The user's own token; one is made where none is given.
+            no_token: Need no token, which only a page can that this machine alone reaches.
 
         Raises:
-            InputError: The token can be guessed.
+            InputError: The token can be guessed, or others could ask without one.
 
         Example:
-            >>> Access.of("127.0.0.1", 8010).token is None
-            True
-            >>> len(Access.of("0.0.0.0", 8010).token or "")
+            >>> len(Access.of("127.0.0.1", 8010).token or "")
             43
+            >>> Access.of("127.0.0.1", 8010, no_token=True).token is None
+            True
         """
-        if token is not None and (len(token) < SHORTEST_TOKEN or not token.isascii()):
-            raise InputError(f"--token needs {SHORTEST_TOKEN} characters or more, all of ASCII")
-        if token is None and not _is_loopback(host):
+        if token is not None and (len(token) < SHORTEST_TOKEN or not _is_token(token)):
+            raise InputError(
+                f"--token needs {SHORTEST_TOKEN} characters or more, all visible ones of ASCII"
+            )
+        if no_token and token is not None:
+            raise InputError("give either a token (--token, SKR_TOKEN) or --no-token")
+        if no_token and not _is_loopback(host):
+            raise InputError(f"--no-token: others can reach a page at {host}, which needs a token")
+        if token is None and not no_token:
             token = secrets.token_urlsafe(32)
         names = {host.lower(), socket.gethostname().lower()}
         return cls(token, frozenset(names), f"skr_token_{port}")
@@ -106,6 +115,11 @@ class Access:
         if self.token is None:
             return True
         return hmac.compare_digest((given or "").encode(), self.token.encode())
+
+    @property
+    def query(self) -> str:
+        """What stands behind the address that opens the page."""
+        return "" if self.token is None else f"?token={quote(self.token, safe='')}"
 
     def welcome(self) -> Response:
         """A redirection to the page, with the token in a cookie that other pages cannot send."""
@@ -166,12 +180,8 @@ class Guard:
         kind, _, given = headers.get("authorization", "").partition(" ")
         if kind.lower() == "bearer" and self.access.admits(given.strip()):
             return True
-        try:
-            cookies = SimpleCookie(headers.get("cookie", ""))
-        except CookieError:
-            cookies = SimpleCookie()
-        kept = cookies.get(self.access.cookie)
-        return self.access.admits(None if kept is None else kept.value)
+        # Other servers of this machine share its cookies, and may have set what is none.
+        return self.access.admits(cookie_parser(headers.get("cookie", "")).get(self.access.cookie))
 
     def _entrance(self, scope: Scope) -> ASGIApp:
         """The page to whoever has the token, to others the one that asks for it."""
@@ -187,6 +197,10 @@ class Guard:
 
 def _refused(status: int, line: str) -> Response:
     return JSONResponse({"error": line}, status)
+
+
+def _is_token(text: str) -> bool:
+    return text.isascii() and text.isprintable() and " " not in text
 
 
 def _is_loopback(host: str) -> bool:

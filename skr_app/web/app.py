@@ -14,7 +14,7 @@ from skr_app.web.access import Access, Guard
 from skr_app.web.calibrating import Calibrating
 from skr_app.web.documents import MOST_FILES, TAKEN, Documents
 from skr_app.web.runs import ServedSystem
-from skr_app.web.streaming import EventStream, line_of, shown, watched
+from skr_app.web.streaming import EventStream, line_of, shown
 from skr_core.errors import InputError, SKRError, extra
 from skr_learn.figures import variables
 
@@ -152,11 +152,11 @@ def _routing(calibrating: Calibrating) -> APIRouter:
 
     @routes.post("/collect")
     async def collect() -> EventStream:
-        return EventStream(watched(calibrating.collect))
+        return EventStream(calibrating.collect())
 
     @routes.post("/calibrate")
     async def calibrate() -> EventStream:
-        return EventStream(watched(calibrating.calibrate))
+        return EventStream(calibrating.calibrate())
 
     return routes
 

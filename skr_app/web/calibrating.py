@@ -2,25 +2,40 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import AbstractContextManager, aclosing
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+from skr_app.web.measuring import Job, Tell, measured
 from skr_app.web.runs import ServedSystem
+from skr_app.web.streaming import Event
 from skr_core.errors import InputError
-from skr_core.ports import OnProgress
+from skr_core.models.limited import LimitedModel
 from skr_core.questions import Question
 from skr_core.settings import Settings
 from skr_core.types import Action, Stamp
 from skr_graphs import GraphAnswerer
-from skr_learn import Calibration, Record, calibrate, collect, monitor, record_of_feedback
+from skr_learn import (
+    Calibration,
+    Record,
+    Records,
+    calibrate,
+    collect,
+    monitor,
+    record_of_feedback,
+)
 from skr_learn.collecting import Progress
 from skr_learn.curve import COST_LABELS
 from skr_learn.records import check_same_stamp
+from skr_store import Store
 
+Opened = Callable[[], AbstractContextManager[tuple[Settings, Store]]]
+"""Opens the system that is measured, in another process; it can be pickled."""
 UNKNOWN = 0.5
 """The expected score of an answer that nobody gave, where no records say more."""
 
@@ -31,22 +46,23 @@ class Calibrating:
 
     Attributes:
         system: The system; its votes are read, and it is given the router.
+        opened: Opens the same system to be measured; its router does not matter.
         folder: The folder of the records (``self-knowledge.jsonl``) and of the router
             (``router.skr``).
         records: The records that were collected before.
         questions: Questions with right answers, on which records can be collected here.
-        found: What the latest calibration found, which is served; None before there is one.
 
     Raises:
         StampMismatch: The records are of another model or retriever.
     """
 
     system: ServedSystem
+    opened: Opened
     folder: Path
     records: Sequence[Record] = ()
     questions: Sequence[Question] = ()
-    found: Calibration | None = None
-    _busy: threading.Lock = field(default_factory=threading.Lock)
+    _under_way: str = ""
+    _serving: threading.Lock = field(default_factory=threading.Lock)
 
     def __post_init__(self) -> None:
         served = self._stamp()
@@ -80,66 +96,87 @@ class Calibrating:
         used = loop if len(loop) >= len(single) else single
         return used, len(every) - len(used)
 
-    def collect(self, on_progress: OnProgress) -> dict[str, Any]:
+    async def collect(self) -> AsyncGenerator[Event]:
         """Ask the questions by every action, and keep what came out as records.
 
-        What is on record is not asked again.
+        What is on record is not asked again. The events are those of `measured`.
 
         Raises:
             InputError: There are no questions, or something of the kind is under way.
-            StampMismatch: The records in the folder were made with something else.
-            ModelError: Every question failed.
+            BudgetError: What all that is asked may cost is spent.
+            SKRError: Every question failed, the records in the folder were made with something
+                else, or the process was killed.
         """
         if not self.questions:
             raise InputError("there are no questions with right answers: give --questions")
-        last = Progress(0)
+        job = partial(_collected, self.opened, self.questions, self.folder / "self-knowledge.jsonl")
+        async with aclosing(self._measured("a collection", job)) as steps:
+            async for name, said in steps:
+                if name == "progress":
+                    self._spend(said.pop("dollars"))
+                    yield name, said
+                    continue
+                records, failed = said
+                self.records = records
+                right = {
+                    action: sum(each.outcomes[action].score for each in records) / len(records)
+                    for action in (records[0].outcomes if records else ())
+                }
+                yield name, {"records": len(records), "failed": failed, "right": right}
 
-        def advance(progress: Progress) -> None:
-            nonlocal last
-            last = progress
-            on_progress(progress.done, progress.total)
-
-        with self._alone():
-            records = collect(
-                self.questions,
-                GraphAnswerer(self.system.settings),
-                out=self.folder / "self-knowledge.jsonl",
-                on_progress=advance,
-            )
-            self.records = records
-        return {
-            "records": len(records),
-            "failed": last.failed,
-            "right": {
-                action: sum(each.outcomes[action].score for each in records) / len(records)
-                for action in (records[0].outcomes if records else ())
-            },
-        }
-
-    def calibrate(self, on_progress: OnProgress) -> dict[str, Any]:
+    async def calibrate(self) -> AsyncGenerator[Event]:
         """Choose a router on records and votes, keep it in the folder, and serve it.
 
+        The events are those of `measured`.
+
         Raises:
-            InputError: There are too few of them, or something of the kind is under way.
-            StampMismatch: The records were made with something else.
+            InputError: Something of the kind is under way, or the router cannot be written.
+            SKRError: There are too few records, or the process was killed.
         """
-        with self._alone():
-            used, left_out = self.comparable()
-            found = calibrate(used, on_progress=on_progress)
+        used, left_out = await asyncio.to_thread(self.comparable)
+        job = partial(_calibrated, used)
+        async with aclosing(self._measured("a calibration", job)) as steps:
+            async for name, said in steps:
+                if name == "progress":
+                    yield name, said
+                    continue
+                await asyncio.to_thread(self._serve, said)
+                sentences = said.summary.sentences
+                yield name, {"records": len(used), "left_out": left_out, "sentences": sentences}
+
+    async def _measured(self, work: str, job: Job) -> AsyncGenerator[Event]:
+        """Do a job; until its result is dealt with, no other is begun."""
+        if self._under_way:
+            raise InputError(f"{self._under_way}: wait for it, or stop it where it was begun")
+        self._under_way = f"{work} is under way"
+        try:
+            async with aclosing(measured(job)) as steps:
+                async for name, said in steps:
+                    if name == "progress":
+                        how_far = f"{said['done']} of {said['total']} done"
+                        self._under_way = f"{work} is under way, {how_far}"
+                    yield name, said
+        finally:
+            self._under_way = ""
+
+    def _serve(self, found: Calibration) -> None:
+        with self._serving:  # whoever began it may be gone meanwhile, and another begin
             router = self.folder / "router.skr"
             found.save(router)
             given = {**vars(self.system.settings), "router": router, "arbiter": None}
-            self.system.serve(Settings.of(**given))
-            self.found = found
-        return {
-            "records": len(used),
-            "left_out": left_out,
-            "sentences": found.summary.sentences,
-        }
+            self.system.serve(Settings.of(**given), found)
+
+    def _spend(self, dollars: float) -> None:
+        """Count what the other process has spent, and end it where that is too much."""
+        model = self.system.settings.model
+        if dollars and isinstance(model, LimitedModel):
+            model.spending.dollars += dollars
+            model.spending.begin()
 
     def facts(self) -> dict[str, Any]:
         """The router that is served, and the findings and the curve of its calibration."""
-        router = self.system.settings.router
+        serving = self.system.serving
+        router = serving.settings.router
         about: dict[str, Any] = {
             "name": getattr(router, "kind", type(router).__name__),
             "votes": len(self.system.runs.judged()),
@@ -150,9 +187,9 @@ class Calibrating:
             "monitor": None,
         }
         if getattr(router, "expected", None) is not None:
-            served = self.system.runs.served(self.system.since)
-            about["monitor"] = str(monitor(served[0], router, served[1]))
-        if (found := self.found) is not None:
+            outputs, rights = self.system.runs.outcomes(list(serving.routed))
+            about["monitor"] = str(monitor(outputs, router, rights))
+        if (found := serving.found) is not None:
             curve = found.curve
             about["sentences"] = found.summary.sentences
             about["curve"] = {
@@ -171,15 +208,6 @@ class Calibrating:
             }
         return about
 
-    @contextmanager
-    def _alone(self) -> Iterator[None]:
-        if not self._busy.acquire(blocking=False):
-            raise InputError("this is under way already: wait for it")
-        try:
-            yield
-        finally:
-            self._busy.release()
-
     def _stamp(self) -> Stamp:
         return self.system.settings.stamp(metric="feedback")
 
@@ -187,3 +215,26 @@ class Calibrating:
         other: Action = "loop" if answer.decision.action == "direct" else "direct"
         scores = [each.outcomes[other].score for each in self.records if other in each.outcomes]
         return sum(scores) / len(scores) if scores else UNKNOWN
+
+
+def _collected(
+    opened: Opened, questions: Sequence[Question], out: Path, tell: Tell
+) -> tuple[Records, int]:
+    """In the process that measures: the records of questions, and how many failed."""
+    with opened() as (settings, _):
+        spending = settings.model.spending if isinstance(settings.model, LimitedModel) else None
+        spent, failed = spending.dollars if spending else 0.0, 0
+
+        def advance(progress: Progress) -> None:
+            nonlocal spent, failed
+            now, failed = spending.dollars if spending else 0.0, progress.failed
+            tell({"done": progress.done, "total": progress.total, "dollars": now - spent})
+            spent = now
+
+        records = collect(questions, GraphAnswerer(settings), out=out, on_progress=advance)
+    return records, failed
+
+
+def _calibrated(records: Sequence[Record], tell: Tell) -> Calibration:
+    """In the process that measures: what is found on records."""
+    return calibrate(records, on_progress=lambda done, total: tell({"done": done, "total": total}))

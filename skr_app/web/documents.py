@@ -15,7 +15,7 @@ from typing import Any, Literal
 from uuid import uuid4
 
 from skr_app.output import counted
-from skr_app.web.streaming import ENDED, file_name, line_of
+from skr_app.web.streaming import ENDED, file_name, line_of, without_folders
 from skr_core.cleaning import cleaned
 from skr_core.errors import InputError, SKRError, StoreError, extra
 from skr_store import Store
@@ -34,30 +34,36 @@ MOST_KEPT = 1_000_000_000
 """Bytes of all uploaded files that are kept, at most."""
 LISTED = 100
 """Documents that are listed, and uploads that are told of after their end, at most."""
-LONGEST_NAME = 120
+LONGEST_NAME = 255
+"""Bytes of a file's name that file systems take."""
 TAKEN = tuple(kind for kind in KINDS if not kind.endswith(".gz"))
 """Suffixes of files that are taken; a compressed one could hold more than was uploaded."""
 
-_ODD = re.compile(r"[^\w .()+,@-]")
+_ODD = re.compile(r"[^\w .()+,@\x80-\U0010ffff-]")
 
 
 def checked_name(given: str | None) -> str:
     """The name under which an uploaded file is kept: one part of a path, of a kind that is read.
+
+    A name that cannot be kept as it is ends with a digest of it, so that no other file has it.
 
     Raises:
         InputError: It is of another kind, or a name of nothing.
 
     Example:
         >>> checked_name("../../etc/notes.md"), checked_name("a<b>.txt")
-        ('notes.md', 'a_b_.txt')
+        ('notes.md', 'a_b_-30b44efdbb04.txt')
     """
-    name = re.split(r"[/\\]", cleaned(given or ""))[-1]
-    name = _ODD.sub("_", name).strip(" .")[-LONGEST_NAME:]
-    stem, kind = Path(name).stem.strip(" ."), Path(name).suffix.lower()
-    if kind not in TAKEN or not stem:
+    whole = re.split(r"[/\\]", given or "")[-1]
+    name = _ODD.sub("_", cleaned(whole)).strip(" .")
+    stem, kind = Path(name).stem.strip(" ."), Path(name).suffix
+    if kind.lower() not in TAKEN or not stem:
         shown = name or "a file without a name"
         raise InputError(f"{shown} is of an unknown kind; known are {', '.join(TAKEN)}")
-    return f"{stem}{kind}"
+    if f"{stem}{kind}" == whole and len(os.fsencode(whole)) <= LONGEST_NAME:
+        return whole
+    end = f"-{_key(whole)[:12]}{kind}"
+    return f"{stem.encode()[: LONGEST_NAME - len(end)].decode(errors='ignore')}{end}"
 
 
 @dataclass
@@ -208,19 +214,15 @@ class Documents:
             path.replace(kept)
             report = ingest([kept], self.store, skip_bad=True, on_progress=advance)
         except Exception as error:
-            upload.line = self._nameless(line_of(error))
+            upload.line = line_of(error)
             upload.state = "failed"
             kept.unlink(missing_ok=True)
         else:
-            upload.line = self._nameless(_told(report))
+            upload.line = without_folders(_told(report))
             upload.state = "done"
 
     def _kept(self, upload: Upload) -> Path:
         return self._folder / upload.name
-
-    def _nameless(self, line: str) -> str:
-        """Files are named as they were uploaded, not where they are kept."""
-        return line.replace(f"{self._folder}{os.sep}", "")
 
 
 def _key(name: str) -> str:

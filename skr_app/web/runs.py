@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import pairwise
 from pathlib import Path
@@ -26,6 +26,7 @@ from skr_core.settings import Settings
 from skr_core.types import NO_USAGE, Action, Answer, Usage
 from skr_graphs import SKRContext, answer_of, create_self_completion_graph, without_messages
 from skr_graphs.graph import DECISIONS
+from skr_learn import Calibration
 from skr_store import Store
 
 Plain = dict[str, Any]
@@ -149,17 +150,9 @@ class Runs:
             if row["right"] is not None and key in self._runs.rows
         ]
 
-    def served(self, since: int = 0) -> tuple[list[Plain], list[bool | None]]:
-        """What was answered as the router wanted, and what a person says of it.
-
-        Args:
-            since: How many of the first runs are left out, which another router served.
-        """
-        rows = [row for row in self._rows()[since:] if row["action"] is None]
-        return [row["output"] for row in rows], [self._right(row["key"]) for row in rows]
-
-    def __len__(self) -> int:
-        return len(self._runs.rows)
+    def outcomes(self, keys: Sequence[str]) -> tuple[list[Plain], list[bool | None]]:
+        """What came out of runs, and what a person says of each."""
+        return [self._runs.rows[key]["output"] for key in keys], [self._right(key) for key in keys]
 
     def _rows(self) -> list[Mapping[str, Any]]:
         return list(self._runs.rows.values())  # a thread may be adding one
@@ -207,35 +200,65 @@ class Runs:
         }
 
 
-@dataclass
+@dataclass(frozen=True)
+class Serving:
+    """What answers from one moment on, until another takes its place as a whole.
+
+    Attributes:
+        settings: The settings.
+        found: What the calibration found that chose the router; None where none did.
+        graph: The graph of the settings.
+        alone: The graph without router and arbiter, for a question that a person routes.
+        routed: The runs that the router decided.
+    """
+
+    settings: Settings
+    found: Calibration | None
+    graph: Any
+    alone: Any
+    routed: list[str] = field(default_factory=list)
+
+
 class ServedSystem:
     """The system that answers the page's questions.
 
-    Attributes:
+    Args:
         settings: The settings; another router may take the place of theirs while it is served.
         store: The store that is searched, and that uploads go to.
         runs: The history.
         prices: The prices of models' tokens; None where nobody gave any.
-        since: How many runs there were when the router began to serve.
+
+    Attributes:
+        serving: What answers the next question.
     """
 
-    settings: Settings
-    store: Store
-    runs: Runs
-    prices: Mapping[str, Price] | None = None
-    since: int = 0
+    def __init__(
+        self,
+        settings: Settings,
+        store: Store,
+        runs: Runs,
+        prices: Mapping[str, Price] | None = None,
+    ) -> None:
+        self.store, self.runs, self.prices = store, runs, prices
+        self.serve(settings)
 
-    def __post_init__(self) -> None:
-        self.serve(self.settings)
+    @property
+    def settings(self) -> Settings:
+        """The settings that the next question is answered with."""
+        return self.serving.settings
 
-    def serve(self, settings: Settings) -> None:
-        """Answer with other settings from the next question on."""
-        self.settings = settings
-        self.since = len(self.runs)
-        self._graph: Any = create_self_completion_graph(**vars(settings)).compile(name="skr")
+    def serve(self, settings: Settings, found: Calibration | None = None) -> None:
+        """Answer with other settings from the next question on.
+
+        Args:
+            settings: The settings.
+            found: What the calibration found that chose their router.
+        """
+        graph = create_self_completion_graph(**vars(settings)).compile(name="skr")
         # How a person wants a question answered is neither routed nor weighed.
-        alone = settings.but(arbiter=None, router=AlwaysRetrieve())
-        self._alone: Any = create_self_completion_graph(**vars(alone)).compile(name="skr")
+        unrouted = settings.but(arbiter=None, router=AlwaysRetrieve())
+        alone = create_self_completion_graph(**vars(unrouted)).compile(name="skr")
+        self.serving = Serving(settings, found, graph, alone)
 
     async def ask(
         self, question: str, conversation: str | None = None, action: Action | None = None
@@ -256,9 +279,10 @@ class ServedSystem:
             "question": checked_question(question),
             "history": self.runs.turns(conversation) if conversation else [],
         }
-        graph, router = self._graph, None
+        serving = self.serving
+        graph, router = serving.graph, None
         if action is not None:
-            graph, router = self._alone, FixedDecision(DECISIONS[action])
+            graph, router = serving.alone, FixedDecision(DECISIONS[action])
         context = SKRContext(stream=True, router=router)
         events: list[Any] = []
         output: Any = None
@@ -276,10 +300,12 @@ class ServedSystem:
             events,
             conversation=conversation,
             action=action,
-            model=self.settings.model.name,
+            model=serving.settings.model.name,
             seconds=time.monotonic() - begun,
             usd=self._usd(answer_of(output).total_usage),
         )
+        if action is None:
+            serving.routed.append(run["id"])
         yield "run", run
 
     def _usd(self, usage: Usage) -> float | None:

@@ -12,7 +12,6 @@ import logging
 import re
 import signal
 import socket
-import threading
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import aclosing
 from typing import Any
@@ -21,7 +20,6 @@ import orjson
 
 from skr_core.cleaning import cleaned
 from skr_core.errors import SKRError, extra
-from skr_core.ports import OnProgress
 
 with extra("web"):
     import uvicorn
@@ -57,36 +55,62 @@ def file_name(source: str) -> str:
     return re.split(r"[/\\]", source.rstrip("/\\"))[-1]
 
 
-def shown(value: Any) -> Any:
-    r"""A plain value whose texts are all cleaned, and whose sources are files without a folder.
+def without_folders(line: str) -> str:
+    """A message that names files without saying in which folders of the server they are.
 
     Example:
-        >>> shown({"text": "red \x1b[31m", "found": ["a\u202eb", 3]})
-        {'text': 'red [31m', 'found': ['ab', 3]}
+        >>> without_folders("/home/ada/My notes/votes.jsonl cannot be written: see https://a.test/b")
+        'votes.jsonl cannot be written: see https://a.test/b'
+    """
+    return _FOLDERS.sub("", line)
+
+
+def shown(value: Any, change: Callable[[str], str] = str) -> Any:
+    r"""A plain value as a browser is given it: cleaned, and without folders of the server.
+
+    Args:
+        value: The value.
+        change: What becomes of its texts once they are cleaned, but for those that name files.
+
+    Example:
+        >>> shown({"text": "red \x1b[31m", "found": ["a\u202eb", 3], "source": "/home/ada/a.md"})
+        {'text': 'red [31m', 'found': ['ab', 3], 'source': 'a.md'}
     """
     if isinstance(value, str):
-        return cleaned(value)
+        return change(cleaned(value))
     if isinstance(value, Mapping):
-        return {
-            str(key): file_name(shown(each))
-            if key == "source" and isinstance(each, str)
-            else shown(each)
-            for key, each in value.items()
-        }
+        return {str(key): shown(each, _CHANGES.get(key, change)) for key, each in value.items()}
     if isinstance(value, list | tuple):
-        return [shown(each) for each in value]
+        return [shown(each, change) for each in value]
     return value
+
+
+_FOLDERS = re.compile(
+    # A space may stand within a name, and not behind what ends a phrase.
+    r"(?:\bfile://|(?<![\w/.~<]))/(?!/)"
+    r"(?:[^\s/](?:[^\s/]|(?<![:;,.)'\"]) )*/)*(?=[^\s/])"
+)
+_CHANGES = {
+    **dict.fromkeys(("source", "path", "file_path"), file_name),
+    **dict.fromkeys(("error", "errors"), without_folders),
+}
 
 
 def line_of(error: Exception) -> str:
     """The line that a browser is given of a failure: that of an error of ours, of others nothing.
+
+    What it does not say stands in the log.
 
     Example:
         >>> line_of(SKRError("the store is closed")), line_of(KeyError("secret")) == FAILED
         ('the store is closed', True)
     """
     if isinstance(error, SKRError):
-        return " ".join(str(error).split()) or type(error).__name__
+        whole = " ".join(str(error).split()) or type(error).__name__
+        line = without_folders(whole)
+        if line != whole:
+            _LOG.warning("a request failed: %s", whole)
+        return line
     _LOG.error("a request failed", exc_info=error)
     return FAILED
 
@@ -158,38 +182,6 @@ async def _put(events: AsyncGenerator[Event], waiting: asyncio.Queue[Event | Non
     except Exception as error:
         await waiting.put(("error", line_of(error)))
     await waiting.put(None)
-
-
-class _Abandoned(Exception):
-    """Nobody waits for the work any more."""
-
-
-async def watched(work: Callable[[OnProgress], Any]) -> AsyncGenerator[Event]:
-    """Run blocking work in a thread; its progress and then its result are the events.
-
-    Work that nobody waits for any more ends at its next step.
-
-    Args:
-        work: The work; it is given a function to report its progress to.
-    """
-    loop, steps = asyncio.get_running_loop(), asyncio.Queue[Event | None]()
-    abandoned = threading.Event()
-
-    def advance(done: int, total: int | None) -> None:
-        if abandoned.is_set():
-            raise _Abandoned
-        step = ("progress", {"done": done, "total": total})
-        loop.call_soon_threadsafe(steps.put_nowait, step)
-
-    ended = loop.run_in_executor(None, work, advance)
-    ended.add_done_callback(lambda _: steps.put_nowait(None))
-    try:
-        while (step := await steps.get()) is not None:
-            yield step
-        yield "result", ended.result()
-    finally:
-        abandoned.set()
-        ended.add_done_callback(lambda done: done.cancelled() or done.exception())
 
 
 class _Server(uvicorn.Server):

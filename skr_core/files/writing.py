@@ -96,12 +96,15 @@ class AppendOnlyFile:
         """Write whole lines.
 
         Raises:
-            StoreError: The file is closed, or the disk does not take them; the file is as it was
-                before.
+            StoreError: The file is closed or was removed, or the disk does not take them; the
+                file is as it was before.
         """
         if self._file.closed:
             raise StoreError(f"{self._path} is closed")
-        end = os.fstat(self._file.fileno()).st_size
+        there = os.fstat(self._file.fileno())
+        if not there.st_nlink:  # a disk takes lines of a file without a name, and forgets them
+            raise StoreError(f"{self._path} was removed while it was open: start again")
+        end = there.st_size
         try:
             left = memoryview(lines)
             while left:  # a disk that is nearly full takes a part at first
@@ -210,7 +213,9 @@ class KeyedLog:
                 self._lock.release()
                 raise
         except Timeout:
-            raise InputError(f"{path}: another process is writing to this file") from None
+            raise InputError(
+                f"{path}: another process is writing to this file: end it, or name another file"
+            ) from None
         except OSError as error:
             raise InputError(f"{path} cannot be written: {error}") from error
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import random
 import time
 from collections import Counter
@@ -14,6 +13,7 @@ import orjson
 import pytest
 
 from tests.integration.killed import WORKS, work
+from tests.processes import PROCESSES
 
 pytestmark = pytest.mark.integration
 
@@ -24,10 +24,6 @@ CALLS_AGAIN = {"graph": 1, "graph awaited": 1, "collect with a cache": 2}
 """At most; else those of the questions."""
 
 JOURNALS = ("records.jsonl", "run/answers.jsonl")
-
-# A process of it has all modules at hand, which take a second to load.
-PROCESSES = multiprocessing.get_context("forkserver")
-PROCESSES.set_forkserver_preload(["tests.integration.killed", "matplotlib.pyplot"])
 
 
 def start(name: str, folder: Path) -> BaseProcess:

@@ -12,17 +12,20 @@ const NAMES = {
 
 /** Show the router, and let a person calibrate it. */
 export async function showRouter(place, about) {
-  place.append(h("h1", {}, "When to retrieve"));
-  const shown = h("div", {});
-  place.append(shown, calibration(about, async () => fill(shown, about)));
-  await fill(shown, about);
+  shown = h("div", {});
+  panel ??= calibration(about, () => fill(about));
+  place.append(h("h1", {}, "When to retrieve"), shown, panel);
+  await fill(about);
 }
 
-async function fill(shown, about) {
+// What is under way goes on, and is shown again, while another view of this tab is looked at.
+let panel = null;
+let shown = null;
+
+async function fill(about) {
   const router = await ask("GET", "/api/router");
-  const votes = document.getElementById("votes");
-  votes.textContent = `Judged on this page: ${count(router.votes, "answer")}. Collected: ${count(router.records, "record")}.`;
-  const collect = document.getElementById("collect");
+  panel.querySelector("#votes").textContent = `Judged on this page: ${count(router.votes, "answer")}. Collected: ${count(router.records, "record")}.`;
+  const collect = panel.querySelector("#collect");
   collect.hidden = !router.questions;
   collect.textContent = `Ask ${count(router.questions, "question")} in each way`;
   const parts = [h("p", {}, "The router in use: ", h("strong", {}, NAMES[router.name] ?? router.name))];
@@ -36,29 +39,35 @@ async function fill(shown, about) {
 function calibration(about, done) {
   const told = h("div", { role: "status" });
   const bar = h("progress", { hidden: true, "aria-label": "Progress", max: 1 });
-  const work = async (button, path, report) => {
-    button.disabled = true;
-    bar.hidden = false;
+  let underWay = null;
+  const busy = (on) => {
+    for (const button of [collect, calibrate]) button.disabled = on;
+    bar.hidden = !on;
+    stop.hidden = !on;
+  };
+  const work = async (path, report) => {
+    underWay = new AbortController();
+    busy(true);
     bar.removeAttribute("value");
     told.replaceChildren();
     try {
       await listen(path, {}, (name, said) => {
         if (name === "progress" && said.total) bar.value = said.done / said.total;
         if (name === "result") told.replaceChildren(...report(said));
-      });
+      }, underWay.signal);
       await done();
     } catch (error) {
-      told.replaceChildren(failure(error.message));
+      told.replaceChildren(failure(error.name === "AbortError" ? "Stopped." : error.message));
     }
-    bar.hidden = true;
-    button.disabled = false;
+    busy(false);
   };
-  const pressed = (path, report) => (event) => work(event.currentTarget, path, report);
+  const pressed = (path, report) => () => work(path, report);
   const collect = h("button", { type: "button", id: "collect", hidden: true, onclick: pressed("/api/collect", collected) }, "Collect records");
   const calibrate = h("button", { type: "button", class: "main", onclick: pressed("/api/calibrate", calibrated) }, "Calibrate");
+  const stop = h("button", { type: "button", hidden: true, onclick: () => underWay.abort() }, "Stop");
   return h("section", { class: "panel" }, h("h2", {}, "Calibrate on what is known"),
     h("p", { id: "votes" }), h("p", { class: "faint" }, "Ten records are the fewest that a router can be judged by; some hundreds make it good."),
-    h("p", { class: "row" }, collect, calibrate), bar, told);
+    h("p", { class: "row" }, collect, calibrate, stop), bar, told);
 }
 
 const ACTIONS = { direct: "without references", single: "with one round", loop: "with the loop" };

@@ -24,6 +24,7 @@ from skr_app.web import (
     create_app,
     server_of,
 )
+from skr_app.web.calibrating import Opened
 from skr_core import (
     Action,
     CandidateAnswer,
@@ -35,6 +36,7 @@ from skr_core import (
 )
 from skr_learn import Record
 from skr_store import Store
+from tests import processes  # noqa: F401  # of which the page starts some
 
 TWO_HOPS = "Where was the director of the film Jaws born?"
 HOSTILE = "What does the manual of Zanzibar say that lamps burn?"
@@ -83,6 +85,14 @@ class Preferring:
         return self.judge(question, answers)
 
 
+@contextmanager
+def world(model: Any = None) -> Iterator[tuple[Settings, Store]]:
+    """The system of the page; what measures it opens it again."""
+    with Store.ephemeral(k=2) as store:
+        store.add([Reference.of(text, title) for title, text in PASSAGES])
+        yield Settings.of(model or ExtractiveModel(), store), store
+
+
 MakePage = Callable[..., Page]
 
 
@@ -91,15 +101,13 @@ def pages(folder: Path) -> Iterator[MakePage]:
     """Makes pages in a folder; their stores are closed at the end."""
     with ExitStack() as stack:
 
-        def make(model: Any = None, *, collected: bool = False) -> Page:
-            store = stack.enter_context(Store.ephemeral(k=2))
-            store.add([Reference.of(text, title) for title, text in PASSAGES])
-            settings = Settings.of(model or ExtractiveModel(), store)
+        def make(model: Any = None, *, collected: bool = False, opened: Opened = world) -> Page:
+            settings, store = stack.enter_context(world(model))
             runs = stack.enter_context(Runs(folder))
             prices = {settings.model.name: Price(1.0, 2.0)}
             system = ServedSystem(settings, store, runs, prices)
             known = records(settings) if collected else []
-            calibrating = Calibrating(system, folder, known, QUESTIONS)
+            calibrating = Calibrating(system, opened, folder, known, QUESTIONS)
             facts = facts_of("extractive", "the store")
             documents = stack.enter_context(Documents(folder / "uploads", store))
             return Page(system, calibrating, documents, facts)
@@ -119,7 +127,8 @@ def served_by(page: Page, token: str | None = None) -> Iterator[tuple[Server, st
     """The page behind a real socket; gives its server, and the address."""
     with socket.create_server(("127.0.0.1", 0)) as listening:
         port = listening.getsockname()[1]
-        server = server_of(create_app(page, Access.of("127.0.0.1", port, token)))
+        access = Access.of("127.0.0.1", port, token, no_token=token is None)
+        server = server_of(create_app(page, access))
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
         thread.start()
         try:

@@ -12,6 +12,7 @@ from skr_core.errors import InputError
 from tests.skr_app.web.conftest import pages
 
 TOKEN = "correct-horse-battery"
+OPEN = Access.of("127.0.0.1", 8010, no_token=True)
 
 
 def client(page, access: Access, host: str = "127.0.0.1:8010") -> httpx.AsyncClient:
@@ -25,25 +26,43 @@ def page(tmp_path_factory: pytest.TempPathFactory):
         yield make()
 
 
-def test_on_this_machine_no_token_is_needed_and_elsewhere_one_is_made():
-    assert Access.of("127.0.0.1", 8010).token is None
-    assert Access.of("localhost", 8010).token is None
-    assert Access.of("::1", 8010).token is None
-    one, other = Access.of("0.0.0.0", 8010).token, Access.of("192.168.1.5", 8010).token
-    assert one != other
-    assert len(one or "") >= 40
+def test_a_token_is_made_and_left_out_on_this_machine_alone():
+    hosts = ("127.0.0.1", "localhost", "::1", "0.0.0.0", "192.168.1.5")
+    tokens = {Access.of(host, 8010).token or "" for host in hosts}
+    assert len(tokens) == len(hosts)
+    assert min(map(len, tokens)) >= 40
+    for host in hosts[:3]:
+        assert Access.of(host, 8010, no_token=True).token is None
+    for host in hosts[3:]:
+        with pytest.raises(InputError, match="others can reach a page at"):
+            Access.of(host, 8010, no_token=True)
+    with pytest.raises(InputError, match="either a token"):
+        Access.of("127.0.0.1", 8010, TOKEN, no_token=True)
+
+
+def test_the_address_opens_with_whatever_is_a_token():
+    access = Access.of("127.0.0.1", 8010, "a+b/c&d=e%20#f?g")
+    assert access.query == "?token=a%2Bb%2Fc%26d%3De%2520%23f%3Fg"
+    assert Access().query == ""
 
 
 def test_a_token_that_can_be_guessed_is_refused():
-    with pytest.raises(InputError, match="16 characters"):
-        Access.of("0.0.0.0", 8010, "secret")
+    for guessed in (
+        "secret",
+        "",
+        "correct horse battery",
+        "corr\u00e8ct-horse-battery",
+        "x" * 16 + "\n",
+    ):
+        with pytest.raises(InputError, match="16 characters"):
+            Access.of("0.0.0.0", 8010, guessed)
 
 
 @pytest.mark.parametrize(
     "host", ["attacker.test:8010", "attacker.test", "127.0.0.1.attacker.test", "localhost.test", ""]
 )
 async def test_a_name_turned_to_this_machine_is_refused(page, host: str):
-    async with client(page, Access.of("127.0.0.1", 8010)) as asking:
+    async with client(page, OPEN) as asking:
         answer = await asking.get("/api/system", headers={"host": host})
         assert answer.status_code == HTTPStatus.MISDIRECTED_REQUEST
         assert "model" not in answer.text
@@ -51,7 +70,7 @@ async def test_a_name_turned_to_this_machine_is_refused(page, host: str):
 
 @pytest.mark.parametrize("host", ["localhost:9000", "127.0.0.1:8010", "[::1]:8010"])
 async def test_this_machine_has_several_names(page, host: str):
-    async with client(page, Access.of("127.0.0.1", 8010)) as asking:
+    async with client(page, OPEN) as asking:
         assert (await asking.get("/api/system", headers={"host": host})).status_code == 200
 
 
@@ -67,7 +86,7 @@ FOREIGN = [
 @pytest.mark.parametrize("headers", FOREIGN)
 @pytest.mark.parametrize("path", ["/api/questions", "/api/calibrate", "/api/documents", "/token"])
 async def test_other_pages_cannot_write(page, headers: dict[str, str], path: str):
-    async with client(page, Access.of("127.0.0.1", 8010)) as asking:
+    async with client(page, OPEN) as asking:
         answer = await asking.post(path, json={"question": "Who?"}, headers=headers)
         assert answer.status_code == HTTPStatus.FORBIDDEN
         assert answer.json() == {"error": "this request comes from another page"}
@@ -75,7 +94,7 @@ async def test_other_pages_cannot_write(page, headers: dict[str, str], path: str
 
 @pytest.mark.parametrize("headers", FOREIGN)
 async def test_other_pages_cannot_remove(page, headers: dict[str, str]):
-    async with client(page, Access.of("127.0.0.1", 8010)) as asking:
+    async with client(page, OPEN) as asking:
         [document] = (await asking.get("/api/documents")).json()["documents"]
         path = f"/api/documents/{document['id']}"
         answer = await asking.request("DELETE", path, json={}, headers=headers)
@@ -87,7 +106,7 @@ async def test_other_pages_cannot_remove(page, headers: dict[str, str]):
 
 @pytest.mark.parametrize("headers", FOREIGN)
 async def test_other_pages_cannot_read(page, headers: dict[str, str]):
-    async with client(page, Access.of("127.0.0.1", 8010)) as asking:
+    async with client(page, OPEN) as asking:
         for path in ("/api/runs", "/static/main.js"):
             answer = await asking.get(path, headers=headers)
             assert answer.status_code == HTTPStatus.FORBIDDEN
@@ -95,14 +114,14 @@ async def test_other_pages_cannot_read(page, headers: dict[str, str]):
 
 async def test_a_link_from_elsewhere_opens_the_page(page):
     link = {"sec-fetch-site": "cross-site", "sec-fetch-mode": "navigate"}
-    async with client(page, Access.of("127.0.0.1", 8010)) as asking:
+    async with client(page, OPEN) as asking:
         assert (await asking.get("/", headers=link)).status_code == 200
         assert (await asking.get("/api/runs", headers=link)).status_code == 403
 
 
 async def test_its_own_tab_may_ask(page):
     own = {"origin": "http://127.0.0.1:8010", "sec-fetch-site": "same-origin"}
-    async with client(page, Access.of("127.0.0.1", 8010)) as asking:
+    async with client(page, OPEN) as asking:
         answer = await asking.put("/api/runs/none/vote", json={"right": True}, headers=own)
         assert answer.status_code == HTTPStatus.BAD_REQUEST
         assert "no such run" in answer.json()["error"]
@@ -147,7 +166,7 @@ async def test_the_token_opens_by_header_by_address_and_by_form(page):
 
 
 async def test_a_browser_runs_nothing_but_the_pages_own_scripts(page):
-    async with client(page, Access.of("127.0.0.1", 8010)) as asking:
+    async with client(page, OPEN) as asking:
         for path in ("/", "/static/main.js", "/api/system", "/no-such"):
             headers = (await asking.get(path)).headers
             policy = headers["content-security-policy"]
@@ -166,7 +185,7 @@ async def test_a_browser_runs_nothing_but_the_pages_own_scripts(page):
 
 
 async def test_what_is_too_long_is_refused_before_it_is_read(page):
-    async with client(page, Access.of("127.0.0.1", 8010)) as asking:
+    async with client(page, OPEN) as asking:
         long = await asking.post("/api/questions", content=b"x" * (LARGEST_BODY + 1))
         assert long.status_code == HTTPStatus.REQUEST_ENTITY_TOO_LARGE
 

@@ -7,6 +7,7 @@ import random
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from http import HTTPStatus
 from io import BytesIO
@@ -33,7 +34,7 @@ from skr_app.web import (
     create_app,
 )
 from skr_app.web.documents import LISTED
-from skr_core import Generation, OnToken, Prompt, Reference
+from skr_core import Generation, OnToken, Prompt, Reference, Settings
 from skr_core.errors import InputError, RetrieverError, StampMismatch
 from skr_core.prompts import SUFFICIENT
 from skr_core.testing import ScriptedModel
@@ -43,15 +44,13 @@ from skr_learn import Record
 from skr_store import Store
 from skr_store.ingestion import IngestReport, ingest
 from tests.servers import OpenAIServer
-from tests.skr_app.web.conftest import HOSTILE, TWO_HOPS, MakePage, served_by, serving
+from tests.skr_app.web.conftest import HOSTILE, TWO_HOPS, MakePage, served_by, serving, world
 
 Told = list[tuple[str, Any]]
 
 
 def client(page: Page) -> httpx.AsyncClient:
-    transport = httpx.ASGITransport(
-        app=create_app(page, Access.of("127.0.0.1", 80)), raise_app_exceptions=False
-    )
+    transport = httpx.ASGITransport(app=create_app(page, Access()), raise_app_exceptions=False)
     return httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1")
 
 
@@ -229,10 +228,14 @@ async def test_records_are_collected_with_progress_and_not_twice(
     assert (tmp_path / "page" / "self-knowledge.jsonl").read_bytes().count(b"\n") == 3
 
 
+@contextmanager
+def down() -> Iterator[tuple[Settings, Store]]:
+    with world() as (settings, store):
+        yield settings.but(retriever=Down(RetrieverError("it is gone"))), store
+
+
 async def test_a_collection_that_failed_says_why(make_page: MakePage):
-    page = make_page()
-    page.system.serve(page.system.settings.but(retriever=Down(RetrieverError("it is gone"))))
-    async with client(page) as asking:
+    async with client(make_page(opened=down)) as asking:
         name, line = read((await asking.post("/api/collect", json={})).text)[-1]
         assert name == "error"
         assert "every question failed" in line
@@ -527,14 +530,55 @@ async def test_an_upload_that_is_too_large_is_refused(make_page: MakePage):
 
 @pytest.mark.parametrize(
     ("given", "kept"),
-    [("a/b\\c.md", "c.md"), ("..md", None), ("x" * 300 + ".txt", "x" * 116 + ".txt")],
+    [
+        ("a/b\\c.md", "c.md"),
+        ("lamp \N{ELECTRIC LIGHT BULB}, 2 (new).MD", "lamp \N{ELECTRIC LIGHT BULB}, 2 (new).MD"),
+        ("y" * 252 + ".md", "y" * 252 + ".md"),
+    ],
 )
-def test_names_of_uploads_are_one_part_of_a_path(given: str, kept: str | None):
-    if kept is None:
-        with pytest.raises(InputError):
-            checked_name(given)
-    else:
-        assert checked_name(given) == kept
+def test_names_of_uploads_are_one_part_of_a_path(given: str, kept: str):
+    assert checked_name(given) == kept
+
+
+@pytest.mark.parametrize("given", ["..md", "", ".md", "a.md/", "notes"])
+def test_a_name_of_nothing_is_refused(given: str):
+    with pytest.raises(InputError, match="unknown kind"):
+        checked_name(given)
+
+
+@pytest.mark.parametrize(
+    ("given", "beginning"),
+    [
+        ("x" * 300, "x" * 200),
+        ("\N{CJK UNIFIED IDEOGRAPH-71C8}" * 200, "\N{CJK UNIFIED IDEOGRAPH-71C8}" * 70),
+        ("\N{ELECTRIC LIGHT BULB}" * 200, "\N{ELECTRIC LIGHT BULB}" * 50),
+        ("a" + "e\N{COMBINING ACUTE ACCENT}" * 150, "ae"),
+        ("what is this?", "what is this_"),
+        (".notes", "notes"),
+    ],
+)
+def test_no_name_that_is_changed_takes_that_of_another(given: str, beginning: str, tmp_path: Path):
+    one, other = checked_name(f"{given}.md"), checked_name(f"{given[:-1]}!.md")
+    assert one != other
+    assert one == checked_name(f"/elsewhere/{given}.md")  # uploaded again it replaces itself
+    assert one.startswith(beginning)
+    assert Path(one).suffix == ".md"
+    assert len(one.encode()) <= 255
+    for name in (one, other):
+        (tmp_path / name).touch(exist_ok=False)
+
+
+async def test_long_names_are_uploaded_listed_and_removed(make_page: MakePage):
+    names = [f"{letter * 200}{n}.md" for letter in "\u71c8\U0001f4a1" for n in (1, 2)]
+    async with client(make_page()) as asking:
+        bodies = [b"# Lamp\n\nThe lamp number %d burns." % n for n in range(4)]
+        told = await upload(asking, *zip(names, bodies, strict=True))
+        assert [each["line"] for each in told] == ["1 passage added"] * 4
+        listed = await documents(asking, "-")
+        assert {each["name"] for each in listed} == {each["name"] for each in told}
+        gone = await asking.request("DELETE", f"/api/documents/{listed[0]['id']}", json={})
+        assert gone.json() == {"removed": 1}
+        assert len(await documents(asking, "-")) == 3
 
 
 class Down:
@@ -648,12 +692,6 @@ def _wait_until(condition, seconds: float = 60) -> None:
     while not condition():
         assert time.monotonic() < until
         time.sleep(0.01)
-
-
-async def test_two_calibrations_do_not_run_at_once(make_page: MakePage):
-    page = make_page(collected=True)
-    with page.calibrating._busy, pytest.raises(InputError, match="under way"):
-        await asyncio.to_thread(page.calibrating.calibrate, lambda done, total: None)
 
 
 async def test_questions_are_answered_side_by_side(make_page: MakePage):
