@@ -108,11 +108,14 @@ class SQLite:
 
         Raises:
             StoreLocked: Another process is writing, and does not end.
-            StoreError: The folder is read-only here, or its disk takes no more.
+            StoreError: The folder is read-only here or was removed, or its disk takes no more.
         """
         if not self.writable:
             raise StoreError(f"{self.path.parent} is read-only here: nothing can be added to it")
         with self._writing, _explained(self.path):
+            if self._writer is not None and not self.path.exists():
+                # A file without a name takes what is written, and is forgotten when it is closed.
+                raise StoreError(f"{self.path.parent} was removed while it was open: start again")
             connection = self._writer or self._open_writer()
             if connection.in_transaction:  # this thread's, which holds the lock: all or nothing
                 yield connection

@@ -223,16 +223,19 @@ def _collected(
     """In the process that measures: the records of questions, and how many failed."""
     with opened() as (settings, _):
         spending = settings.model.spending if isinstance(settings.model, LimitedModel) else None
-        spent, failed = spending.dollars if spending else 0.0, 0
+        spent, last = spending.dollars if spending else 0.0, Progress(0)
 
         def advance(progress: Progress) -> None:
-            nonlocal spent, failed
-            now, failed = spending.dollars if spending else 0.0, progress.failed
-            tell({"done": progress.done, "total": progress.total, "dollars": now - spent})
+            nonlocal spent, last
+            now, last = spending.dollars if spending else 0.0, progress
+            tell({"done": last.done, "total": last.total, "dollars": now - spent})
             spent = now
 
-        records = collect(questions, GraphAnswerer(settings), out=out, on_progress=advance)
-    return records, failed
+        try:
+            records = collect(questions, GraphAnswerer(settings), out=out, on_progress=advance)
+        finally:
+            advance(last)  # what failed has cost something too
+    return records, last.failed
 
 
 def _calibrated(records: Sequence[Record], tell: Tell) -> Calibration:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+import shutil
 import threading
 import time
 from collections.abc import Iterator
@@ -34,9 +35,11 @@ from skr_app.web import (
     create_app,
 )
 from skr_app.web.documents import LISTED
+from skr_app.web.streaming import shown, without_folders
 from skr_core import Generation, OnToken, Prompt, Reference, Settings
 from skr_core.errors import InputError, RetrieverError, StampMismatch
 from skr_core.prompts import SUFFICIENT
+from skr_core.routers.saving import SavedRouter
 from skr_core.testing import ScriptedModel
 from skr_core.types import Stamp
 from skr_graphs import events as graph_events
@@ -44,7 +47,7 @@ from skr_learn import Record
 from skr_store import Store
 from skr_store.ingestion import IngestReport, ingest
 from tests.servers import OpenAIServer
-from tests.skr_app.web.conftest import HOSTILE, TWO_HOPS, MakePage, served_by, serving, world
+from tests.skr_app.web.conftest import HOSTILE, TWO_HOPS, MakePage, pages, served_by, serving, world
 
 Told = list[tuple[str, Any]]
 
@@ -249,13 +252,16 @@ async def test_calibrating_without_records_says_what_is_missing(make_page: MakeP
         assert "too few" in told[-1][1]
 
 
-async def test_calibrating_serves_what_it_found(make_page: MakePage, tmp_path: Path):
+async def test_of_two_that_calibrate_one_is_served_as_a_whole(make_page: MakePage, tmp_path: Path):
     page = make_page(collected=True)
     async with client(page) as asking:
         run = (await ask(asking, TWO_HOPS))[-1][1]
         await asking.put(f"/api/runs/{run['id']}/vote", json={"right": True})
         assert (await asking.get("/api/router")).json()["curve"] is None
-        told = read((await asking.post("/api/calibrate", json={})).text)
+        both = await asyncio.gather(*(asking.post("/api/calibrate", json={}) for _ in range(2)))
+        refused, told = sorted((read(each.text) for each in both), key=len)
+        said = "a calibration is under way: wait for it, or stop it where it was begun"
+        assert refused == [("error", said)]
         steps = [said["done"] for name, said in told if name == "progress"]
         assert steps == sorted(steps)
         name, result = told[-1]
@@ -267,7 +273,10 @@ async def test_calibrating_serves_what_it_found(make_page: MakePage, tmp_path: P
         assert "of 41 right instead of" in curve["verdict"]
         assert len(curve["costs"]) == len(curve["accuracy"]) > 2
         assert {each["action"] for each in curve["constants"]} == {"direct", "loop"}
-        assert (tmp_path / "page" / "router.skr").is_file()
+        serving = page.system.serving
+        assert serving.found is not None
+        saved = SavedRouter.read(tmp_path / "page" / "router.skr")
+        assert saved.kind == serving.found.router.kind == router["name"]
         assert await decision(asking, "What is 7 plus 1?") == "direct"
         assert await decision(asking, "Who is the CEO of firm 7?") == "loop"
         assert router["monitor"].startswith("Too few answers to tell: 0 of 30")
@@ -723,3 +732,99 @@ def test_no_script_makes_html_of_a_text(script: Path):
     text = script.read_text()
     assert [word for word in FORBIDDEN if word in text] == []
     assert "://" not in text.replace("http://www.w3.org/2000/svg", "")
+
+
+@pytest.mark.parametrize(
+    ("said", "shown"),
+    [
+        ("/srv/a/votes.jsonl: no space", "votes.jsonl: no space"),
+        ("[Errno 28] full: '/srv/My notes/votes.jsonl'", "[Errno 28] full: 'votes.jsonl'"),
+        ("no store at /a/b: give --store /c/d", "no store at b: give --store d"),
+        ("moved (/a/b.md) to=/c/d.md", "moved (b.md) to=d.md"),
+        ("path:/etc/ssl/ca.pem", "path:ca.pem"),
+        ("read file:///home/ada/b.md", "read b.md"),
+        ("/store is gone, /", "store is gone, /"),
+        (
+            "at https://a.test/b/c and http://127.0.0.1:8/v1",
+            "at https://a.test/b/c and http://127.0.0.1:8/v1",
+        ),
+        ("km/h, and/or, 3 / 4, ~/notes, ../up, </b>", "km/h, and/or, 3 / 4, ~/notes, ../up, </b>"),
+    ],
+)
+def test_messages_name_files_without_folders(said: str, shown: str):
+    assert without_folders(said) == shown
+
+
+def full(_: int) -> None:
+    raise OSError(28, "No space left on device")
+
+
+async def test_a_vote_that_a_full_disk_does_not_take_is_told(
+    make_page: MakePage, tmp_path: Path, caplog: pytest.LogCaptureFixture
+):
+    page = make_page()
+    async with client(page) as asking:
+        run = (await ask(asking, TWO_HOPS))[-1][1]
+        vote = f"/api/runs/{run['id']}/vote"
+        await asking.put(vote, json={"right": True})
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("skr_core.files.writing.os.fsync", full)
+            refused = await asking.put(vote, json={"right": False})
+            name, line = (await ask(asking, TWO_HOPS))[-1]
+        said = "votes.jsonl cannot be written: [Errno 28] No space left on device"
+        assert (refused.status_code, refused.json()) == (500, {"error": said})
+        assert (name, line) == ("error", said.replace("votes", "runs"))
+        assert str(tmp_path / "page" / "votes.jsonl") in caplog.text
+        [kept] = (await asking.get("/api/runs")).json()
+        assert kept["right"] is True
+        assert (await asking.put(vote, json={"right": False})).status_code == 200
+    assert len((tmp_path / "page" / "votes.jsonl").read_text().splitlines()) == 2
+
+
+async def test_nothing_is_acknowledged_that_goes_into_a_removed_folder(tmp_path: Path):
+    with pages(tmp_path / "page") as make, Store.open(tmp_path / "store") as store:
+        page = make()
+        page.system.serve(page.system.settings.but(retriever=store))
+        page.documents.store = page.system.store = store
+        async with client(page) as asking:
+            await upload(asking, ("ferry.md", FERRY))
+            run = (await ask(asking, TWO_HOPS))[-1][1]
+            shutil.rmtree(tmp_path / "store")
+            told = await upload(asking, ("harbour.md", b"The harbour of Lorn is old."))
+            assert told[-1]["state"] == "failed"
+            assert told[-1]["line"] == "store was removed while it was open: start again"
+            assert (await ask(asking, TWO_HOPS))[-1][0] == "run"  # from what is open still
+            shutil.rmtree(tmp_path / "page")
+            refused = await asking.put(f"/api/runs/{run['id']}/vote", json={"right": True})
+            said = "votes.jsonl was removed while it was open: start again"
+            assert refused.json() == {"error": said}
+            assert (await ask(asking, TWO_HOPS))[-1] == ("error", said.replace("votes", "runs"))
+            refused = await asking.post("/api/documents", files=[("files", ("a.md", FERRY))])
+            assert str(tmp_path) not in refused.text
+
+
+async def test_what_failed_in_a_run_names_no_folder(make_page: MakePage):
+    """A search fails, and a passage says where its file is."""
+    page = make_page(ScriptedModel(["I do not know.", "1. Who?", "I do not know."]))
+    page.system.store.add(
+        [Reference.of("The ferry sails.", metadata={"file_path": "/srv/notes/ferry.md"})]
+    )
+    async with client(page) as asking:
+        run = (await ask(asking, "When does the ferry sail?", action="single"))[-1][1]
+        assert "ferry.md" in str(run)
+        assert "/srv" not in str(run)
+        gone = Down(RetrieverError("/srv/notes/index is gone"))
+        page.system.serve(page.system.settings.but(retriever=gone))
+        told = str(await ask(asking, "When does the ferry sail?", action="single"))
+        assert "index is gone" in told
+        assert "/srv" not in told
+    assert shown({"errors": ["/a/b is gone"], "text": "/a/b"}) == {
+        "errors": ["b is gone"],
+        "text": "/a/b",
+    }
+
+
+def test_a_history_has_one_server(make_page: MakePage, tmp_path: Path):
+    make_page()
+    with pytest.raises(InputError, match="another process is writing to this file: end it"):
+        make_page()
