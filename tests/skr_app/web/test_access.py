@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import socket
+from contextlib import suppress
 from http import HTTPStatus
 
 import httpx
@@ -9,7 +11,7 @@ import pytest
 
 from skr_app.web import LARGEST_BODY, Access, create_app
 from skr_core.errors import InputError
-from tests.skr_app.web.conftest import pages
+from tests.skr_app.web.conftest import pages, serving
 
 TOKEN = "correct-horse-battery"
 OPEN = Access.of("127.0.0.1", 8010, no_token=True)
@@ -194,3 +196,60 @@ async def test_what_is_too_long_is_refused_before_it_is_read(page):
 
         unmeasured = await asking.post("/api/questions", content=endless())
         assert unmeasured.status_code == HTTPStatus.LENGTH_REQUIRED
+
+
+async def test_cookies_of_other_servers_keep_nobody_out(page):
+    access = Access.of("127.0.0.1", 8010, TOKEN)
+    own = f"skr_token_8010={TOKEN}"
+    for others in ('prefs={"a": [1, 2]}', "a=b; =; ;;", "x=\xe9\xff", "skr_token_9000=other"):
+        for cookies in (f"{others}; {own}", f"{own}; {others}"):
+            async with client(page, access) as asking:
+                given = {"cookie": cookies.encode("latin-1")}
+                assert (await asking.get("/api/system", headers=given)).status_code == 200
+
+
+WRONG = [
+    *(b"", b" ", b"wrong", b"None", b"null", b"*", b"%", b"%00", b"%ff%fe", b"\xff\xfe"),
+    *("\u71c8".encode() * 40, "\U0001f4a1".encode(), b"%f0%9f%92%a1", b"a" * 50_000, b"x" * 70_000),
+    *(TOKEN[:-1].encode(), f"{TOKEN}x".encode(), TOKEN.upper().encode(), f"{TOKEN}%00".encode()),
+    *(b'"', b'"\\', b"a\tb", b"\x00", b"%0d%0aSet-Cookie:%20a=b", b"'; DROP TABLE"),
+]
+DOORS = {
+    "address": b"GET /?token=%s HTTP/1.1\r\n",
+    "address, twice": b"GET /?token=x&token=%s HTTP/1.1\r\n",
+    "header": b"GET /api/runs HTTP/1.1\r\nauthorization: Bearer %s\r\n",
+    "header, alone": b"GET /api/runs HTTP/1.1\r\nauthorization: %s\r\n",
+    "header, twice": b"GET /api/runs HTTP/1.1\r\nauthorization: x\r\nauthorization: bearer %s\r\n",
+    "cookie": b"GET /api/runs HTTP/1.1\r\ncookie: NAME=%s\r\n",
+    "cookie, twice": b"GET /api/runs HTTP/1.1\r\ncookie: NAME=x; NAME=%s\r\n",
+}
+
+
+@pytest.mark.integration
+def test_no_raw_request_opens_the_page_without_its_token(page, caplog):
+    """Of some 170 requests none is answered but by a refusal, and none breaks anything."""
+    with serving(page, TOKEN) as url:
+        port = int(url.rpartition(":")[2])
+
+        def told(request: bytes) -> bytes:
+            with socket.create_connection(("127.0.0.1", port), 60) as asking:
+                with suppress(ConnectionError):  # refused before it was sent to its end
+                    asking.sendall(request)
+                return asking.recv(65_536)
+
+        def status_of(door: bytes, given: bytes) -> int:
+            line = door.replace(b"NAME", b"skr_token_%d" % port).replace(b"%s", given)
+            answer = told(line + b"host: 127.0.0.1\r\nconnection: close\r\n\r\n")
+            assert b"set-cookie" not in answer
+            return int(answer.split()[1])
+
+        for name, door in DOORS.items():
+            found = [status_of(door, given) for given in WRONG]
+            assert set(found) <= {303, 400, 401, 431}, (name, found)
+        form = b"POST /token HTTP/1.1\r\ncontent-type: application/x-www-form-urlencoded\r\n"
+        for given in (b"token=x", b"token=%ff", b"", b"token=", b"token=a&token=b", b"\xff=\xff"):
+            length = b"content-length: %d\r\nhost: localhost\r\n\r\n" % len(given)
+            assert int(told(form + length + given).split()[1]) in (401, 422)
+        assert status_of(DOORS["header"], TOKEN.encode()) == 200
+        assert status_of(DOORS["cookie"], TOKEN.encode()) == 200
+    assert caplog.messages == []

@@ -7,6 +7,7 @@ import shutil
 import threading
 from collections.abc import Iterator
 from contextlib import ExitStack
+from functools import partial
 from importlib.resources import files
 from pathlib import Path
 
@@ -25,6 +26,7 @@ from playwright.sync_api import (
 from skr_core import Generation, OnToken, Prompt
 from skr_core.prompts import SUFFICIENT
 from tests.skr_app.web.conftest import HOSTILE, TWO_HOPS, Preferring, pages, serving
+from tests.skr_app.web.test_measuring import held, is_gone, wait_until, waited_for
 
 pytestmark = pytest.mark.integration
 
@@ -313,7 +315,10 @@ def test_votes_are_kept_and_calibrated_on(calibrated: Page):
     tab.get_by_role("link", name="Router").click()
     expect(tab.locator("#votes")).to_contain_text("1 answer")
     tab.get_by_role("button", name="Calibrate").click()
+    tab.get_by_role("link", name="History").click()  # it goes on
+    tab.get_by_role("link", name="Router").click()
     expect(tab.get_by_text("Calibrated on 41 records")).to_be_visible()
+    expect(tab.get_by_role("button", name="Stop")).to_be_hidden()
     expect(tab.locator(".finding").first).to_contain_text("of 41 right instead of")
     expect(tab.locator("circle.at")).to_be_visible()
     tab.evaluate(AXE.read_text())
@@ -322,6 +327,27 @@ def test_votes_are_kept_and_calibrated_on(calibrated: Page):
     known = ask(tab, "What is 3 plus 1?")
     expect(known.locator(".steps")).to_contain_text("Known")
     expect(known.locator(".steps")).to_contain_text("more retrieval changes accuracy by")
+
+
+def test_a_measurement_is_told_of_and_stopped(browser: Browser, tmp_path: Path):
+    with (
+        pages(tmp_path) as make,
+        serving(make(opened=partial(held, tmp_path))) as url,
+        opened(browser, url) as tab,
+        opened(browser, url) as other,
+    ):
+        for each in (tab, other):
+            each.get_by_role("link", name="Router").click()
+        tab.get_by_role("button", name="Ask 3 questions in each way").click()
+        process = waited_for(tmp_path / "process")
+        expect(tab.get_by_role("button", name="Calibrate")).to_be_disabled()
+        other.get_by_role("button", name="Calibrate").click()
+        expect(other.get_by_role("alert")).to_contain_text("a collection is under way: wait for it")
+        expect(other.get_by_role("button", name="Calibrate")).to_be_enabled()
+        tab.get_by_role("button", name="Stop").click()
+        expect(tab.get_by_role("alert")).to_have_text("Stopped.")
+        wait_until(lambda: is_gone(process))
+        expect(tab.get_by_role("button", name="Calibrate")).to_be_enabled()
 
 
 def test_files_are_uploaded_listed_and_removed(tab: Page, tmp_path: Path):
@@ -392,7 +418,7 @@ def serious(tab: Page) -> list[str]:
     ]
 
 
-def test_elsewhere_the_token_is_asked_for(browser: Browser, tmp_path: Path):
+def test_the_token_is_asked_for(browser: Browser, tmp_path: Path):
     token = "correct-horse-battery"
     with pages(tmp_path) as make, serving(make(), token) as url, opened(browser, url) as tab:
         expect(tab.get_by_role("heading", level=1)).to_have_text("This page needs its token")

@@ -44,10 +44,10 @@ def get(address: str, **more: Any) -> httpx.Response:
 
 
 @pytest.mark.integration
-def test_the_demonstration_asks_for_a_token_where_others_can_reach_it():
-    with served("--demo", "--host", "0.0.0.0") as (process, printed):
+def test_the_demonstration_asks_for_its_token():
+    with served("--demo") as (process, printed):
         address, token = printed.split("/?token=")
-        address = address.replace("0.0.0.0", "127.0.0.1")
+        assert get(printed).headers["location"] == "/"
         assert get(f"{address}/api/system").status_code == 401
         bearer = {"authorization": f"Bearer {token}"}
         about = get(f"{address}/api/system", headers=bearer).json()
@@ -67,7 +67,7 @@ def test_it_holds_the_store_and_serves_it_to_others(tmp_path: Path):
     with socket.create_server(("127.0.0.1", 0)) as probe:
         port = probe.getsockname()[1]
     folders = ("--store", tmp_path / "store", "--folder", tmp_path / "page")
-    with served(*folders, "--store-port", port) as (process, address):
+    with served(*folders, "--store-port", port, "--no-token") as (process, address):
         assert get(f"{address}api/system").json()["references"] == 1
         with Store.open(tmp_path / "store") as beside:
             assert beside.count() == 1
@@ -98,6 +98,19 @@ def test_a_token_that_can_be_guessed_is_one_line(skr: Skr):
     result = skr("serve", "--demo", "--port", 0, "--host", "0.0.0.0", "--token", "secret")
     assert result.code == 2
     assert "--token needs 16 characters or more" in result.err
+
+
+@pytest.mark.parametrize(
+    ("options", "line"),
+    [
+        (("--host", "0.0.0.0"), "others can reach a page at 0.0.0.0, which needs a token"),
+        (("--token", "correct-horse-battery"), "give either a token"),
+    ],
+)
+def test_no_token_is_for_this_machine_alone(skr: Skr, options: tuple[str, ...], line: str):
+    result = skr("serve", "--demo", "--port", 0, "--no-token", *options)
+    assert result.code == 2
+    assert line in " ".join(result.err.split())
 
 
 def test_prices_name_the_model_before_anything_is_served(skr: Skr, tmp_path: Path):
