@@ -92,7 +92,7 @@ _FOLDERS = re.compile(
 )
 _CHANGES = {
     **dict.fromkeys(("source", "path", "file_path"), file_name),
-    **dict.fromkeys(("error", "errors"), without_folders),
+    **dict.fromkeys(("error", "errors", "model", "url"), without_folders),
 }
 
 

@@ -818,10 +818,8 @@ async def test_what_failed_in_a_run_names_no_folder(make_page: MakePage):
         told = str(await ask(asking, "When does the ferry sail?", action="single"))
         assert "index is gone" in told
         assert "/srv" not in told
-    assert shown({"errors": ["/a/b is gone"], "text": "/a/b"}) == {
-        "errors": ["b is gone"],
-        "text": "/a/b",
-    }
+    given = {"errors": ["/a/b is gone"], "text": "/a/b", "model": "openai:/a/b"}
+    assert shown(given) == {"errors": ["b is gone"], "text": "/a/b", "model": "openai:b"}
 
 
 def test_a_history_has_one_server(make_page: MakePage, tmp_path: Path):
