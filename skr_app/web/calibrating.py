@@ -200,6 +200,7 @@ class Calibrating:
                 "accuracy": curve.accuracy,
                 "low": curve.low,
                 "high": curve.high,
+                "oracle": {"costs": curve.oracle_costs, "accuracy": curve.oracle},
                 "chosen": {"cost": curve.chosen_cost, "accuracy": curve.chosen.mean},
                 "constants": [
                     {"action": action, "cost": curve.constant_costs[action], "accuracy": each.mean}

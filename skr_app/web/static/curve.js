@@ -9,7 +9,7 @@ const EDGE = { left: 46, right: 16, top: 14, bottom: 44 };
 export function draw(curve) {
   const width = matchMedia("(max-width: 40rem)").matches ? 370 : 640;
   const widest = Math.max(...curve.costs, curve.chosen.cost, ...curve.constants.map((each) => each.cost)) || 1;
-  const all = [...curve.low, ...curve.high, curve.chosen.accuracy, ...curve.constants.map((each) => each.accuracy)];
+  const all = [...curve.low, ...curve.high, ...curve.oracle.accuracy, curve.chosen.accuracy, ...curve.constants.map((each) => each.accuracy)];
   const bottom = Math.max(0, Math.floor(5 * Math.min(...all)) / 5);
   const top = Math.min(1, Math.ceil(5 * Math.max(...all)) / 5);
   const x = (cost) => EDGE.left + (cost / widest) * (width - EDGE.left - EDGE.right);
@@ -20,10 +20,11 @@ export function draw(curve) {
   const drawing = svg("svg", { viewBox: `0 0 ${width} ${HEIGHT}`, role: "img", "aria-label": `Accuracy against ${curve.label}. ${curve.verdict}` },
     grid(bottom, top, widest, x, y, width, curve.label),
     svg("path", { class: "band", d: band }),
+    svg("path", { class: "best", d: line(curve.oracle.costs, curve.oracle.accuracy) }),
     svg("path", { class: "line", d: line(curve.costs, curve.accuracy) }),
     curve.constants.map((each) => constant(each, x, y, widest)),
     svg("circle", { class: "at", r: 7, cx: x(curve.chosen.cost), cy: y(curve.chosen.accuracy) }));
-  const names = [["line", curve.router], ["at", "chosen"]];
+  const names = [["line", curve.router], ["at", "chosen"], ["best", "best possible"]];
   const legend = h("ul", { class: "legend" }, names.map(([kind, name]) => h("li", { class: `key-${kind}` }, name)));
   return h("figure", {}, drawing, legend);
 }
