@@ -11,6 +11,8 @@ anything may come, nothing raises, and a reading takes time in proportion to the
 | `queries` | what to search next (RaLLM §5.2), and the items of lists |
 | `refusals` | whether the model refuses, or says that it does not know (RaLLM §5.1) |
 | `wording` | the patterns of refusals, in six languages |
+| `knowledge` | those of a writer that does not know, where it was given no references |
+| `guesses` | whether one that doubts names an answer all the same |
 | `certainty` | the answer, its certainty (W2R), and whether the model asks for help (SKR) |
 | `judgements` | whether an answer is right: the option that it chooses, a judge's verdict |
 """

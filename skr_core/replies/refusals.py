@@ -23,6 +23,9 @@ LONGEST_OPENING = 400
 LONGEST_READ = 6000
 """Characters that are read at the beginning of a long reply, and as many at its end."""
 
+MOST_ALONE = 3
+"""Sentences of a reply of which any may say, in any words, that its writer does not know."""
+
 _FENCED = re.compile(r"(?ms)^[ \t]*(?P<fence>`{3,}|~{3,}).*?(?:^[ \t]*(?P=fence)|\Z)")
 _SPACES = re.compile(r"\s+")
 # A whole reply that stands in place of an answer.
@@ -32,6 +35,8 @@ _NO_ANSWER = re.compile(
     r"|specified|provided)|unbekannt|inconnu|desconocido|未知|不明|なし|无|無)\W*",
     re.IGNORECASE,
 )
+# What somebody else says, or a title: it begins behind other words or goes on before them.
+_QUOTED = re.compile(r'(?<=[\w,] )"[^"]{1,300}"|"[^"]{1,300}"(?= (?:is|was|by)\b)')
 _OPENINGS = beginnings(wording.OPENERS)
 _ENDED = re.compile(r"[.!?](?:\s|$)|[。！？]")
 _SETTLING = 24  # characters behind a sentence, after which it is known to have ended
@@ -48,12 +53,14 @@ class Gaps:
         refuses: Whether the reply refuses, as a whole, where nothing in it is cited.
         opens: Whether it begins with one of these sentences, so that no answer comes first.
         answers: Whether a citation supports something that the reply says.
+        offers: Whether it names an answer all the same, as a guess.
     """
 
     sentences: tuple[str, ...] = ()
     refuses: bool = False
     opens: bool = False
     answers: bool = False
+    offers: bool = False
 
 
 def find_gaps(text: str) -> Gaps:
@@ -78,7 +85,12 @@ def find_gaps(text: str) -> Gaps:
         for marker, each in zip(cited, said, strict=True)
     ]
     lacks = [may and _lacks(each) for may, each in zip(may_lack, said, strict=True)]
-    cannot = [may and _cannot(each) for may, each in zip(may_lack, said, strict=True)]
+    courtesy = compiled(wording.COURTESY)
+    first = next((place for place, each in enumerate(said) if not courtesy.fullmatch(each)), 0)
+    cannot = [
+        may and _cannot(each, alone=place == first or len(said) <= MOST_ALONE)
+        for place, (may, each) in enumerate(zip(may_lack, said, strict=True))
+    ]
     if may_lack[0] and _has(wording.MATERIAL_ONLY, said[0]):
         lacks[0] = cited[0] is None
     for place, each in enumerate(said[1:], start=1):
@@ -86,8 +98,6 @@ def find_gaps(text: str) -> Gaps:
         if lacks[place - 1] and not (lacks[place] or cannot[place]):
             lacks[place - 1] = not _has(wording.CONCLUDES, each)
     gaps = [place for place in range(len(said)) if lacks[place] or cannot[place]]
-    courtesy = compiled(wording.COURTESY)
-    first = next((place for place, each in enumerate(said) if not courtesy.fullmatch(each)), 0)
     opens = first in gaps or _apologises(said[0])
     refuses = opens or any(cannot)
     if gaps and not refuses:
@@ -97,6 +107,7 @@ def find_gaps(text: str) -> Gaps:
         refuses=refuses,
         opens=opens,
         answers=any(map(_is_backed, said, cited, may_lack)),
+        offers=refuses and _offers(said),
     )
 
 
@@ -119,7 +130,7 @@ def is_refusal(text: str) -> bool:
         False
     """
     gaps = find_gaps(text)
-    return gaps.refuses and not gaps.answers
+    return gaps.refuses and not (gaps.answers or gaps.offers)
 
 
 def may_become_refusal(beginning: str) -> bool:
@@ -189,7 +200,8 @@ def says_unknown(answer: str) -> bool:
     """
     from skr_core.replies.certainty import parse_certainty
 
-    return is_refusal(answer) or parse_certainty(answer).certain is False
+    gaps = find_gaps(answer)
+    return (gaps.refuses and not gaps.answers) or parse_certainty(answer).certain is False
 
 
 def _sentences(text: str) -> list[str]:
@@ -208,9 +220,30 @@ def _lacks(sentence: str) -> bool:
     return any(_has(pattern, sentence) for pattern in others)
 
 
-def _cannot(sentence: str) -> bool:
-    """Whether a sentence says that its writer cannot tell."""
-    return _has(wording.WRITER_CANNOT, sentence)
+def _cannot(sentence: str, *, alone: bool = False) -> bool:
+    """Whether a sentence says that its writer cannot tell.
+
+    Args:
+        sentence: One sentence.
+        alone: Whether little else is said, so that it need not say what it cannot.
+    """
+    sentence = _QUOTED.sub(" ", sentence)
+    if _has(wording.WRITER_CANNOT, sentence):
+        return True
+    if not alone:
+        return False
+    from skr_core.replies import knowledge
+
+    return _has(knowledge.DECLINES, sentence)
+
+
+def _offers(said: list[str]) -> bool:
+    """Whether an answer is named where the writer doubts; what the material lacks is none."""
+    if len(said) > MOST_ALONE or any(_has(wording.MATERIAL_LACKS, each) for each in said):
+        return False
+    from skr_core.replies.guesses import offers
+
+    return offers(said)
 
 
 def _has(pattern: str, sentence: str) -> bool:

@@ -332,31 +332,34 @@ LANGUAGES = (*LATIN, CHINESE, JAPANESE)
 OPENERS = tuple(
     " ".join(
         """
-        i'm sorry, i am sorry, i apologi, my apologies, apologies, sorry, unfortunately,
-        regrettably, i cannot, i can't, i can not, i could, i do not, i don't, i have no,
-        i really, i honestly, i am unable, i'm unable, unable to, not able to, i am not able,
-        i'm not able, i was unable, i lack, we cannot, we do not, no idea, no clue,
-        no information, no mention, as an ai, as of my, based on the, based on my, from the,
-        according to the, references do, the references, the reference, the provided,
-        the given, the available, the current, the supplied, the retrieved, the passages,
-        the passage, the information, the context, the sources, the source, the documents,
-        the document, the text, the evidence, the excerpts, the excerpt, the search results,
-        the data, these, neither, none of the, nothing in, there is no, there's no,
-        there is insufficient, there isn't, there are no, not enough, insufficient,
-        the answer cannot, the question cannot, this question cannot, this cannot, it cannot,
-        it is not possible, it's not possible, it is impossible, without, unknown, to answer,
-        to determine, es tut mir, tut mir, leider, die quellen, die referenzen,
-        die bereitgestellten, die vorliegenden, die angegebenen, die informationen,
-        die passagen, aus den, in den, anhand, auf grundlage, ich weiß, ich kann, das weiß ich,
-        das geht, der kontext, der text, keine, désolé, je suis désolé, je ne, malheureusement,
-        les références, les sources, les passages, les documents, les informations, aucun,
-        le contexte, il n'est pas, il n'y a, impossible, lo siento, no lo sé, no sé, no puedo,
-        no hay, no es posible, no se, las referencias, las fuentes, los documentos,
-        los pasajes, la información, el contexto, lamentablemente, desafortunadamente, ninguna,
-        ninguno, 抱歉, 很抱歉, 非常抱歉, 对不起, 對不起, 根据, 根據, 参考, 參考, 提供的, 资料,
-        資料, 文中, 文档, 无法, 無法, 我不知道, 我无法, 不知道, 没有, 沒有, 所提供, 信息, 目前,
-        上下文, 申し訳, すみません, 残念ながら, 提供された, 与えられた, 参照, この情報, 情報,
-        わかりません, 分かりません, 不明, 回答できません, お答え, 文献, 記載
+        i apologi, my apologies, apologies, sorry, unfortunately, regrettably, i cannot, i can't,
+        i can not, i could, i do not, i don't, i have no, i really, i honestly, unable to, not
+        able to, i was unable, i lack, we cannot, we do not, no idea, no clue, no information, no
+        mention, as an ai, as of my, based on the, based on my, from the, according to the, i'm, i
+        am, i'd, i would, i won't, i must, i've no, i prefer, my knowledge, my data, my training,
+        my records, my information, that information, that level, that detail, that specific, that
+        is not, that's not, you would need, you'd, your best, it would be, to find, no reliable,
+        references do, the reference, the provided, the given, the available, the current, the
+        supplied, the retrieved, the passage, the information, the context, the source, the
+        document, the text, the evidence, the excerpt, the search results, the data, these,
+        neither, none of the, nothing in, there is no, there's no, there is insufficient, there
+        isn't, there are no, not enough, insufficient, the answer cannot, the question cannot,
+        this question cannot, this cannot, it cannot, it is not possible, it's not possible, it is
+        impossible, without, unknown, to answer, to determine, es tut mir, tut mir, leider, die
+        quellen, die referenzen, die bereitgestellten, die vorliegenden, die angegebenen, die
+        informationen, die passagen, aus den, in den, anhand, auf grundlage, ich weiß, ich kann,
+        ich bin, ich möchte, mir, darüber, diese information, das weiß ich, das ist mir, das geht,
+        der kontext, der text, keine, désolé, je suis désolé, je ne, je n', je l'ignore, je
+        préfère, cette information, cela dépasse, malheureusement, les références, les sources,
+        les passages, les documents, les informations, aucun, le contexte, il n'est pas, il n'y a,
+        impossible, lo siento, no lo sé, no sé, no puedo, no tengo, no recuerdo, no estoy, no
+        dispongo, desconozco, prefiero no, esa información, no hay, no es posible, no se, las
+        referencias, las fuentes, los documentos, los pasajes, la información, el contexto,
+        lamentablemente, desafortunadamente, ninguna, ninguno, 抱歉, 很抱歉, 非常抱歉, 对不起,
+        對不起, 根据, 根據, 参考, 參考, 提供的, 资料, 資料, 文中, 文档, 无法, 無法, 我不, 我没,
+        我沒, 我无法, 这超出, 建议, 不知道, 没有, 沒有, 所提供, 信息, 目前, 上下文, 申し訳,
+        すみません, 残念ながら, 提供された, 与えられた, 参照, この情報, 情報, その情報, 推測は,
+        存じ, わかりません, 分かりません, 不明, 回答できません, お答え, 文献, 記載
         """.split()
     ).split(", ")
 )
