@@ -39,6 +39,7 @@ _GUESSES = any_of(
     r"\b(?-i:I)(?: have|'ve) (?:seen|heard|read|come across)\b|\bguessing when\b",
     r"(?<!\bany )\b(?:name|number|date|year|figure|value|answer|one|title)(?: that)?"
     r" (?-i:I)(?:'d| would)? (?:\w+ )?(?:found|saw|have|had|keep|kept|recall|give|pick)\b",
+    r"\banswer (?:should|must|would) be\b",
     r"\b(?:let's|let me|let us) (?:just )?(?:say|go with|guess|try)\b",
     r"\b(?:point(?:s|ing|ed)?|hint(?:s|ing|ed)?) (?:to|toward|towards|at)\b",
     r"\b(?:sources?|information|data|evidence|memory|recollection|instinct)\b[^.;]{0,30}?"
@@ -92,13 +93,13 @@ _SURELY = (
     r"(?: (?:for|with|of|about|at|by|in|on)(?: (?:an?|any|all|absolute|complete|full|total|real"
     r"|much|it|this|that|certain|sure|fact|certainty|confidence|means))+)*"
     r"(?: exactly| precisely| definitively| fully| offhand)?"
-    r"(?: (?:if|whether) (?:it|this|that)(?:'s| is) (?:right|correct|true))?\W*$"
+    r"(?: (?:if |whether |that )?(?:it|this|that)(?:'s| is) (?:right|correct|true))?\W*$"
 )
 _DOUBTS = any_of(
     r"\bwould(?:n't| not)(?: \w+)? (?:bet|stake|swear|commit|count|rely|put)\b",
     rf"(?:\bnot|n't|\bnever|\bcannot)(?: be)?(?: \w+){{0,2}}? (?:sure|certain|positive|confident"
-    r"|know|recall|remember|confirm|verify|say|tell|swear(?: to)?|vouch|guarantee|prove|check"
-    rf"|percent|convinced){_SURELY}",
+    r"|know|recall|remember|confirm|verify|say|tell|swear(?: to)?|vouch|guarantee|promise|prove"
+    rf"|check|percent|convinced){_SURELY}",
     rf"\b(?:unsure|uncertain|unable to (?:confirm|verify)){_SURELY}",
     r"\b(?:have|with|lack|'ve)(?: \w+){0,3}? (?:idea|clue|confidence|confirmation|certainty|doubts"
     rf"|source(?: for it)?|way of \w+|memory|recollection|proof){_SURELY}",

@@ -96,7 +96,7 @@ _ENGLISH = any_of(
     r"(?: \w+){0,2}? (?:speculat|guess|conjectur|invent|fabricat)",
     r"\bwould be (?:\w+ )?(?:irresponsible|misleading|unwise|imprudent|inappropriate|speculative"
     r"|dishonest|wrong)(?: \w+){0,3}? to ",
-    r"\bwould (?:take|require|need) (?:\w+ )?(?:access|consult|check|research|more |further )",
+    r"\bwould (?:take|require|need) (?:\w+ )?(?:access|consult|check|look|research|more |further )",
     # The limits of its knowledge.
     rf"{_MINE}[^.;]{{0,60}}?(?:\b{_DENIAL}\b|n't\b|\b{_LACKS}\b)",
     rf"(?:\b(?:not|no|none|nothing|little|never)\b|n't)[^.;]{{0,60}}?"
@@ -108,6 +108,7 @@ _ENGLISH = any_of(
     r" (?:can|could|know|have|hold|possess|recall|remember|am|would)\b",
     r"\b(?:nothing|no (?:\w+ )?\w+)(?: that)? (?-i:I) (?:can|could|know|have)\b",
     r"\b(?:escap|elud|evad)(?:es?|ing) me\b|\bslip(?:s|ped) my mind\b|\bbeats me\b",
+    r"\b(?:has|have|had|got) me (?:\w+ )?(?:stumped|beat)|\btoo [\w-]+ for me\b",
     r"\b(?:nothing|not|won't|doesn't|isn't)\b[^.;]{0,20} com(?:es?|ing) to (?:me|mind)\b",
     r"^\W*(?:your guess is as good as mine|you(?:'ve| have)? got me\b)",
     rf"{_FIRST}[^.,;:]{{0,40}}?\b{_FACT}\b[^.,;]{{0,70}}?(?:\b(?:not|no|never|nowhere)\b|n't)"

@@ -238,7 +238,7 @@ def _cannot(sentence: str, *, alone: bool = False) -> bool:
 
 
 def _offers(said: list[str]) -> bool:
-    """Whether an answer is named where the writer doubts; what the material lacks is none."""
+    """Whether a short reply names an answer all the same, and not for want of material."""
     if len(said) > MOST_ALONE or any(_has(wording.MATERIAL_LACKS, each) for each in said):
         return False
     from skr_core.replies.guesses import offers

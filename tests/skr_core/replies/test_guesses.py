@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
+from benchmarks import refusals
 from skr_core.replies import is_refusal, may_become_refusal, says_unknown
 
 DECLINED = [
@@ -113,3 +116,24 @@ def test_in_a_long_reply_such_words_refuse_only_where_it_begins() -> None:
     )
     assert is_refusal(f"The exact ratio isn't something I can recall. {steps}")
     assert not is_refusal(f"{steps} Your guess is as good as mine.")
+
+
+@pytest.mark.data
+def test_what_four_models_of_2025_said(data_dir: Path) -> None:
+    found = refusals.counted(data_dir)
+    for source, kinds in found.items():
+        shares = {
+            kind: sum(refused for _, refused in replies) / len(replies)
+            for kind, replies in kinds.items()
+        }
+        if source.startswith("worded"):
+            assert shares["refusals"] >= 0.98, source
+            assert shares["hedged answers"] <= 0.01, source
+            assert shares["plain answers"] <= 0.005, source
+        elif source == "filings, with references":
+            assert shares["refusals"] >= 0.978
+            assert shares["plain answers"] <= 0.026
+        elif source == "filings, without references":
+            assert shares["refusals"] >= 0.985
+        else:
+            assert shares["plain answers"] <= (0.025 if source == "right, skr" else 0.01), source
