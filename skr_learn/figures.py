@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from skr_core.errors import InputError, extra
+from skr_core.files import replace_file
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -112,11 +113,13 @@ def save(draw: Draw, height: float, path: str | Path) -> None:
         MissingDependency: matplotlib is not installed.
     """
     check_name(path)
+    content = io.BytesIO()
     with _figure(draw, height) as figure:
-        try:
-            figure.savefig(path, dpi=144)
-        except OSError as error:
-            raise InputError(f"{path} cannot be written: {error}") from error
+        figure.savefig(content, format=Path(path).suffix[1:].lower(), dpi=144)
+    try:
+        replace_file(Path(path), content.getvalue())
+    except OSError as error:
+        raise InputError(f"{path} cannot be written: {error}") from error
 
 
 def check_name(path: str | Path) -> None:

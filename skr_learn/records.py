@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from skr_core.candidates import CandidateAnswer, Confirmation, Standing
 from skr_core.errors import DataError, InputError, StampMismatch
-from skr_core.files import json_line
+from skr_core.files import json_line, replace_file
 from skr_core.references.citations import without_markers
 from skr_core.replies.refusals import without_notice
 from skr_core.rivals import plain_text
@@ -302,10 +302,10 @@ class Records(Sequence[Record]):
         return records
 
     def write(self, path: str | Path) -> None:
-        """Write them to a new file, gzip-compressed where its name ends in ``.gz``."""
+        """Write them to a file as a whole, gzip-compressed where its name ends in ``.gz``."""
         path = Path(path)
-        with gzip.open(path, "wb") if path.suffix == ".gz" else path.open("wb") as file:
-            file.writelines(json_line(row_of(record)) for record in self)
+        content = b"".join(json_line(row_of(record)) for record in self)
+        replace_file(path, gzip.compress(content) if path.suffix == ".gz" else content)
 
     def where(self, **values: Any) -> Records:
         """Return those that have these values, in the stamp or in ``extra``.

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Literal, ParamSpec, TypeVar
 from weakref import WeakSet
 
 from skr_core.errors import StoreError
+from skr_core.files import make_folder
 from skr_core.flow import Flow, call
 from skr_core.models.embedders import NoEmbedder, default_embedder
 from skr_core.references.fusion import reciprocal_rank_fusion
@@ -85,7 +86,7 @@ class Folder:
         writable = can_be_written(path)
         try:
             if writable:
-                path.mkdir(parents=True, exist_ok=True)
+                make_folder(path)
         except OSError as error:
             raise StoreError(f"{path} cannot be made: {error}") from error
         self.database = Database(path, writable)

@@ -14,6 +14,7 @@ from pydantic.fields import FieldInfo
 
 from skr_core.bounds import Bounds, bounded
 from skr_core.errors import InputError, ModelError
+from skr_core.files import AppendOnlyFile, make_folder, replace_file
 from skr_core.flow import arun
 from skr_core.questions import Question
 from skr_core.texts import encodable
@@ -133,8 +134,8 @@ def report(
             advance(len(sections), len(runs))
     page = report_page(sections, title)
     try:
-        out.parent.mkdir(parents=True, exist_ok=True)
-        out.write_text(encodable(page), encoding="utf-8")
+        make_folder(out.parent)
+        replace_file(out, encodable(page).encode())
     except OSError as error:
         raise InputError(f"{out} cannot be written: {error}") from error
     if json:
@@ -160,7 +161,7 @@ class MakingKeyFacts(Asking):
     """Questions under way at a time."""
 
     async def make(
-        self, wanted: Sequence[Question], worked: Sequence[WorkedSteps], out: Path
+        self, wanted: Sequence[Question], worked: Sequence[WorkedSteps], file: AppendOnlyFile
     ) -> list[str]:
         """Make them side by side; each is in the file as soon as it is made.
 
@@ -178,7 +179,7 @@ class MakingKeyFacts(Asking):
                     except ModelError as error:
                         failures.append(" ".join(str(error).split()))
                     else:
-                        _append(out, review_block(made))
+                        file.append(f"\n{encodable(review_block(made))}".encode())
                 advance(next(done), len(wanted))
 
             await asyncio.gather(*(one(question) for question in wanted))
@@ -205,10 +206,14 @@ def make(
             raise InputError(
                 "key-facts are written, and the extractive model only quotes: give --set model=..."
             )
-        there = {each.id for each in read_review(out)} if out.exists() else set()
+        file = AppendOnlyFile(out)
+        stack.callback(file.close)
+        there = {each.id for each in read_review(out)}
+        if not out.stat().st_size:
+            file.append(HEADER.encode())
         wanted = [each for each in making.read() if " ".join(each.id.split()) not in there]
         worked = read_worked_steps(making.demonstrations) if making.demonstrations else []
-        failures = asyncio.run(making.make(wanted, worked, out)) if wanted else []
+        failures = asyncio.run(making.make(wanted, worked, file)) if wanted else []
     if wanted and len(failures) == len(wanted):
         raise ModelError(f"every question failed; the last: {failures[-1]}")
     if failures:
@@ -269,13 +274,3 @@ def _shown(field: FieldInfo) -> str:
     if isinstance(default, tuple):
         return ",".join(map(str, default))
     return "none" if default is None else str(default)
-
-
-def _append(out: Path, block: str) -> None:
-    try:
-        out.parent.mkdir(parents=True, exist_ok=True)
-        begins = not out.exists() or out.stat().st_size == 0
-        with out.open("a", encoding="utf-8") as file:
-            file.write(encodable((HEADER if begins else "") + "\n" + block))
-    except OSError as error:
-        raise InputError(f"{out} cannot be written: {error}") from error

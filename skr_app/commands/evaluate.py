@@ -176,8 +176,8 @@ def evaluate(
             )
             result = result_of(judged, {"questions": questions.name, **settings}, left_out)
             folder.write(result, judged)
-        if out is not None:
-            _write_page(out)
+            if out is not None:
+                _write_page(out)
     more: dict[str, Any] = {
         "questions": str(questions),
         "model": system.model.name,

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, get_args
 
 from skr_app.extractive import ExtractiveModel
-from skr_core.files import read_jsonl
+from skr_core.files import make_folder, read_jsonl, replace_file
 from skr_core.questions import Question, read_questions
 from skr_core.types import Reference
 
@@ -89,9 +89,10 @@ def write_country(folder: Path) -> None:
     Args:
         folder: The folder, made if missing. Files of the same names in it are replaced.
     """
-    folder.mkdir(parents=True, exist_ok=True)
+    make_folder(folder)
     for name in FILES:
-        (folder / name).write_bytes((files("skr_app.country") / "data" / name).read_bytes())
+        content = (files("skr_app.country") / "data" / name).read_bytes()
+        replace_file(folder / name, content)
 
 
 def _references(path: Path) -> Iterator[Reference]:

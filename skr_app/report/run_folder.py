@@ -75,10 +75,11 @@ class RunFolder:
     def __init__(self, path: str | Path | None, stamp: Mapping[str, str]) -> None:
         self._path = None if path is None else Path(path)
         self.stamp = {name: encodable(value) for name, value in stamp.items()}
-        if self._path is not None:
-            _check_or_write(self._path, self.stamp)
+        # First, because its lock keeps others from making the folder theirs meanwhile.
         self.answers = KeyedLog(self._path and self._path / "answers.jsonl")
         try:
+            if self._path is not None:
+                _check_or_write(self._path, self.stamp)
             self.judgements = KeyedLog(self._path and self._path / "judgements.jsonl")
         except BaseException:
             self.answers.close()
@@ -171,7 +172,6 @@ def read_curve(folder: str | Path) -> RoutingCurve | None:
 def _check_or_write(path: Path, stamp: Mapping[str, str]) -> None:
     file = path / "run.json"
     try:
-        path.mkdir(parents=True, exist_ok=True)
         if not file.exists():
             replace_file(file, orjson.dumps(dict(stamp), option=orjson.OPT_INDENT_2))
             return

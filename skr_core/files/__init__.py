@@ -13,6 +13,7 @@ from skr_core.files.writing import (
     AppendOnlyFile,
     KeyedLog,
     cut_torn_line,
+    make_folder,
     replace_file,
     sync_folder,
 )
@@ -24,6 +25,7 @@ __all__ = [
     "encodable_json",
     "in_utf8",
     "json_line",
+    "make_folder",
     "read_jsonl",
     "read_lines",
     "read_whole",

@@ -21,7 +21,7 @@ import orjson
 
 from skr_core.errors import DataError, InputError
 from skr_core.files.reading import encodable_json, regular_file
-from skr_core.files.writing import replace_file
+from skr_core.files.writing import make_folder, replace_file
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -73,7 +73,7 @@ def write_archive(
     if path.is_dir():
         raise InputError(f"{path} is a folder: name a file")
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(path.parent)
         replace_file(path, packed.getvalue())
     except OSError as error:
         raise InputError(f"{path} cannot be written: {error}") from error

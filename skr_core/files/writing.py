@@ -10,13 +10,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from secrets import token_hex
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import Any, BinaryIO
 
 from skr_core.errors import DataError, InputError, StoreError, extra
 from skr_core.files.reading import json_line, parse_object
-
-if TYPE_CHECKING:
-    from filelock import FileLock
 
 _BEGINNING = b'{"key":'
 
@@ -62,6 +59,21 @@ def _remove_strays(folder: Path, drafts: str) -> None:
                 draft.unlink()
 
 
+def make_folder(folder: Path) -> None:
+    """Make a folder and those above it, so that none of their names is lost in a power cut.
+
+    Example:
+        >>> import tempfile
+        >>> folder = Path(tempfile.mkdtemp(), "runs", "first")
+        >>> make_folder(folder); make_folder(folder); folder.is_dir()
+        True
+    """
+    if not folder.is_dir():
+        make_folder(folder.parent)
+        folder.mkdir(exist_ok=True)
+        sync_folder(folder.parent)
+
+
 def sync_folder(folder: Path) -> None:
     """Make a new or renamed file's name survive a power cut."""
     handle = os.open(folder, os.O_RDONLY)
@@ -74,8 +86,15 @@ def sync_folder(folder: Path) -> None:
 class AppendOnlyFile:
     """A file that only grows, by whole lines that are on the disk when `append` returns.
 
+    One process writes to a file at a time. What an earlier one has written, and was killed before
+    it was on the disk, is on the disk from the opening on.
+
     Args:
-        path: The file; made if missing.
+        path: The file; made if missing, and so is its folder.
+
+    Raises:
+        InputError: The file cannot be written, or another process writes to it.
+        MissingDependency: The extra ``learning`` is not installed.
 
     Example:
         >>> import tempfile
@@ -86,11 +105,26 @@ class AppendOnlyFile:
     """
 
     def __init__(self, path: Path) -> None:
+        with extra("learning"):
+            from filelock import FileLock, Timeout
         self._path = path
-        is_new = not path.exists()
-        self._file = path.open("ab", buffering=0)
-        if is_new:
-            sync_folder(path.parent)
+        self._lock = FileLock(f"{path}.lock", timeout=0, thread_local=False)
+        try:
+            make_folder(path.parent)
+            self._lock.acquire()
+            try:
+                self._file = path.open("ab", buffering=0)
+                os.fsync(self._file.fileno())
+                sync_folder(path.parent)
+            except BaseException:
+                self._lock.release()
+                raise
+        except Timeout:
+            raise InputError(
+                f"{path}: another process is writing to this file: end it, or name another file"
+            ) from None
+        except OSError as error:
+            raise InputError(f"{path} cannot be written: {error}") from error
 
     def append(self, lines: bytes) -> None:
         """Write whole lines.
@@ -117,8 +151,9 @@ class AppendOnlyFile:
             raise
 
     def close(self) -> None:
-        """Close the file; closing twice does nothing."""
+        """Give the file back; closing twice does nothing."""
         self._file.close()
+        self._lock.release()
 
 
 def cut_torn_line(path: Path) -> None:
@@ -193,31 +228,20 @@ class KeyedLog:
         self.rows: dict[str, Mapping[str, Any]] = {}
         self._between_threads = threading.Lock()
         self._file: AppendOnlyFile | None = None
-        self._lock: FileLock | None = None
         if self.path is None:
             return
         path = self.path
         if path.suffix == ".gz":
             raise InputError(f"{path}: rows are appended, so the file cannot be compressed")
-        with extra("learning"):
-            from filelock import FileLock, Timeout
+        self._file = AppendOnlyFile(path)
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            self._lock = FileLock(f"{path}.lock", timeout=0, thread_local=False)
-            self._lock.acquire()
-            try:
-                self.rows = _read_rows(path)  # checks all, before anything is cut off
-                cut_torn_line(path)
-                self._file = AppendOnlyFile(path)
-            except BaseException:
-                self._lock.release()
-                raise
-        except Timeout:
-            raise InputError(
-                f"{path}: another process is writing to this file: end it, or name another file"
-            ) from None
-        except OSError as error:
-            raise InputError(f"{path} cannot be written: {error}") from error
+            self.rows = _read_rows(path)  # checks all, before anything is cut off
+            cut_torn_line(path)
+        except BaseException as error:
+            self._file.close()
+            if isinstance(error, OSError):
+                raise InputError(f"{path} cannot be read: {error}") from error
+            raise
 
     def __enter__(self) -> KeyedLog:
         return self
@@ -227,9 +251,8 @@ class KeyedLog:
 
     def close(self) -> None:
         """Give the file back; closing twice does nothing."""
-        if self._file is not None and self._lock is not None:
+        if self._file is not None:
             self._file.close()
-            self._lock.release()
 
     def append(self, rows: Sequence[Mapping[str, Any]]) -> None:
         """Keep rows; each has a ``key``, a text.
