@@ -13,7 +13,6 @@ Example:
 from __future__ import annotations
 
 import re
-import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -39,7 +38,7 @@ from langchain_skr.model_call import (
 )
 from langchain_skr.models import ModelLike, as_language_model
 from skr_core import conversation as condensing
-from skr_core.bounds import Bounds, bounded
+from skr_core.bounds import Bounds, bounded, steady_time
 from skr_core.budget import Budget
 from skr_core.conversation import latest_turns
 from skr_core.errors import DeadlineError, InputError, extra
@@ -295,7 +294,7 @@ class SKRMiddleware(AgentMiddleware[SKRAgentState, Any, Any]):
             "skr_stop_reason": "",
             "skr_draft": None,
             "skr_reflection": None,
-            "skr_started_at": time.time(),
+            "skr_started_at": steady_time(),
         }
         yield from refreshed(self.router)
         if asked:  # else there is nothing to route by, such as an image alone
@@ -344,7 +343,7 @@ class SKRMiddleware(AgentMiddleware[SKRAgentState, Any, Any]):
     def _bounds(self, state: Any) -> Bounds:
         seconds = self.budget.deadline_s
         if seconds is not None:
-            seconds -= time.time() - state.get("skr_started_at", time.time())
+            seconds -= steady_time() - state.get("skr_started_at", steady_time())
         return Bounds.within(seconds)
 
     def _check_tools(self, request: ModelRequest[Any]) -> None:

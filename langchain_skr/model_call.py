@@ -7,7 +7,6 @@ an answer that a reflector or an arbiter judges. It is shown once it stands.
 from __future__ import annotations
 
 import json
-import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
@@ -26,6 +25,7 @@ from langchain_core.messages import (
 from langchain_core.tools import BaseTool
 
 from langchain_skr.models import LangChainModel, generation_of
+from skr_core.bounds import steady_time
 from skr_core.errors import DeadlineError, ModelError, RetrieverError, extra
 from skr_core.flow import Flow, call
 from skr_core.models.chunked import reply_limit
@@ -287,8 +287,8 @@ class ModelCall:
         return self._of.budget.spent(self.usage, seconds=self._seconds())
 
     def _seconds(self) -> float:
-        started: float = self._state.get("skr_started_at") or time.time()
-        return time.time() - started
+        started: float = self._state.get("skr_started_at") or steady_time()
+        return steady_time() - started
 
     def _calls_left(self) -> dict[str, int]:
         """The calls that each tool with a limit has left in this run."""

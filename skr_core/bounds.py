@@ -39,6 +39,17 @@ MAX_CHARACTERS = 500_000
 
 PASSED = "the deadline passed before the reply was there"
 
+_BEGINNING = time.time() - time.monotonic()
+
+
+def steady_time() -> float:
+    """The seconds since the epoch, as if nobody set the machine's clock while this process runs.
+
+    It can be kept in a state that another process goes on with, and a deadline that is counted from
+    it neither ends early nor late where the clock is put right.
+    """
+    return _BEGINNING + time.monotonic()
+
 
 @dataclass(frozen=True, slots=True)
 class Bounds:

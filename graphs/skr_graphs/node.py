@@ -15,7 +15,6 @@ from __future__ import annotations
 import json
 import logging
 import sys
-import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, NamedTuple, TypeVar
@@ -28,7 +27,7 @@ from langgraph.errors import GraphBubbleUp
 from langgraph.runtime import Runtime, get_runtime
 from langgraph.types import Send
 
-from skr_core.bounds import UNBOUNDED, Bounds, bounded
+from skr_core.bounds import UNBOUNDED, Bounds, bounded, steady_time
 from skr_core.budget import Budget, cost
 from skr_core.flow import Flow, arun, run
 from skr_core.plain import Plain
@@ -252,7 +251,7 @@ def bounds_of(state: Plain, budget: Budget) -> Bounds:
 
 def _seconds(state: SKRState | Plain) -> float:
     """The time since the question was asked."""
-    passed: float = time.time() - state["asked"]["started_at"]
+    passed: float = steady_time() - state["asked"]["started_at"]
     return passed
 
 
@@ -293,7 +292,7 @@ def _report(state: Plain, budget: Budget, thread_id: str | None) -> None:
         "grounded": bool(state["grounded"]),
         "calls": usage.calls,
         "cost": cost(usage, budget.price) if budget.price else None,
-        "seconds": time.time() - state["asked"]["started_at"],
+        "seconds": steady_time() - state["asked"]["started_at"],
     }
     tokens = {"prompt_tokens": usage.prompt_tokens, "completion_tokens": usage.completion_tokens}
     ids = {"question_id": state["asked"]["id"], "thread_id": thread_id}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator, Sequence
 from operator import itemgetter
 from typing import Any
@@ -12,7 +11,7 @@ from langgraph.types import interrupt
 from typing_extensions import TypedDict
 
 from skr_core import answering
-from skr_core.bounds import PASSED
+from skr_core.bounds import PASSED, steady_time
 from skr_core.cleaning import redact
 from skr_core.errors import DeadlineError, ModelError, NoReferencesError, RetrieverError, failure
 from skr_core.flow import Flow, call, gather
@@ -129,7 +128,7 @@ def review(state: SKRState, step: StepContext) -> Flow[Plain]:
     return {
         "queries": queries,
         "stop_reason": "" if queries else "no_new_queries",
-        "asked": {**state["asked"], "started_at": time.time()},
+        "asked": {**state["asked"], "started_at": steady_time()},
     }
 
 

@@ -6,7 +6,6 @@ setting ``stop_reason``; the edges only read it.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -14,6 +13,7 @@ from typing import Any
 from langgraph.types import Overwrite
 
 from skr_core import answering, conversation
+from skr_core.bounds import steady_time
 from skr_core.conversation import exchanges
 from skr_core.errors import ModelError
 from skr_core.flow import Flow, call
@@ -56,7 +56,7 @@ def condense(state: FirstState, step: StepContext) -> Flow[Plain]:
     Raises:
         InputError: There is no question, or the conversation is none, see `open_conversation`.
     """
-    started_at = time.time()
+    started_at = steady_time()
     opening = open_conversation(state)
     yield from refreshed(step.settings.router)
     question, settings = opening.question, step.settings
