@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 import os
 import pickle
+import signal
 import socket
 import threading
 import traceback
@@ -151,9 +152,12 @@ class RayWorkers:
         if self.address is None:
             cpus = max(count or 0, os.cpu_count() or 1)
             settings |= {"address": "local", "num_cpus": cpus, "include_dashboard": False}
+        before = signal.getsignal(signal.SIGTERM)
         try:
             _knock(self.address)
             self._ray.init(**settings)
+            if threading.current_thread() is threading.main_thread():
+                signal.signal(signal.SIGTERM, before)  # Ray's prints a stack and aborts
         except Exception as error:
             where = f"no Ray answers at {self.address}" if self.address else "Ray does not start"
             raise EngineError(f"{where}: {_line_of(error)}") from error

@@ -27,7 +27,7 @@ from skr_core import Generation, Prompt, Question, Settings
 from skr_core.prompts import QUERY_LEAD, REFUSAL
 from skr_core.testing import MappingRetriever
 from skr_graphs import GraphAnswerer, create_self_completion_graph
-from skr_learn import collect
+from skr_learn import RayWorkers, Records, collect
 from skr_learn.reply_cache import CachedModel, ReplyCache
 from skr_store import Store, ingest
 
@@ -123,6 +123,26 @@ def collected(folder: Path, cached: bool) -> str:
             out=folder / "records.jsonl",
             concurrency=2,
         )
+    return _outcomes(records)
+
+
+def collected_on_ray(folder: Path) -> str:
+    with RayWorkers(count=2) as workers:
+        records = collect(
+            [Question(q, q, (f"Port {n}",)) for n, q in enumerate(QUESTIONS)],
+            functools.partial(answerer, folder),
+            out=folder / "records.jsonl",
+            concurrency=2,
+            workers=workers,
+        )
+    return _outcomes(records)
+
+
+def answerer(folder: Path) -> GraphAnswerer:
+    return GraphAnswerer(Settings(Model(folder), MappingRetriever(FIRST | SECOND)))
+
+
+def _outcomes(records: Records) -> str:
     return "\n".join(
         f"{each.question} {[(name, each.outcomes[name].answer) for name in sorted(each.outcomes)]}"
         for each in records
@@ -130,6 +150,29 @@ def collected(folder: Path, cached: bool) -> str:
 
 
 def evaluated(folder: Path) -> str:
+    models.make_model = lambda *_: Model(folder)  # type: ignore[attr-defined]
+    options = ["--out", str(folder / "run"), "--concurrency", "1"]
+    return _run_of(folder, app, "evaluate", str(_questions(folder)), *options)
+
+
+def experimented(folder: Path) -> str:
+    from skr_lab import experiment
+    from skr_lab.command import app as lab
+
+    experiment.make_model = lambda *_: Model(folder)  # type: ignore[attr-defined]
+    values = {"questions": _questions(folder), "systems": "single_shot,loop", "concurrency": 1}
+    options = [word for name, value in values.items() for word in ("--set", f"{name}={value}")]
+    return _run_of(folder, lab, "run", "baselines", *options, "--out", str(folder / "run"))
+
+
+def _run_of(folder: Path, command: Any, *words: str) -> str:
+    with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+        command(words, standalone_mode=False)
+    tables = ("result.json", "result.md", "scores.jsonl")
+    return "\n".join((folder / "run" / name).read_text() for name in tables)
+
+
+def _questions(folder: Path) -> Path:
     rows = [
         {
             "id": q,
@@ -141,12 +184,7 @@ def evaluated(folder: Path) -> str:
     ]
     questions = folder / "questions.jsonl"
     questions.write_bytes(b"".join(orjson.dumps(row) + b"\n" for row in rows))
-    models.make_model = lambda *_: Model(folder)  # type: ignore[attr-defined]
-    options = ["--out", str(folder / "run"), "--concurrency", "1"]
-    with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
-        app(["evaluate", str(questions), *options], standalone_mode=False)
-    tables = ("result.json", "result.md", "scores.jsonl")
-    return "\n".join((folder / "run" / name).read_text() for name in tables)
+    return questions
 
 
 def ingested(folder: Path) -> str:
@@ -221,7 +259,9 @@ WORKS: dict[str, Work] = {
     "graph awaited by default": functools.partial(awaited_graph, durability="async"),
     "collect": functools.partial(collected, cached=False),
     "collect with a cache": functools.partial(collected, cached=True),
+    "collect on Ray": collected_on_ray,
     "evaluate": evaluated,
+    "experiment": experimented,
     "ingest": ingested,
     "sync": synced,
     "ask and remember": remembered,
