@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -196,7 +197,17 @@ class Stored(Work):
 
 
 class StoredWithVectors(Stored):
+    """The same with vectors, whose index Chroma does not sync, nor notice what it lost.
+
+    Without the index all is found: it is made again of what the store has kept.
+    """
+
     embeds = True
+
+    def look(self, folder: Path) -> set[int]:
+        for index in folder.glob("the/store/vectors-*"):
+            shutil.rmtree(index) if index.is_dir() else index.unlink()
+        return super().look(folder)
 
 
 class Cached(Work):

@@ -68,4 +68,4 @@ def test_a_few_cuts(name: str, times: int, tmp_path: Path):
 @pytest.mark.timeout(3600)
 @pytest.mark.parametrize("name", WORKS)
 def test_many_cuts(name: str, tmp_path: Path):
-    cut(name, tmp_path, int(__import__("os").environ.get("CUTS", "400")))
+    cut(name, tmp_path, 400)
