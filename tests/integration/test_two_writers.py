@@ -163,7 +163,7 @@ def test_the_second_command_is_refused_in_one_line(
         errors = said.read_text()
     assert second.code == 2
     assert " ".join(second.err.split()).endswith(
-        f"{file.name}: another process is writing to this file"
+        f"{file.name}: another process is writing to this file: end it, or name another file"
     )
     assert first.exitcode == 0, errors
     assert "Traceback" not in errors + second.err
