@@ -206,14 +206,14 @@ def make(
             raise InputError(
                 "key-facts are written, and the extractive model only quotes: give --set model=..."
             )
-        file = AppendOnlyFile(out)
-        stack.callback(file.close)
+        review = AppendOnlyFile(out)
+        stack.callback(review.close)
         there = {each.id for each in read_review(out)}
         if not out.stat().st_size:
-            file.append(HEADER.encode())
+            review.append(HEADER.encode())
         wanted = [each for each in making.read() if " ".join(each.id.split()) not in there]
         worked = read_worked_steps(making.demonstrations) if making.demonstrations else []
-        failures = asyncio.run(making.make(wanted, worked, file)) if wanted else []
+        failures = asyncio.run(making.make(wanted, worked, review)) if wanted else []
     if wanted and len(failures) == len(wanted):
         raise ModelError(f"every question failed; the last: {failures[-1]}")
     if failures:
