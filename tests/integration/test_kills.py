@@ -153,7 +153,7 @@ def test_two_kills(name: str, tmp_path: Path):
 @pytest.mark.timeout(3600)
 @pytest.mark.parametrize("name", WORKS)
 def test_fifty_kills(name: str, tmp_path: Path):
-    kill(name, 50, tmp_path)
+    kill(name, 10 if name == "collect on Ray" else 50, tmp_path)  # a Ray takes long to start
 
 
 @pytest.mark.soak
