@@ -15,9 +15,9 @@ from dataclasses import replace
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
-from skr_core.bounds import MAX_CHARACTERS
+from skr_core.bounds import MAX_CHARACTERS, Patience
 from skr_core.errors import ModelError
-from skr_core.flow import Flow, call
+from skr_core.flow import Flow
 from skr_core.ports import LanguageModel, OnToken
 from skr_core.prompts import asking as prompts
 from skr_core.prompts.templates import DEFAULT_TEMPLATES, MAX_QUERIES, PromptTemplates
@@ -54,9 +54,14 @@ def generate(
     of them stay.
 
     Raises:
-        ModelError: It failed, or what it gave is no text, or one without end.
+        ModelError: It failed, nothing of its reply came for 300 seconds, or what it gave is no
+            text, or one without end.
     """
-    generation = yield from call(model.generate, model.agenerate, prompt, on_token=on_token)
+    generation = yield from Patience(model.name).asking(
+        lambda hear: model.generate(prompt, on_token=hear),
+        lambda hear: model.agenerate(prompt, on_token=hear),
+        on_token,
+    )
     text = getattr(generation, "text", None)
     if not isinstance(text, str):  # a model is anybody's code
         raise ModelError(f"the model gave {type(text).__name__} in place of a text")

@@ -5,6 +5,9 @@ gets the time that is left. When that is over an async call is cancelled; a sync
 in a thread of its own, where the model asks `check_time` with every piece of its reply. A client
 gives each of its requests `seconds_left` as the timeout.
 
+A call of a model that has no deadline is given up where nothing of its reply comes for 300 seconds,
+see `Patience`.
+
 Example:
     >>> from skr_core.flow import call, run
     >>> def ask():
@@ -20,17 +23,15 @@ from __future__ import annotations
 import asyncio
 import math
 import time
-from collections.abc import Callable, Iterator
-from concurrent.futures import Future
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
-from contextvars import ContextVar, copy_context
+from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import partial
-from threading import Thread
 from typing import Any, Self, TypeVar
 
-from skr_core.errors import DeadlineError
-from skr_core.flow import Call, Flow, Gather
+from skr_core.errors import DeadlineError, ModelError
+from skr_core.flow import Call, Flow, Gather, attended, is_waited_for
 
 T = TypeVar("T")
 
@@ -38,6 +39,9 @@ MAX_CHARACTERS = 500_000
 """The longest reply: more than models make; a server may send without end."""
 
 PASSED = "the deadline passed before the reply was there"
+
+SILENCE = 300.0
+"""Seconds without any text after which a reply that has no deadline is given up."""
 
 _BEGINNING = time.time() - time.monotonic()
 
@@ -85,8 +89,14 @@ def seconds_left() -> float | None:
 
 
 def check_time() -> None:
-    """Raise `DeadlineError` once the deadline of the current call has passed."""
+    """Raise `DeadlineError` once the deadline of the current call has passed.
+
+    Raises:
+        ModelError: The call was given up for another reason, and nobody reads its reply.
+    """
     _BOUNDS.get().check_time()
+    if not is_waited_for():
+        raise ModelError("nobody waits for this reply any more")
 
 
 def reply_tokens() -> int | None:
@@ -149,22 +159,12 @@ def _sync_in_time(blocking: Callable[[], T], bounds: Bounds) -> T:
         kept.check_time()
         if kept.ends_at == math.inf:
             return blocking()
-        future: Future[T] = Future()
 
-        def work() -> None:
-            try:
-                future.set_result(blocking())
-            except BaseException as error:
-                future.set_exception(error)
+        def seconds() -> float:
+            kept.check_time()
+            return kept.ends_at - time.monotonic()
 
-        # Nothing in Python ends a thread: a daemon keeps no process from ending.
-        Thread(target=copy_context().run, args=(work,), daemon=True, name="skr-call").start()
-        try:
-            return future.result(max(0.0, kept.ends_at - time.monotonic()))
-        except TimeoutError as error:
-            if future.done():
-                return future.result()  # what timed out was inside
-            raise DeadlineError(PASSED) from error
+        return attended(blocking, seconds)
 
 
 async def _async_in_time(awaitable: Callable[[], Any], bounds: Bounds) -> Any:
@@ -178,3 +178,98 @@ async def _async_in_time(awaitable: Callable[[], Any], bounds: Bounds) -> Any:
             if not patience.expired():
                 raise
             raise DeadlineError(PASSED) from error
+
+
+class Patience:
+    """How long a model's call is waited for: while something of its reply comes.
+
+    A server may send signs of life for ever, and a client of one's own may wait for ever. Whoever
+    waits longer for a reply sets a deadline, which then holds alone.
+
+    Args:
+        name: The model's name, for the error.
+
+    Example:
+        >>> from skr_core.flow import run
+        >>> async def asleep(on_token): ...
+        >>> patience = Patience("mine")
+        >>> run(patience.asking(lambda on_token: on_token("Paris") or "Paris", asleep, print))
+        Paris
+        'Paris'
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self._heard = time.monotonic()
+
+    def asking(
+        self,
+        blocking: Callable[[Callable[[str], None] | None], T],
+        awaitable: Callable[[Callable[[str], None] | None], Awaitable[T]],
+        on_token: Callable[[str], None] | None,
+    ) -> Flow[T]:
+        """Ask for a call, as `skr_core.flow.call` does.
+
+        Args:
+            blocking: The call, which is given the function that takes the reply's pieces.
+            awaitable: Async version of it.
+            on_token: That function; None where no pieces are wanted.
+
+        Raises:
+            ModelError: Nothing came for 300 seconds, and the call has no deadline.
+        """
+
+        def hear(piece: str) -> None:
+            if piece:
+                self._heard = time.monotonic()
+            if on_token is not None:
+                on_token(piece)
+
+        listening = None if on_token is None else hear
+        made: T = yield Call(
+            partial(self._sync, partial(blocking, listening)),
+            partial(self._async, partial(awaitable, listening)),
+        )
+        return made
+
+    def _sync(self, blocking: Callable[[], T]) -> T:
+        self._heard = time.monotonic()
+        return blocking() if seconds_left() is not None else attended(blocking, self._left)
+
+    async def _async(self, awaitable: Callable[[], Awaitable[T]]) -> T:
+        if seconds_left() is not None:
+            return await awaitable()
+        self._heard = time.monotonic()
+        loop = asyncio.get_running_loop()
+        try:
+            async with asyncio.timeout(None) as patience:
+
+                def look() -> None:
+                    nonlocal handle
+                    left = self._heard + SILENCE - time.monotonic()
+                    if left > 0:
+                        handle = loop.call_later(left, look)
+                    else:
+                        patience.reschedule(loop.time())
+
+                handle = loop.call_later(SILENCE, look)
+                try:
+                    return await awaitable()
+                finally:
+                    handle.cancel()
+        except TimeoutError as error:
+            if not patience.expired():
+                raise
+            raise self._error() from error
+
+    def _left(self) -> float:
+        left = self._heard + SILENCE - time.monotonic()
+        if left <= 0:
+            raise self._error()
+        return left
+
+    def _error(self) -> ModelError:
+        return ModelError(
+            f"{self.name}: nothing of the reply came for {SILENCE:.0f} seconds; give a deadline "
+            "to wait longer"
+        )

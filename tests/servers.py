@@ -36,12 +36,12 @@ Reply = str | dict[str, Any]
 Fault = Literal[
     *("rate_limit", "server_error", "broken_json", "no_choices", "truncated", "empty"),
     *("hang", "drip", "drip_head", "endless", "huge", "echo", "echo_json"),
-    *("packed", "bomb"),
+    *("packed", "bomb", "comments", "no_content"),
 ]
 """429 with Retry-After; 500; half a JSON body; JSON of another shape; a connection closed in the
 middle of the reply; a reply without text. No word at all; a reply, or the head of one, a byte at a
 time; one without end; one of 50 MB; 401 or broken JSON with the key that was sent. A good reply
-that is packed with gzip; 300 kB that unpack to 300 MB."""
+that is packed with gzip; 300 kB that unpack to 300 MB; a stream of comments or of empty pieces."""
 
 DIMENSIONS = 64
 _NUMBERS = count()
@@ -213,7 +213,7 @@ class OpenAIServer:
             _send(writer, _error("slow down"), 429, headers)
         elif fault == "server_error":
             _send(writer, _error("out of order"), 500, ending)
-        elif fault in ("hang", "drip", "drip_head", "endless"):
+        elif fault in ("hang", "drip", "drip_head", "endless", "comments", "no_content"):
             await self._go_on_for_ever(fault, request, writer)
         elif fault == "huge":
             await _send_huge(writer, request)
@@ -280,6 +280,10 @@ class OpenAIServer:
                 piece = piece if number or request.get("stream") else '{"id": "' + piece
             elif request.get("stream") and fault == "drip":
                 piece = f"data: {event}\n\n"
+            elif request.get("stream") and fault == "comments":
+                piece = ": still here\n\n"
+            elif request.get("stream") and fault == "no_content":
+                piece = f"data: {event.replace('word', '').replace(' ', '')}\n\n"
             else:
                 piece = " "
             data = piece.encode()

@@ -18,7 +18,7 @@ The edges are pure functions of the state. Every way out is a ``stop_reason`` th
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -31,7 +31,7 @@ from langgraph.types import Send
 from skr_core.budget import Budget
 from skr_core.conversation import exchanges
 from skr_core.errors import InputError, retrieved
-from skr_core.flow import Flow, arun, call, run
+from skr_core.flow import Flow, arun, call, interruptible, run
 from skr_core.plain import Plain, from_plain
 from skr_core.ports import AnswerArbiter, LanguageModel, ReferenceStore, Retriever
 from skr_core.prompts.templates import PromptTemplates
@@ -87,14 +87,24 @@ class SelfCompletionGraph(StateGraph[SKRState, SKRContext, SKRInput, SKROutput])
         it is ever cached: LangGraph's ``cache`` knows nothing of a run's context and config.
         """
         compiled = super().compile(*args, name=name or NAME, **options)
+        # As its own `copy` makes the same again.
+        attributes = {key: each for key, each in vars(compiled).items() if key != "__orig_class__"}
         # Else it would be LangChain's few steps where a runnable of its own calls the graph.
-        return compiled.with_config(
+        return CompiledGraph(**attributes).with_config(
             metadata={NAME_KEY: compiled.name}, recursion_limit=RECURSION_LIMIT
         )
 
 
-CompiledGraph = CompiledStateGraph[SKRState, SKRContext, SKRInput, SKROutput]
-"""The same, compiled."""
+class CompiledGraph(CompiledStateGraph[SKRState, SKRContext, SKRInput, SKROutput]):
+    """The same, compiled; an interrupt (Ctrl-C) ends its sync runs at once.
+
+    LangGraph itself waits until the nodes of its threads are over, whatever they wait for.
+    """
+
+    def stream(self, *args: Any, **options: Any) -> Iterator[Any]:
+        """Stream a run, as LangGraph does; closing it ends what is under way."""
+        return interruptible(super().stream(*args, **options))
+
 
 RECURSION_LIMIT = 9_999
 """The steps of a run, as many as LangChain's agents have: it is the budget that ends a loop."""
