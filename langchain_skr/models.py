@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncGenerator, Generator, Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from langchain_core.language_models import (
@@ -41,14 +42,14 @@ from langchain_core.runnables.base import RunnableBindingBase
 from langgraph.errors import GraphBubbleUp
 
 from langchain_skr.naming import described, layers, model_name, temperature_of
-from skr_core.budget import estimate_usage
+from skr_core.budget import believed, estimate_usage
 from skr_core.cleaning import remember_keys
 from skr_core.errors import InputError, MissingDependency, ModelError, extra, translated
 from skr_core.models.adapting import named_model
-from skr_core.models.chunked import NO_IMAGES, ChunkedModel, Reply
+from skr_core.models.chunked import NO_IMAGES, ChunkedModel, Reply, logprobs_in
 from skr_core.models.windows import Window
 from skr_core.ports import LanguageModel
-from skr_core.types import Generation, Prompt, Usage
+from skr_core.types import CUT_OFF, Generation, Prompt, Usage
 
 LangChainLanguageModel = Runnable[LanguageModelInput, Any]
 """A chat or completion model, also behind ``bind``, ``with_retry`` or ``with_fallbacks``."""
@@ -80,7 +81,15 @@ class _Reply(Reply):
     def generation(self, prompt: Prompt) -> Generation:
         reason = _finish_reason(self.whole)
         text = self.text(f" (finish reason: {reason})" if reason else "")
-        return generation_of(self.whole, text, prompt)
+        made = generation_of(self.whole, text, prompt)
+        return replace(made, finish_reason=CUT_OFF) if self._is_without_end() else made
+
+    def _is_without_end(self) -> bool:
+        """Whether this is a stream in OpenAI's language that ended before it said so."""
+        about = getattr(self.whole, "response_metadata", {})
+        ended = about.get("finish_reason") or about.get("status")
+        streamed = isinstance(self.whole, BaseMessageChunk)
+        return streamed and about.get("model_provider") == "openai" and not ended
 
 
 class LangChainModel(ChunkedModel):
@@ -233,17 +242,16 @@ def generation_of(message: Any, text: str, prompt: Prompt) -> Generation:
         True
     """
     about: Mapping[str, Any] = getattr(message, "response_metadata", {})
-    spent = getattr(message, "usage_metadata", None) or {}
-    read = (spent.get("input_token_details") or {}).get("cache_read") or 0
+    spent = _mapping(getattr(message, "usage_metadata", None))
+    read = _mapping(spent.get("input_token_details")).get("cache_read") or 0
     sent, received = spent.get("input_tokens", 0), spent.get("output_tokens", 0)
     usage = Usage(sent, received, calls=1, cache_read_tokens=read)
-    usage = usage if usage.total_tokens else estimate_usage(prompt, text)
+    usage = believed(usage, prompt, text) if sent or received else estimate_usage(prompt, text)
     if spent.get("total_cost") == 0:  # LangChain marks replies of its own cache so
         usage = usage.from_cache()
-    tokens = (about.get("logprobs") or {}).get("content") or ()
-    logprobs = tuple(float(token["logprob"]) for token in tokens) or None
-    named = tuple(str(token.get("token", "")) for token in tokens)
-    return Generation(text, usage, logprobs, _finish_reason(message), named)
+    logprobs, named = logprobs_in(_mapping(about.get("logprobs")).get("content"))
+    reason = _finish_reason(message)
+    return Generation(text, usage, tuple(logprobs) or None, reason, tuple(named))
 
 
 def load_model(
@@ -418,6 +426,10 @@ def _openai_options(server: str | None, api_key: str | None) -> dict[str, Any]:
     if key := server_key(api_key, server):
         options["api_key"] = key
     return options
+
+
+def _mapping(given: object) -> Mapping[str, Any]:
+    return given if isinstance(given, Mapping) else {}
 
 
 def _finish_reason(message: Any) -> str:

@@ -29,15 +29,15 @@ from pydantic import BaseModel
 
 from llamaindex_skr._compat import takes_response_format
 from llamaindex_skr.nodes import image_of
-from skr_core.budget import estimate_usage
+from skr_core.budget import believed, estimate_usage
 from skr_core.cleaning import remember_keys
 from skr_core.errors import InputError, ModelError, extra, translated
 from skr_core.models.adapting import framework_of, named_model
-from skr_core.models.chunked import NO_IMAGES, ChunkedModel, Reply
+from skr_core.models.chunked import NO_IMAGES, ChunkedModel, Reply, logprobs_in
 from skr_core.models.openai_server import server_address, server_key
 from skr_core.models.windows import Window, context_window, most_tokens
 from skr_core.ports import LanguageModel, OnToken
-from skr_core.types import Generation, Prompt, Usage
+from skr_core.types import CUT_OFF, Generation, Prompt, Usage
 
 if TYPE_CHECKING:
     from llama_index.llms.openai_like import OpenAILike
@@ -78,16 +78,18 @@ class LlamaIndexReply(Reply):
         self.usage = _usage(chunk) or self.usage  # the last chunk of a stream has it
         # LlamaIndex keeps the alternatives of each token, not the token's own: only `raw` has that.
         choice = (_get(chunk.raw, "choices") or [None])[0]
-        tokens = _get(_get(choice, "logprobs"), "content") or []
-        self.logprobs += [float(_get(token, "logprob")) for token in tokens]
-        self.tokens += [str(_get(token, "token") or "") for token in tokens]
+        logprobs, tokens = logprobs_in(_get(_get(choice, "logprobs"), "content"))
+        self.logprobs += logprobs
+        self.tokens += tokens
         reason = _get(choice, "finish_reason") or _get(chunk.raw, "stop_reason")
         self.finish_reason = str(reason or "") or self.finish_reason
+        if not self.finish_reason and _get(chunk.raw, "object") == "chat.completion.chunk":
+            self.finish_reason = CUT_OFF  # unless another one comes
 
     def generation(self, prompt: Prompt) -> Generation:
         """The whole reply; raises `ModelError` when it is empty."""
         text = self.text()
-        usage = self.usage or estimate_usage(prompt, text)
+        usage = believed(self.usage, prompt, text) if self.usage else estimate_usage(prompt, text)
         logprobs = tuple(self.logprobs) or None
         return Generation(text, usage, logprobs, self.finish_reason, tuple(self.tokens))
 
@@ -457,12 +459,9 @@ def _usage(chunk: Chunk) -> Usage | None:
     raw = _get(chunk.raw, "usage", "usage_metadata")
     details = _get(raw, "prompt_tokens_details", "input_tokens_details")
     for given in (chunk.additional_kwargs, raw):
-        usage = Usage(
-            _get(given, "prompt_tokens", "input_tokens") or 0,
-            _get(given, "completion_tokens", "output_tokens") or 0,
-            calls=1,
-            cache_read_tokens=_get(details, "cached_tokens") or 0,
-        )
-        if usage.total_tokens:
-            return usage
+        sent = _get(given, "prompt_tokens", "input_tokens") or 0
+        received = _get(given, "completion_tokens", "output_tokens") or 0
+        if sent or received:
+            read = _get(details, "cached_tokens") or 0
+            return Usage(sent, received, calls=1, cache_read_tokens=read)
     return None

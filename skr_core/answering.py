@@ -16,6 +16,7 @@ from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from skr_core.bounds import MAX_CHARACTERS, Patience
+from skr_core.budget import believed
 from skr_core.errors import ModelError
 from skr_core.flow import Flow
 from skr_core.ports import LanguageModel, OnToken
@@ -67,6 +68,9 @@ def generate(
         raise ModelError(f"the model gave {type(text).__name__} in place of a text")
     if len(text) > MAX_CHARACTERS:
         raise ModelError(f"{model.name}: the reply has over {MAX_CHARACTERS:,} characters")
+    usage = believed(generation.usage, prompt, text)
+    if usage is not generation.usage:
+        generation = replace(generation, usage=usage)
     said = text if is_json(text) else without_thoughts(text)
     first = _first_token(said, generation)
     made = (

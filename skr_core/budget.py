@@ -23,7 +23,7 @@ import math
 import os
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -70,11 +70,29 @@ class Price:
         completion: The price of tokens received.
         cache_read: The price of tokens sent that the provider reads from its own cache; None where
             it is that of `prompt`.
+
+    Raises:
+        InputError: One of them is no number from 0.
+
+    Example:
+        >>> Price(prompt=-0.4, completion=1.6)
+        Traceback (most recent call last):
+        ...
+        skr_core.errors.InputError: prompt must be a price from 0 US dollars, not -0.4
     """
 
     prompt: float
     completion: float
     cache_read: float | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("prompt", "completion", "cache_read"):
+            amount = getattr(self, name)
+            is_number = isinstance(amount, int | float) and not isinstance(amount, bool)
+            if not (
+                (is_number and 0 <= amount < math.inf) or (amount is None and name == "cache_read")
+            ):
+                raise InputError(f"{name} must be a price from 0 US dollars, not {amount!r}")
 
 
 def cost(usage: Usage, price: Price) -> float:
@@ -314,6 +332,46 @@ def estimate_usage(
     """Usage of one call whose provider gave no figures; always marked as an estimate."""
     sent = sum(count(turn).tokens for turn in (prompt.system, *prompt.history, prompt.text))
     return Usage(sent, count(reply).tokens, calls=1, estimated=True)
+
+
+MAX_COUNT = 100_000_000
+"""Tokens of a call: more than any model takes or makes."""
+
+
+def is_count(given: object, most: int = MAX_COUNT) -> bool:
+    """Whether this is a number of tokens that one call may have.
+
+    Example:
+        >>> is_count(7), is_count(-7), is_count("7"), is_count(True), is_count(7, most=6)
+        (True, False, False, False, False)
+    """
+    return type(given) is int and 0 <= given <= most
+
+
+def believed(usage: Usage, prompt: Prompt, reply: str) -> Usage:
+    """The usage of a call as its provider gives it; an estimate where it cannot be.
+
+    What a server says is untrusted: a negative count would let what is spent fall, and a text ends
+    whoever adds it up.
+
+    Args:
+        usage: The usage, of whatever values.
+        prompt: The prompt of the call.
+        reply: Its reply.
+
+    Example:
+        >>> asked = Prompt("answer_directly", "Where?", "Where?")
+        >>> believed(Usage(-100, 5, calls=1), asked, "In Paris.").estimated
+        True
+    """
+    counts = [getattr(usage, each.name, None) for each in fields(Usage) if each.type == "int"]
+    if (
+        all(map(is_count, counts))
+        and usage.cache_read_tokens <= usage.prompt_tokens
+        and usage.cached_cache_read_tokens <= usage.cached_prompt_tokens
+    ):
+        return usage
+    return estimate_usage(prompt, reply)
 
 
 @cache

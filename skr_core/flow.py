@@ -227,7 +227,7 @@ class _Attended:
             self._ends.discard(end)
 
     def give_up(self, reason: type[BaseException]) -> None:
-        """End the calls; without a lock, because a handler of signals runs between any two steps."""
+        """End the calls; without a lock, because a handler of signals runs between any steps."""
         self._ended_by = reason
         for end in list(self._ends):
             end(reason)

@@ -266,8 +266,11 @@ class Usage:
 
 
 NO_USAGE = Usage()
-_CUT_OFF = frozenset({"length", "max_tokens", "content_filter", "safety", "recitation"})
-"""Finish reasons of OpenAI, Anthropic and Google, in lower case."""
+CUT_OFF = "cut_off"
+"""The finish reason of a stream that ended without one."""
+
+_CUT_OFF = frozenset({"length", "max_tokens", "content_filter", "safety", "recitation", CUT_OFF})
+"""Finish reasons of OpenAI, Anthropic and Google, in lower case, and ours."""
 
 
 @dataclass(frozen=True, slots=True)

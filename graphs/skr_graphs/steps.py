@@ -177,7 +177,13 @@ def _decide(
         response_format=settings.response_format,
         may_ask=call_left(settings, NO_USAGE),
     )
-    return (yield from decide_on(question, router, direct)), direct.mean_logprob
+    decision = yield from decide_on(question, router, direct)
+    # An answer that was cut off is no answer to serve; it may be asked for again.
+    return (replace(decision, draft="") if direct.is_cut_off else decision), direct.mean_logprob
+
+
+def _cut_off(generation: Generation) -> str:
+    return f"the reply was cut off (finish reason: {generation.finish_reason})"
 
 
 def decide_on(question: str, router: DraftRouter, direct: Generation) -> Flow[Decision]:
@@ -212,12 +218,14 @@ def answer_directly(state: SKRState, step: StepContext) -> Flow[Plain]:
         step.write, without_thoughts=True, objects=object_stream(settings), is_closed=step.is_closed
     )
     text, usage, logprob = state["decision"]["draft"], state["usage"], None
+    missing = ""
     # A router's own draft need not be an object.
     if not text or object_of(settings, text).get("structured_response", text) is None:
         step.write(events.start("answer_directly", 0))
         generation = yield from ask_directly(state, settings, tokens.write if step.stream else None)
         text, logprob = generation.text.strip(), generation.mean_logprob
         usage = usage_with(state, "answer_directly", generation.usage)
+        missing = _cut_off(generation) if generation.is_cut_off else ""
     cited = resolve_citations(text, ())
     chance = state["decision"]["chance"] if text == state["decision"]["draft"] else None
     said = abstention_for(state["question"], chance, settings)
@@ -229,7 +237,8 @@ def answer_directly(state: SKRState, step: StepContext) -> Flow[Plain]:
         "messages": [answered(served, tokens.message_id, step.config)],
         "removed_markers": cited.removed if said is None else 0,
         "stop_reason": "known",
-        "sufficient": said is None and not is_refusal(served),
+        "sufficient": said is None and not is_refusal(served) and not missing,
+        "missing": missing,
         "usage": usage,
         "logprob": logprob,
         "chance": chance,
@@ -323,6 +332,8 @@ def answer(state: SKRState, step: StepContext) -> Flow[Plain]:
         reply = settings.response_format.read(generation.text, "answer_with_references", given)
     if generation.is_cut_off and reply.sufficient:
         reply = replace(reply, sufficient=False)  # what is missing may be what was cut off
+    if generation.is_cut_off:
+        last = {**last, "errors": [*last["errors"], _cut_off(generation)]}
     step.write(events.draft(number, reply.text))
     last = {**last, "draft": reply.text, "usage": to_plain(generation.usage)}
     if reply.citations:

@@ -25,7 +25,7 @@ Example:
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import AsyncGenerator, Generator
+from collections.abc import AsyncGenerator, Generator, Mapping
 from contextlib import aclosing, closing
 from typing import Any, ClassVar
 
@@ -78,6 +78,26 @@ class Reply(ABC):
         if not text.strip():
             raise ModelError(f"{self.name}: the model returned an empty reply{detail}")
         return text
+
+
+def logprobs_in(tokens: Any) -> tuple[list[float], list[str]]:
+    """The log-probabilities of a reply's tokens and their texts; none where they are no numbers.
+
+    Args:
+        tokens: What stands under ``logprobs`` and ``content`` in OpenAI's language: mappings, or
+            the SDK's objects.
+
+    Example:
+        >>> logprobs_in([{"token": "Paris", "logprob": -0.5}]), logprobs_in([{"token": "Paris"}])
+        (([-0.5], ['Paris']), ([], []))
+    """
+    if not isinstance(tokens, list):
+        return [], []
+    read = [each if isinstance(each, Mapping) else getattr(each, "__dict__", {}) for each in tokens]
+    if not all(isinstance(each.get("logprob"), int | float) for each in read):
+        return [], []
+    said = [str(each.get("token") or "") for each in read]
+    return [float(each["logprob"]) for each in read], said
 
 
 class ChunkedModel(ABC):

@@ -1,7 +1,9 @@
 """HTTP clients for OpenAI's SDK, which all models are given that are made by their id.
 
 Their requests keep to the deadline of the question that they serve: a request may take what is left
-of it, none is sent behind it, and a ``Retry-After`` that reaches beyond it is not waited for.
+of it, none is sent behind it, and a ``Retry-After`` that reaches beyond it is not waited for. A
+prompt is sent to no other host than it was meant for, however a server redirects it, and a reply is
+read as `skr_core.models.wire` says before a framework sees it.
 
 The async client keeps connections for each event loop, because one of a loop that is closed loses
 the reply to a request that it sends: the SDK would send it twice. A loop that is shut down, as
@@ -18,12 +20,13 @@ Example:
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator
+import json
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator
 from typing import Any
 
 import httpx
 
-from skr_core.bounds import PASSED, seconds_left
+from skr_core.bounds import PASSED, check_time, seconds_left
 from skr_core.cleaning import remember
 from skr_core.errors import extra
 
@@ -34,6 +37,11 @@ with extra("openai"):
         DefaultHttpxClient,
         OpenAIError,
     )
+
+with extra("openai"):
+    from skr_core.models.wire import ReplyReader
+
+MAX_REDIRECTS = 3
 
 TIMEOUT = 60.0
 """Seconds without a word from the server; the SDK's own ten minutes outlast any reader."""
@@ -47,7 +55,7 @@ def sync_client(timeout: float = TIMEOUT) -> httpx.Client:
     """
     client: httpx.Client = DefaultHttpxClient(
         timeout=timeout,
-        event_hooks={"request": [_keep_to_deadline], "response": [_retry_in_time]},
+        event_hooks={"request": [_keep_to_deadline], "response": [_look_at, _read_sync]},
     )
     return client
 
@@ -76,18 +84,90 @@ def _keep_to_deadline(request: httpx.Request) -> None:
     }
 
 
-def _retry_in_time(response: httpx.Response) -> None:
+def _look_at(response: httpx.Response) -> None:
+    if response.has_redirect_location:
+        _check_redirect(response)
     left, wait = seconds_left(), response.headers.get("retry-after", "")
     if left is not None and wait.replace(".", "", 1).isdigit() and float(wait) >= left:
         response.headers["x-should-retry"] = "false"  # the SDK's own word for it
+
+
+def _check_redirect(response: httpx.Response) -> None:
+    request = response.request
+    target = request.url.join(response.headers["location"])
+    downgraded = request.url.scheme == "https" and target.scheme != "https"
+    if target.host != request.url.host or downgraded:
+        there = f"{target.scheme}://{target.host}"
+        raise OpenAIError(
+            f"the server redirects to {there}, which was not asked; check its address"
+        )
+    made = request.extensions["skr_redirects"] = request.extensions.get("skr_redirects", 0) + 1
+    if made > MAX_REDIRECTS:
+        raise OpenAIError("the server redirects again and again; check its address")
+
+
+def _reader(response: httpx.Response) -> ReplyReader | None:
+    """What reads a reply; None where it is an error, or of another kind."""
+    if not response.is_success or not response.request.url.path.endswith("/chat/completions"):
+        return None
+    return ReplyReader(streamed=bool(json.loads(response.request.content).get("stream")))
+
+
+def _received(response: httpx.Response) -> httpx.Response:
+    """The response as it comes, unpacked; what is left is read of it."""
+    received = httpx.Response(
+        response.status_code, headers=response.headers, stream=response.stream
+    )
+    for header in ("content-encoding", "content-length"):
+        response.headers.pop(header, None)
+    return received
+
+
+def _read_sync(response: httpx.Response) -> None:
+    if reader := _reader(response):
+        response.stream = _Read(_received(response), reader)
+
+
+async def _read_async(response: httpx.Response) -> None:
+    if reader := _reader(response):
+        response.stream = _AsyncRead(_received(response), reader)
+
+
+class _Read(httpx.SyncByteStream):
+    def __init__(self, received: httpx.Response, reader: ReplyReader) -> None:
+        self._received, self._reader = received, reader
+
+    def __iter__(self) -> Iterator[bytes]:
+        for piece in self._received.iter_bytes():
+            check_time()  # also where a server sends nothing but signs of life
+            yield from self._reader.read(piece)
+        yield from self._reader.end()
+
+    def close(self) -> None:
+        self._received.close()
+
+
+class _AsyncRead(httpx.AsyncByteStream):
+    def __init__(self, received: httpx.Response, reader: ReplyReader) -> None:
+        self._received, self._reader = received, reader
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        async for piece in self._received.aiter_bytes():
+            for read in self._reader.read(piece):
+                yield read
+        for read in self._reader.end():
+            yield read
+
+    async def aclose(self) -> None:
+        await self._received.aclose()
 
 
 async def _async_keep_to_deadline(request: httpx.Request) -> None:
     _keep_to_deadline(request)
 
 
-async def _async_retry_in_time(response: httpx.Response) -> None:
-    _retry_in_time(response)
+async def _async_look_at(response: httpx.Response) -> None:
+    _look_at(response)
 
 
 def _client_class() -> Any:
@@ -106,7 +186,7 @@ class _ClientOfLoops(httpx.AsyncClient):
             "verify": httpx.create_ssl_context(),
             "event_hooks": {
                 "request": [_async_keep_to_deadline],
-                "response": [_async_retry_in_time],
+                "response": [_async_look_at, _read_async],
             },
         }
         super().__init__(timeout=timeout, verify=self._options["verify"])

@@ -22,7 +22,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from skr_core.bounds import Bounds, bounded
-from skr_core.budget import Price, cost, estimate_usage, price_of
+from skr_core.budget import Price, believed, cost, estimate_usage, price_of
 from skr_core.errors import BudgetError, InputError
 from skr_core.flow import Flow, arun, call, run
 from skr_core.models.adapting import AnyModel, as_language_model
@@ -52,7 +52,8 @@ class Spending:
         dollars: The cost so far, where prices were given.
 
     Raises:
-        InputError: Money is limited without prices, or the rate is not above 0.
+        InputError: Money is limited without prices, or to an amount that is not above 0, or the
+            rate is not.
     """
 
     def __init__(
@@ -68,6 +69,8 @@ class Spending:
     ) -> None:
         if max_spend is not None and not prices:
             raise InputError("money is limited without prices: give those of your models")
+        if max_spend is not None and not max_spend > 0:
+            raise InputError(f"max_spend must be above 0 US dollars, not {max_spend}")
         if requests_per_second is not None and not requests_per_second > 0:
             raise InputError(f"requests_per_second must be above 0, not {requests_per_second}")
         self.max_calls, self.max_tokens, self.max_spend = max_calls, max_tokens, max_spend
@@ -103,13 +106,13 @@ class Spending:
         return LimitedModel(chosen, self, self._price_of(chosen.name))
 
     def within(
-        self, asking: Flow[Generation], sent: Usage, price: Price | None
+        self, asking: Flow[Generation], prompt: Prompt, price: Price | None
     ) -> Flow[Generation]:
         """Make a call within the limits, and count what it cost.
 
         Args:
             asking: The call.
-            sent: The usage that counts where it fails.
+            prompt: The prompt, whose tokens count where it fails.
             price: The price of the model's tokens.
 
         Raises:
@@ -118,11 +121,12 @@ class Spending:
         wait = yield from call(self.begin, self.abegin)
         if wait:
             yield from bounded(call(time.sleep, _asleep, wait), self.bounds)
-        spent = sent
+        spent = estimate_usage(prompt, "")
         try:
             in_time = bounded(asking, Bounds.within(self.call_deadline_s))
             made = yield from bounded(in_time, self.bounds)
-            spent = getattr(made, "usage", spent)  # a model is anybody's code
+            # A model is anybody's code.
+            spent = believed(getattr(made, "usage", spent), prompt, str(getattr(made, "text", "")))
         finally:
             self.add(spent, price)
         return made
@@ -216,7 +220,7 @@ class LimitedModel:
 
     def _generation(self, prompt: Prompt, on_token: OnToken | None) -> Flow[Generation]:
         asking = call(self.model.generate, self.model.agenerate, prompt, on_token=on_token)
-        return (yield from self.spending.within(asking, estimate_usage(prompt, ""), self.price))
+        return (yield from self.spending.within(asking, prompt, self.price))
 
 
 async def _asleep(seconds: float) -> None:
