@@ -32,7 +32,7 @@ from itertools import count, takewhile
 from typing import Any, Literal, Self
 
 Messages = list[dict[str, Any]]
-Reply = str | dict[str, Any]
+Reply = str | dict[str, Any] | bytes
 Fault = Literal[
     *("rate_limit", "server_error", "broken_json", "no_choices", "truncated", "empty"),
     *("hang", "drip", "drip_head", "endless", "huge", "echo", "echo_json"),
@@ -47,6 +47,7 @@ DIMENSIONS = 64
 _NUMBERS = count()
 REASONS = {
     200: "OK",
+    307: "Temporary Redirect",
     401: "Unauthorized",
     404: "Not Found",
     429: "Too Many Requests",
@@ -74,7 +75,8 @@ class OpenAIServer:
 
     Args:
         reply: From the messages of a request to the reply's text, or to the whole message, such as
-            one that calls tools, where the reply is not streamed; must return at once.
+            one that calls tools, where the reply is not streamed, or to the bytes that are sent in
+            place of any reply; must return at once.
         fault: What goes wrong; or says so of each chat request, by its number from 1.
         times: With how many of the first chat requests it goes wrong; None is all.
         retry_after: Header of a 429. The OpenAI client takes 0 for no header and waits longer.
@@ -84,6 +86,7 @@ class OpenAIServer:
         prefill: Seconds more before a chat reply for each token of its prompt that is not.
         together: Chat replies wait until this many requests are in flight, for a minute at most;
             may be set later.
+        location: Where every chat request is redirected to.
         keep_alive: Without it each connection ends with its reply, so that a client that nobody
             closes leaves none behind.
 
@@ -103,11 +106,12 @@ class OpenAIServer:
         cache_step: int = 0,
         prefill: float = 0.0,
         together: int = 1,
+        location: str = "",
         keep_alive: bool = True,
     ) -> None:
         self.reply, self.fault, self.times = reply, fault, times
         self.retry_after, self.delay, self.together = retry_after, delay, together
-        self.keep_alive = keep_alive
+        self.keep_alive, self.location = keep_alive, location
         self.cache_step, self.prefill = cache_step, prefill
         self._prompts: list[list[str]] = []
         self.requests: list[dict[str, Any]] = []
@@ -208,7 +212,9 @@ class OpenAIServer:
             await asyncio.sleep(0.005)  # an event would not notice that `together` was set anew
         # A client that is not told would send its next request where nobody listens any more.
         ending = "" if self.keep_alive else "Connection: close\r\n"
-        if fault == "rate_limit":
+        if self.location:
+            _send(writer, b"", 307, f"Location: {self.location}\r\n{ending}")
+        elif fault == "rate_limit":
             headers = f"Retry-After: {self.retry_after}\r\n{ending}"
             _send(writer, _error("slow down"), 429, headers)
         elif fault == "server_error":
@@ -238,6 +244,9 @@ class OpenAIServer:
             except Exception as error:
                 said = f"the test's reply function failed: {error!r}"
                 _send(writer, _error(said), 500, ending)
+                return self.keep_alive
+            if isinstance(said, bytes):
+                _send(writer, said, headers=ending)
                 return self.keep_alive
             if request.get("stream") and isinstance(said, str):
                 return _send_stream(writer, request, said, read, cut=fault == "truncated")

@@ -41,6 +41,8 @@ with extra("openai"):
 with extra("openai"):
     from skr_core.models.wire import ReplyReader
 
+COMPLETIONS = "/chat/completions"
+
 MAX_REDIRECTS = 3
 
 TIMEOUT = 60.0
@@ -72,6 +74,9 @@ def async_client(timeout: float = TIMEOUT) -> httpx.AsyncClient:
 def _keep_to_deadline(request: httpx.Request) -> None:
     _, _, key = request.headers.get("authorization", "").partition(" ")
     remember(key)
+    if "skr_streamed" not in request.extensions and request.url.path.endswith(COMPLETIONS):
+        # One that was redirected has the same extensions, and its body cannot be read any more.
+        request.extensions["skr_streamed"] = bool(json.loads(request.content).get("stream"))
     left = seconds_left()
     if left is None:
         return
@@ -108,9 +113,9 @@ def _check_redirect(response: httpx.Response) -> None:
 
 def _reader(response: httpx.Response) -> ReplyReader | None:
     """What reads a reply; None where it is an error, or of another kind."""
-    if not response.is_success or not response.request.url.path.endswith("/chat/completions"):
+    if not response.is_success or "skr_streamed" not in response.request.extensions:
         return None
-    return ReplyReader(streamed=bool(json.loads(response.request.content).get("stream")))
+    return ReplyReader(streamed=response.request.extensions["skr_streamed"])
 
 
 def _received(response: httpx.Response) -> httpx.Response:

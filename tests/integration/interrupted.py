@@ -1,4 +1,4 @@
-"""A program that asks one question in one way, is interrupted (Ctrl-C), and leaves.
+"""A program that asks one question in some ways, is interrupted (Ctrl-C) in each, and leaves.
 
 It says ``asked`` when it begins, and the class of what it ended with when it is back.
 """
@@ -76,17 +76,24 @@ WAYS: dict[str, Way] = {
 }
 
 
-def main(way: str, url: str) -> None:
+def say(word: str) -> None:
+    """Tell the test."""
+    sys.stdout.write(f"{word}\n")
+    sys.stdout.flush()
+
+
+def main(url: str, *ways: str) -> None:
     """Ask, and say how it ended."""
-    make, ask = WAYS[way]
-    made = make(url)
-    print("asked", flush=True)
-    try:
-        ask(made)
-    except BaseException as error:
-        print(type(error).__name__, flush=True)
-    else:
-        print("answered", flush=True)
+    for way in ways:
+        make, ask = WAYS[way]
+        made = make(url)
+        say("asked")
+        try:
+            ask(made)
+        except BaseException as error:
+            say(type(error).__name__)
+        else:
+            say("answered")
 
 
 if __name__ == "__main__":

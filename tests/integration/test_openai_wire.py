@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import math
 import threading
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -18,7 +19,9 @@ from langchain_skr import load_model as load_for_langchain
 from llamaindex_skr import LlamaIndexModel
 from llamaindex_skr import load_model as load_for_llamaindex
 from skr_core import Generation, LanguageModel, Prompt, Usage
+from skr_core.budget import Price, estimate_usage
 from skr_core.errors import ModelError
+from skr_core.models.limited import Spending
 from skr_core.routers import UncertaintyRouter
 from tests.servers import Fault, Messages, OpenAIServer
 
@@ -164,6 +167,78 @@ async def test_a_broken_reply_is_a_model_error(
         await ask(load(server), on_token=on_token)
     assert "\n" not in str(caught.value)
     assert server.calls <= TRIES
+
+
+@pytest.mark.parametrize("on_token", [None, lambda piece: None], ids=["whole", "streamed"])
+@pytest.mark.parametrize(
+    ("sent", "told"),
+    [
+        ({"error": {"message": "out of memory, sk-abcdefghijklmnopqrst"}}, "out of memory, [red"),
+        ({"object": "error", "message": "no such model"}, "says: no such model"),
+        ({"choices": []}, "without choices"),
+        ({"choices": [{"message": {"content": None, "refusal": "Never."}}]}, "refuses: Never."),
+        ("<html>Log in at the proxy</html>", "<html>Log in at the proxy</html>"),
+    ],
+)
+async def test_what_is_no_reply_is_told_in_the_server_s_words(
+    ask: Ask, load: Load, sent: Any, told: str, on_token: Any
+) -> None:
+    body = sent.encode() if isinstance(sent, str) else json.dumps(sent).encode()
+    with OpenAIServer(lambda messages: body) as server, pytest.raises(ModelError) as caught:
+        await ask(load(server), on_token=on_token)
+    assert told in str(caught.value)
+    assert "sk-abc" not in str(caught.value)
+    assert server.calls == 1
+
+
+@pytest.mark.parametrize("on_token", [None, lambda piece: None], ids=["whole", "streamed"])
+@pytest.mark.parametrize("count", [-100_000, "many", 6.5, True, {"a": 1}, [1], 10**30, math.nan])
+async def test_usage_that_cannot_be_is_estimated(
+    ask: Ask, load: Load, count: Any, on_token: Any
+) -> None:
+    usage = {"prompt_tokens": count, "completion_tokens": count}
+    choice = {"index": 0, "message": {"role": "assistant", "content": REPLY}}
+    body = json.dumps({"id": "1", "choices": [choice], "usage": usage}).encode()
+    with OpenAIServer(lambda messages: body) as server:
+        model = load(server)
+        spent = Spending(max_spend=1.0, prices={model.name: Price(1.0, 1.0)})
+        generation = await ask(spent.limit(model), on_token=on_token)
+    assert generation.usage == estimate_usage(PROMPT, REPLY) == spent.usage
+    assert spent.dollars > 0
+
+
+async def test_a_stream_that_does_not_say_why_it_ended_was_cut_off(ask: Ask, load: Load) -> None:
+    chunk = {"object": "chat.completion.chunk", "choices": [{"delta": {"content": "Paris is"}}]}
+    body = f"data: {json.dumps(chunk)}\n\n".encode()
+    with OpenAIServer(lambda messages: body) as server:
+        generation = await ask(load(server), on_token=lambda piece: None)
+    assert (generation.text, generation.finish_reason) == ("Paris is", "cut_off")
+    assert generation.is_cut_off
+
+
+async def test_a_prompt_is_redirected_to_no_other_host(ask: Ask, load: Load) -> None:
+    with OpenAIServer() as other:
+        there = other.url.replace("127.0.0.1", "localhost") + "/chat/completions"
+        with (
+            OpenAIServer(location=there) as server,
+            pytest.raises(ModelError, match="redirects to http://localhost"),
+        ):
+            await ask(load(server))
+        assert (server.calls, other.calls) == (1, 0)
+
+
+async def test_redirects_are_followed_within_the_host_and_not_for_ever(
+    ask: Ask, load: Load
+) -> None:
+    with OpenAIServer(lambda messages: REPLY) as other:
+        with OpenAIServer(location=other.url + "/chat/completions") as server:
+            assert (await ask(load(server))).text == REPLY
+        assert other.calls == 1
+    with OpenAIServer() as server:
+        server.location = server.url + "/chat/completions"
+        with pytest.raises(ModelError, match="again and again"):
+            await ask(load(server))
+        assert server.calls == 4
 
 
 async def test_no_server_is_a_model_error(ask: Ask, load: Load) -> None:

@@ -10,9 +10,11 @@ from typing import Any
 
 import pytest
 
+from skr_core import bounds
 from skr_core.bounds import (
     UNBOUNDED,
     Bounds,
+    Patience,
     bounded,
     check_time,
     reply_tokens,
@@ -155,3 +157,61 @@ def test_what_is_left_behind_stops_at_its_next_look(calls: Calls) -> None:
             run(bounded(flow(), Bounds.within(seconds)))
         seconds *= 2
     assert stopped.wait(60)
+
+
+@pytest.mark.parametrize("form", ["sync", "async"])
+def test_a_reply_of_which_nothing_comes_is_given_up(
+    form: str, monkeypatch: pytest.MonkeyPatch, calls: Calls
+) -> None:
+    monkeypatch.setattr(bounds, "SILENCE", 0.2)
+    asking = Patience("mine").asking(lambda _: calls.hang(), lambda _: calls.ahang(), None)
+    with pytest.raises(ModelError, match="mine: nothing of the reply came"):
+        run(asking) if form == "sync" else asyncio.run(arun(asking))
+
+
+@pytest.mark.parametrize("form", ["sync", "async"])
+def test_one_that_comes_slowly_is_not(form: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bounds, "SILENCE", 1.0)
+
+    def slow(on_token: Any) -> str:
+        for _ in range(6):
+            time.sleep(0.25)
+            on_token("word")
+        return "all of it"
+
+    async def aslow(on_token: Any) -> str:
+        return await asyncio.to_thread(slow, on_token)
+
+    heard: list[str] = []
+    asking = Patience("mine").asking(slow, aslow, heard.append)
+    assert (run(asking) if form == "sync" else asyncio.run(arun(asking))) == "all of it"
+    assert len(heard) == 6
+
+
+@pytest.mark.parametrize("form", ["sync", "async"])
+def test_signs_of_life_are_no_reply_and_a_deadline_holds_alone(
+    form: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bounds, "SILENCE", 0.2)
+
+    def ping(on_token: Any) -> str:
+        for _ in range(10):
+            time.sleep(0.05)
+            on_token("")
+            check_time()
+        return "at last"
+
+    async def aping(on_token: Any) -> str:
+        for _ in range(10):
+            await asyncio.sleep(0.05)
+            on_token("")
+        return "at last"
+
+    def ask(within: Bounds) -> str:
+        asking = Patience("mine").asking(ping, aping, lambda piece: None)
+        flow = bounded(asking, within)
+        return run(flow) if form == "sync" else asyncio.run(arun(flow))
+
+    with pytest.raises(ModelError, match="nothing of the reply"):
+        ask(UNBOUNDED)
+    assert ask(Bounds.within(LONG)) == "at last"

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skr_core import Budget, Prompt, Usage
+from skr_core import Budget, Price, Prompt, Usage
 from skr_core import budget as counting
 from skr_core._compat import folder_of_encodings
 from skr_core.budget import LONGEST_COUNTED, TokenCount, count_tokens, estimate_usage
@@ -94,6 +94,17 @@ def test_a_deadline_lies_ahead(seconds: Any):
 def test_a_price_is_a_price(price: Any):
     with pytest.raises(InputError, match=r"price must be Price\(prompt=..., completion=...\), not"):
         Budget(max_spend=0.01, price=price)
+
+
+@pytest.mark.parametrize("amount", [-0.4, float("nan"), float("inf"), "0.4", True, None])
+def test_a_price_is_no_number_below_zero(amount: Any):
+    with pytest.raises(InputError, match="must be a price from 0 US dollars"):
+        Price(amount, 1.6)
+    with pytest.raises(InputError, match="must be a price from 0 US dollars"):
+        Price(0.4, amount)
+    if amount is not None:
+        with pytest.raises(InputError, match="cache_read must be a price"):
+            Price(0.4, 1.6, amount)
 
 
 limits = st.none() | st.integers(1, 50)

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import signal
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import wait
-from contextvars import ContextVar
+from contextvars import Context, ContextVar, copy_context
+from threading import Event, Thread
 from typing import Any
 
 import pytest
 
-from skr_core.flow import Call, Flow, Gather, arun, call, gather, run
+from skr_core.flow import Call, Flow, Gather, arun, call, gather, interruptible, run
 
 
 class Doubler:
@@ -439,3 +442,52 @@ async def test_one_gathered_flow_is_awaited_in_the_task_that_asks():
 
     assert await arun(gather([ask()])) == [asyncio.current_task()]
     assert asyncio.current_task() not in await arun(gather([ask(), ask()]))
+
+
+def test_a_stream_that_is_closed_gives_up_what_its_threads_wait_for():
+    """As LangGraph's threads are left, which nobody waits for any longer."""
+    begun, over, ended = Event(), Event(), Event()
+
+    def hang() -> None:
+        begun.set()
+        over.wait(60)
+
+    def work(context: Context) -> None:
+        with pytest.raises(GeneratorExit):
+            context.run(run, call(hang, asyncio.sleep))
+        ended.set()
+
+    def pieces() -> Generator[str, None, None]:
+        thread = Thread(target=work, args=(copy_context(),), daemon=False)
+        thread.start()
+        begun.wait(60)
+        try:
+            yield "first"
+        finally:
+            thread.join(60)
+
+    reading = interruptible(pieces())
+    assert next(reading) == "first"
+    reading.close()
+    assert ended.is_set()
+    assert not over.is_set()
+    over.set()
+
+
+def test_an_interrupt_gives_up_calls_side_by_side():
+    over = Event()
+
+    def interrupt() -> None:
+        time.sleep(0.2)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    def hang() -> None:
+        over.wait(60)
+
+    handler = signal.getsignal(signal.SIGINT)
+    started = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        run(gather([call(hang, asyncio.sleep), call(interrupt, asyncio.sleep)]))
+    assert time.monotonic() - started < 30
+    assert signal.getsignal(signal.SIGINT) is handler
+    over.set()

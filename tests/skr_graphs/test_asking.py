@@ -11,6 +11,7 @@ from skr_core import Budget, Demonstration, Generation, Prompt, Reference, Setti
 from skr_core.errors import InputError, ModelError
 from skr_core.prompts import DEFAULT_TEMPLATES, REFUSAL
 from skr_core.replies import say_partial
+from skr_core.routers import NeverRetrieve
 from skr_core.testing import MappingRetriever, ScriptedModel
 from skr_graphs import SKRContext, create_self_completion_graph
 from tests.skr_graphs.deciding import drafting
@@ -167,6 +168,19 @@ def test_a_reply_that_was_cut_off_is_not_sufficient(invoke: Invoke):
     assert output["stop_reason"] != "sufficient"
     assert output["answer"] == say_partial(WHERE, "It is in town 0 [1], which")
     assert not output["grounded"]
+    assert output["rounds"][0]["errors"] == ["the reply was cut off (finish reason: length)"]
+
+
+@both
+@pytest.mark.parametrize("drafts", [False, True])
+def test_a_direct_answer_that_was_cut_off_is_not_sufficient(invoke: Invoke, drafts: bool):
+    router = drafting(retrieves=False) if drafts else NeverRetrieve()
+    model = CutOff(["It is in town 0, which"])
+    graph = create_self_completion_graph(model=model, router=router).compile()
+    output = invoke(graph, WHERE)
+    assert output["answer"] == "It is in town 0, which"
+    assert not output["sufficient"]
+    assert output["missing"] == "the reply was cut off (finish reason: length)"
 
 
 # What of a reference's metadata the model sees.

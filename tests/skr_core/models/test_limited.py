@@ -12,6 +12,8 @@ from typing import Any
 import pytest
 
 from skr_core import Generation, Price, Prompt, Usage
+from skr_core.answering import answer_directly
+from skr_core.budget import estimate_usage
 from skr_core.errors import BudgetError, DeadlineError, InputError, ModelError
 from skr_core.flow import Flow, arun, call, gather, run
 from skr_core.models.limited import Spending
@@ -60,6 +62,21 @@ def test_money(drive: Drive) -> None:
     assert spending.dollars == 9.0
     with pytest.raises(BudgetError, match=r"9\.0000 of 7\.0000 US dollars are spent; run it again"):
         drive(ask(spending.limit(ScriptedModel(name="other"))))
+
+
+@pytest.mark.parametrize(
+    "usage",
+    [Usage(-1_000_000, 5, calls=1), Usage(5, 10**30), Usage("many", 5), Usage(5, 5, -1), None],  # type: ignore[arg-type]
+)
+def test_what_is_spent_never_falls(drive: Drive, usage: Any) -> None:
+    class Liar(Priced):
+        def generate(self, prompt: Prompt, *, on_token: Any = None) -> Generation:
+            return Generation("Paris.", usage)
+
+    spending = Spending(max_spend=1.0, prices=PRICES)
+    drive(ask(spending.limit(Liar())))
+    assert spending.usage == estimate_usage(PROMPT, "Paris.")
+    assert drive(answer_directly(Liar(), QUESTION)).usage.estimated
 
 
 def test_tokens(drive: Drive) -> None:
@@ -160,6 +177,8 @@ def test_a_question_that_is_cut_short_is_no_answer() -> None:
 def test_money_wants_prices() -> None:
     with pytest.raises(InputError, match="prices"):
         Spending(max_spend=1.0)
+    with pytest.raises(InputError, match="max_spend must be above 0"):
+        Spending(max_spend=float("nan"), prices=PRICES)
     with pytest.raises(InputError, match="'scripted'"):
         Spending(max_spend=1.0, prices=PRICES).limit(ScriptedModel())
 
