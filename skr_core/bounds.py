@@ -241,26 +241,25 @@ class Patience:
             return await awaitable()
         self._heard = time.monotonic()
         loop = asyncio.get_running_loop()
+        next_look = loop.call_later(SILENCE, lambda: look())
+
+        def look() -> None:
+            nonlocal next_look
+            left = self._heard + SILENCE - time.monotonic()
+            if left > 0:  # something came meanwhile
+                next_look = loop.call_later(left, look)
+            else:
+                patience.reschedule(loop.time())
+
         try:
             async with asyncio.timeout(None) as patience:
-
-                def look() -> None:
-                    nonlocal handle
-                    left = self._heard + SILENCE - time.monotonic()
-                    if left > 0:
-                        handle = loop.call_later(left, look)
-                    else:
-                        patience.reschedule(loop.time())
-
-                handle = loop.call_later(SILENCE, look)
-                try:
-                    return await awaitable()
-                finally:
-                    handle.cancel()
+                return await awaitable()
         except TimeoutError as error:
             if not patience.expired():
                 raise
             raise self._error() from error
+        finally:
+            next_look.cancel()
 
     def _left(self) -> float:
         left = self._heard + SILENCE - time.monotonic()

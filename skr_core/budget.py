@@ -136,7 +136,7 @@ class Budget:
             and one that is under way is given up: the best draft so far is served, or where there
             is none `DeadlineError` is raised. Time in which a run stands still, as between a crash
             and its resumption, counts. A person's review does not: the clock starts anew after it.
-            None: no limit.
+            None: no limit, but a reply of which nothing comes for 300 seconds is given up.
         max_reply_tokens: Tokens of one reply, sent with each request as ``max_tokens`` where the
             framework's model has that setting. None: what is left of `max_tokens` once that is less
             than 4,096, else the model's own.

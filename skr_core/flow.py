@@ -236,11 +236,12 @@ class _Attended:
     def waiting(self) -> Iterator[None]:
         """Give the calls up where an interrupt, or the calls around them, end this block."""
         token = _ATTENDED.set(self)
-        handler = signal.getsignal(signal.SIGINT) if current_thread() is main_thread() else None
+        # Only the main thread may ask for it, and only that is interrupted.
+        handler: Any = current_thread() is main_thread() and signal.getsignal(signal.SIGINT)
 
         def interrupt(*args: Any) -> None:
             try:
-                handler(*args)  # type: ignore[operator]  # it is installed where it is one
+                handler(*args)
             except BaseException:
                 self.give_up(KeyboardInterrupt)
                 raise

@@ -103,7 +103,8 @@ class CompiledGraph(CompiledStateGraph[SKRState, SKRContext, SKRInput, SKROutput
 
     def stream(self, *args: Any, **options: Any) -> Iterator[Any]:
         """Stream a run, as LangGraph does; closing it ends what is under way."""
-        return interruptible(super().stream(*args, **options))
+        pieces: Any = super().stream(*args, **options)  # a generator
+        return interruptible(pieces)
 
 
 RECURSION_LIMIT = 9_999

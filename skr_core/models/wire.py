@@ -165,9 +165,9 @@ def _is_usage(usage: Any) -> bool:
     if not isinstance(usage, dict):
         return False
     details = usage.get("prompt_tokens_details") or {}
-    cached = details.get("cached_tokens") or 0 if isinstance(details, dict) else None
-    sent = usage.get("prompt_tokens")
-    return is_count(sent) and is_count(usage.get("completion_tokens")) and is_count(cached, sent)
+    read = details.get("cached_tokens") or 0 if isinstance(details, dict) else None
+    sent: Any = usage.get("prompt_tokens")
+    return is_count(sent) and is_count(usage.get("completion_tokens")) and is_count(read, sent)
 
 
 def _as_chunk(reply: dict[str, Any]) -> dict[str, Any]:
