@@ -99,6 +99,7 @@ class AgentAnswerer:
             middleware.retriever,
             reflector=middleware.reflector or RefusalReflector(),
             budget=middleware.budget,
+            allow_query=middleware.allow_query,
             instructions="\n".join([*told, *map(name_of, request.tools)]),
         )
 

@@ -18,6 +18,7 @@ from skr_core.budget import Budget
 from skr_core.errors import InputError
 from skr_core.ports import AnswerArbiter, ReferenceStore
 from skr_core.prompts.templates import TOOL_DESCRIPTION, TOOL_NAME, PromptTemplates
+from skr_core.replies.queries import AllowQuery
 from skr_core.settings import (
     Instructions,
     OnRetrieverError,
@@ -93,6 +94,7 @@ def create_skr_graph(
     response_format: SchemaLike | None = None,
     abstain_below: float | None = None,
     abstention: str | None = None,
+    allow_query: AllowQuery | None = None,
 ) -> CompiledGraph:
     """Build and compile the graph of routing, retrieval and self-completion.
 
@@ -144,6 +146,8 @@ def create_skr_graph(
         abstain_below: The chance to be right, from 0 to 1, below which an answer is not served; the
             router has to be calibrated as a ladder or an arbiter.
         abstention: The text that is served in its place.
+        allow_query: The rule of which queries may be searched, as passages may bring the model to
+            write others: a function of a query and its question that returns a bool.
 
     Returns:
         A compiled graph: ``{"question": str, "history": [messages]}`` or ``{"messages":
@@ -194,6 +198,7 @@ def create_skr_graph(
         response_format=response_format,
         abstain_below=abstain_below,
         abstention=abstention,
+        allow_query=allow_query,
     )
     return graph.compile(checkpointer=checkpointer, store=store, name=name)
 
@@ -224,6 +229,7 @@ def create_skr_chain(
     response_format: None = None,
     abstain_below: float | None = None,
     abstention: str | None = None,
+    allow_query: AllowQuery | None = None,
 ) -> SKRChain: ...
 
 
@@ -253,6 +259,7 @@ def create_skr_chain(
     response_format: SchemaLike,
     abstain_below: float | None = None,
     abstention: str | None = None,
+    allow_query: AllowQuery | None = None,
 ) -> SKRObjectChain: ...
 
 
@@ -282,6 +289,7 @@ def create_skr_chain(
     response_format: SchemaLike | None = None,
     abstain_below: float | None = None,
     abstention: str | None = None,
+    allow_query: AllowQuery | None = None,
 ) -> SKRSourcesChain: ...
 
 
@@ -311,6 +319,7 @@ def create_skr_chain(
     response_format: SchemaLike | None = None,
     abstain_below: float | None = None,
     abstention: str | None = None,
+    allow_query: AllowQuery | None = None,
 ) -> SKRChain | SKRSourcesChain: ...
 
 
@@ -340,6 +349,7 @@ def create_skr_chain(
     response_format: SchemaLike | None = None,
     abstain_below: float | None = None,
     abstention: str | None = None,
+    allow_query: AllowQuery | None = None,
 ) -> SKRChain | SKRSourcesChain:
     """Make a chain that retrieves only when needed and until the references suffice.
 
@@ -370,6 +380,8 @@ def create_skr_chain(
         abstain_below: The chance to be right, from 0 to 1, below which an answer is not served; the
             router has to be calibrated as a ladder or an arbiter.
         abstention: The text that is served in its place.
+        allow_query: The rule of which queries may be searched, as passages may bring the model to
+            write others: a function of a query and its question that returns a bool.
 
     Returns:
         A runnable: a string, messages, ``{"question": str, "history": [messages]}`` or
@@ -416,6 +428,7 @@ def create_skr_chain(
         "response_format": response_format,
         "abstain_below": abstain_below,
         "abstention": abstention,
+        "allow_query": allow_query,
     }
     graph = create_skr_graph(model, retriever, **options)
     chain: SKRChain | SKRSourcesChain
@@ -462,6 +475,7 @@ def create_skr_tool(
     response_format: SchemaLike | None = None,
     abstain_below: float | None = None,
     abstention: str | None = None,
+    allow_query: AllowQuery | None = None,
 ) -> BaseTool:
     """Make a tool that retrieves until the references suffice, for ``create_agent``.
 
@@ -493,6 +507,8 @@ def create_skr_tool(
         abstain_below: The chance to be right, from 0 to 1, below which an answer is not served; the
             router has to be calibrated as a ladder or an arbiter.
         abstention: The text that is served in its place.
+        allow_query: The rule of which queries may be searched, as passages may bring the model to
+            write others: a function of a query and its question that returns a bool.
 
     Returns:
         A tool whose content is the answer's text with its numbered sources, and whose artifact is
@@ -543,6 +559,7 @@ def create_skr_tool(
         response_format=response_format,
         abstain_below=abstain_below,
         abstention=abstention,
+        allow_query=allow_query,
     )
     from langchain_skr.tool import tool_of  # with LangGraph's agents
 

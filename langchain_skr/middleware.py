@@ -47,6 +47,7 @@ from skr_core.models.windows import history_tokens_for
 from skr_core.plain import Plain, to_plain
 from skr_core.ports import AnswerArbiter, ReloadingRouter, Retriever, Router
 from skr_core.references.citations import CitedText, resolve_citations
+from skr_core.replies.queries import AllowQuery, checked_rule, is_allowed
 from skr_core.settings import (
     ReflectorLike,
     RouterLike,
@@ -90,6 +91,7 @@ class SKRAgentState(AgentState[Any]):
         skr_decision: The `Decision`, as plain values; None where there was no question, or the
             model has not been asked yet for the direct answer that it rests on.
         skr_queries: What was searched for to answer it.
+        skr_refused: The queries that ``allow_query`` refused, which were not searched.
         skr_references: The references for the latest question, as plain values, best first.
         skr_sources: All references of the conversation, as plain values: [n] in any of its answers
             names the n-th.
@@ -106,6 +108,7 @@ class SKRAgentState(AgentState[Any]):
     skr_question: NotRequired[Annotated[str, OmitFromInput]]
     skr_decision: NotRequired[Annotated[Plain | None, OmitFromInput]]
     skr_queries: NotRequired[Annotated[list[str], OmitFromInput]]
+    skr_refused: NotRequired[Annotated[list[str], OmitFromInput]]
     skr_references: NotRequired[Annotated[list[Plain], OmitFromInput]]
     skr_sources: NotRequired[Annotated[list[Plain], OmitFromInput]]
     skr_citations: NotRequired[Annotated[list[Plain], OmitFromInput]]
@@ -154,6 +157,9 @@ class SKRMiddleware(AgentMiddleware[SKRAgentState, Any, Any]):
             no call is left the run ends with the best that was said. A tool that has begun is
             waited for, and calls that it makes by itself are not counted. ``max_references``,
             ``max_reference_tokens`` and ``max_history_tokens`` are those of its prompts.
+        allow_query: The rule of which queries may be searched, also the rewritten message and what
+            the reflector finds missing: a function of a query and its question that returns a bool.
+            The queries of the agent's tools are their own.
         max_tool_calls: The calls that a run may make of a tool, by the tool's name. A tool of
             which none is left is withheld, and a call beyond them is refused to the model.
 
@@ -189,6 +195,7 @@ class SKRMiddleware(AgentMiddleware[SKRAgentState, Any, Any]):
         model: ModelLike | None = None,
         reflector: ReflectorLike | None = None,
         budget: Budget | None = None,
+        allow_query: AllowQuery | None = None,
         max_tool_calls: Mapping[str, int] | None = None,
     ) -> None:
         super().__init__()
@@ -211,6 +218,8 @@ class SKRMiddleware(AgentMiddleware[SKRAgentState, Any, Any]):
             None if reflector is None else as_reflector(reflector, self.model, self.retriever)
         )
         self.budget = budget or Budget()
+        checked_rule(allow_query)
+        self.allow_query = allow_query
         self.withheld = frozenset(
             map(name_of, [tools] if isinstance(tools, str | BaseTool) else tools)
         )
@@ -285,6 +294,7 @@ class SKRMiddleware(AgentMiddleware[SKRAgentState, Any, Any]):
             "skr_question": asked,
             "skr_decision": None,
             "skr_queries": [],
+            "skr_refused": [],
             "skr_references": [],
             "skr_citations": [],
             "skr_removed_markers": 0,
@@ -309,7 +319,9 @@ class SKRMiddleware(AgentMiddleware[SKRAgentState, Any, Any]):
         """Decide and search, unless the router looks at what the model is yet to say."""
         question, spent = anew["skr_question"], NO_USAGE
         if self.model is not None and condensing.needs_condensing(question, turns, self.budget):
-            condensed = yield from condensing.condense(self.model, question, turns)
+            condensed = yield from condensing.condense(
+                self.model, question, turns, allow_query=self.allow_query
+            )
             question, spent = condensed.question, condensed.usage
             anew |= {"skr_question": question, "skr_usage": to_plain(spent)}
             if condensed.error:
@@ -325,10 +337,16 @@ class SKRMiddleware(AgentMiddleware[SKRAgentState, Any, Any]):
         anew |= {"skr_decision": to_plain(decision), "skr_usage": to_plain(decision.usage)}
         if not decision.retrieve or self.retriever is None:
             return
+        anew |= yield from self.searched(question, {**state, **anew})
+
+    def searched(self, query: str, state: Plain) -> Flow[Plain]:
+        """Search a query that may be searched; returns what that changes of the state."""
         source = self.retriever
-        found = yield from call(source.retrieve, source.aretrieve, question)
-        before = {**state, **anew}
-        anew |= found_update(before, question, found, self.budget.max_references)
+        assert source is not None
+        if not is_allowed(self.allow_query, query, state["skr_question"]):
+            return {"skr_refused": [*state.get("skr_refused", ()), query]}
+        found = yield from call(source.retrieve, source.aretrieve, query)
+        return found_update(state, query, found, self.budget.max_references)
 
     def _called(self, request: ModelRequest[Any], handler: Callable[..., Any]) -> Flow[Reply]:
         self._check_tools(request)

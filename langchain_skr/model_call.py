@@ -37,7 +37,7 @@ from skr_core.references.citations import resolve_citations
 from skr_core.references.fusion import merge_rankings
 from skr_core.references.passages import fence_references, pack_references
 from skr_core.replies.opening import strip_thoughts
-from skr_core.replies.queries import not_asked
+from skr_core.replies.queries import as_query, not_asked
 from skr_core.replies.refusals import is_refusal
 from skr_core.rivals import candidate_of_answer, candidate_of_generation
 from skr_core.settings import reflected
@@ -132,7 +132,7 @@ class ModelCall:
             if reflector is None or not self._references():
                 break
             reflection = yield from self._reflection(self._best)
-            missing = "" if reflection.sufficient else reflection.missing.strip()
+            missing = "" if reflection.sufficient else as_query(reflection.missing)
             if not missing or not (yield from self._found_more(missing)):
                 break
         return (yield from self._weighed(response)) if weighs else response
@@ -207,11 +207,8 @@ class ModelCall:
         return decision
 
     def _search(self, query: str) -> Flow[None]:
-        source = self._of.retriever
-        assert source is not None
         with unstreamed():
-            found = yield from call(source.retrieve, source.aretrieve, query)
-        self._set(**found_update(self._state, query, found, self._of.budget.max_references))
+            self._set(**(yield from self._of.searched(query, self._state)))
 
     def _reflection(self, text: str) -> Flow[Reflection]:
         """Judge an answer; one that cannot be judged is served, as one that is not grounded."""
@@ -455,7 +452,10 @@ def answer_in(state: Mapping[str, Any], text: str) -> Answer:
         citations=cited.citations,
         references=references,
         decision=decision,
-        rounds=tuple(Round((each,)) for each in state.get("skr_queries", ())),
+        rounds=(
+            *(Round((each,)) for each in state.get("skr_queries", ())),
+            *(Round((), refused=(each,)) for each in state.get("skr_refused", ())),
+        ),
         stop_reason=state.get("skr_stop_reason") or (ended if decision.retrieve else "known"),
         usage={"agent": from_plain(Usage, state.get("skr_usage") or {})},
         removed_markers=cited.removed,

@@ -30,6 +30,7 @@ from skr_core.flow import Flow, arun, call, run
 from skr_core.plain import to_plain
 from skr_core.ports import LanguageModel, Router
 from skr_core.prompts.asking import checked_question
+from skr_core.replies.queries import checked_rule
 from skr_core.routers.constant import FixedDecision
 from skr_core.routers.routing_alone import routing_alone
 from skr_core.settings import RouterLike, Settings, as_router, decided
@@ -67,6 +68,8 @@ class SKRRetriever(BaseRetriever):
         budget: The limits of self-completion.
         instructions: The words before each prompt that asks the model for an answer, as for
             `create_skr_graph`: the answer that a router looks at should be the app's own.
+        allow_query: The rule of which queries self-completion may search, as for
+            `create_skr_graph`. Needs a `model`.
 
     Raises:
         InputError: While retrieving: the query is empty, or `k` is below 1.
@@ -91,6 +94,7 @@ class SKRRetriever(BaseRetriever):
     model: ModelLike | None = None
     budget: Budget | None = None
     instructions: Any = None
+    allow_query: Any = None
 
     # "plain": the checks are ours alone. Pydantic's would check less, in other words.
     @field_validator("retriever", mode="plain")
@@ -112,6 +116,7 @@ class SKRRetriever(BaseRetriever):
     @model_validator(mode="after")
     def _usable_router(self) -> Self:
         self._router()
+        checked_rule(self.allow_query, has_model=self.model is not None)
         return self
 
     def invoke(
@@ -223,6 +228,7 @@ class SKRRetriever(BaseRetriever):
                 _asked_for(k, self.retriever),
                 when_insufficient="refuse",
                 instructions=self.instructions,
+                allow_query=self.allow_query,
             )
 
         return self._made_of_parts("_made_graph", make, k)
@@ -231,7 +237,8 @@ class SKRRetriever(BaseRetriever):
         """What was made of these very parts: any may be replaced, also in a copy of this one."""
         source = self.retriever
         several = source.values() if isinstance(source, Mapping) else ()
-        parts = (self.model, source, *several, self.router, self.instructions, *others)
+        settings = (self.router, self.instructions, self.allow_query)
+        parts = (self.model, source, *several, *settings, *others)
         made_of, made = self.__dict__.get(name, ((), None))
         if [*map(id, made_of)] != [*map(id, parts)]:
             made = make()

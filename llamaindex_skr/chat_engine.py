@@ -32,6 +32,7 @@ from skr_core import Budget, PromptTemplates, settings
 from skr_core.errors import InputError
 from skr_core.flow import Flow, arun, call, run
 from skr_core.ports import AnswerArbiter, ReferenceStore
+from skr_core.replies.queries import AllowQuery
 from skr_core.types import Demonstration
 from skr_graphs import SKRContext
 
@@ -140,6 +141,7 @@ class SKRChatEngine(OptionsOfRequests, BaseChatEngine):
         response_format: settings.SchemaLike | None = None,
         abstain_below: float | None = None,
         abstention: str | None = None,
+        allow_query: AllowQuery | None = None,
         output_cls: type[BaseModel] | None = None,
     ) -> SKRChatEngine:
         """Build the engine over LlamaIndex objects.
@@ -187,6 +189,7 @@ class SKRChatEngine(OptionsOfRequests, BaseChatEngine):
                 "response_format": as_schema(response_format, output_cls),
                 "abstain_below": abstain_below,
                 "abstention": abstention,
+                "allow_query": allow_query,
             },
         )
         engine = cls(

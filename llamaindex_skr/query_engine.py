@@ -48,6 +48,7 @@ from skr_core.errors import InputError
 from skr_core.flow import Flow
 from skr_core.ports import AnswerArbiter, ReferenceStore, Retriever
 from skr_core.prompts.templates import DEFAULT_TEMPLATES
+from skr_core.replies.queries import AllowQuery
 from skr_core.replies.refusals import is_refusal, without_notice
 from skr_core.types import Demonstration
 from skr_graphs import SKRContext
@@ -171,6 +172,7 @@ class SKRQueryEngine(OptionsOfRequests, BaseQueryEngine):
         response_format: settings.SchemaLike | None = None,
         abstain_below: float | None = None,
         abstention: str | None = None,
+        allow_query: AllowQuery | None = None,
         output_cls: type[BaseModel] | None = None,
     ) -> SKRQueryEngine:
         """Build the engine over LlamaIndex objects.
@@ -226,6 +228,8 @@ class SKRQueryEngine(OptionsOfRequests, BaseQueryEngine):
             abstain_below: The chance to be right, from 0 to 1, below which an answer is not served;
                 the router has to be calibrated as a ladder or an arbiter.
             abstention: The text that is served in its place.
+            allow_query: The rule of which queries may be searched, as passages may bring the model
+                to write others: a function of a query and its question that returns a bool.
             output_cls: The same as `response_format`, by LlamaIndex's name.
 
         Raises:
@@ -271,6 +275,7 @@ class SKRQueryEngine(OptionsOfRequests, BaseQueryEngine):
                 "response_format": schema,
                 "abstain_below": abstain_below,
                 "abstention": abstention,
+                "allow_query": allow_query,
             },
         )
         engine = cls(

@@ -29,6 +29,7 @@ from skr_core.plain import to_plain
 from skr_core.ports import Retriever
 from skr_core.prompts.asking import checked_question
 from skr_core.prompts.templates import PromptTemplates
+from skr_core.replies.queries import AllowQuery, checked_rule
 from skr_core.routers.constant import FixedDecision
 from skr_core.routers.routing_alone import routing_alone
 from skr_core.settings import RouterLike, Settings, as_router, decided, hinting
@@ -72,6 +73,7 @@ class SKRRetriever(PicklableGraph, BaseRetriever):
         templates: The words of its prompts.
         instructions: The words before each prompt that asks the `llm` for an answer, as for
             `SKRQueryEngine`: the answer that a router looks at should be the app's own.
+        allow_query: The rule of which queries self-completion may search, as for `SKRQueryEngine`.
         known_text: The text of the one node that comes back where the model knows, in place of
             none: for LlamaIndex's own chat and query engines, see `KNOWN_TEXT`.
         callback_manager: The callback manager of LlamaIndex.
@@ -107,6 +109,7 @@ class SKRRetriever(PicklableGraph, BaseRetriever):
         budget: Budget | None = None,
         templates: PromptTemplates | None = None,
         instructions: InstructionsLike | None = None,
+        allow_query: AllowQuery | None = None,
         known_text: str | None = None,
         callback_manager: CallbackManager | None = None,
     ) -> None:
@@ -131,6 +134,7 @@ class SKRRetriever(PicklableGraph, BaseRetriever):
         )
         self._settings: Settings | None = None
         words = per_question(as_words(instructions))
+        checked_rule(allow_query, has_model=model is not None)
         if model is not None:
             self._settings = Settings.of(
                 model, router=self._router, templates=templates, instructions=words
@@ -141,6 +145,7 @@ class SKRRetriever(PicklableGraph, BaseRetriever):
             budget=_up_to(k, budget),
             templates=templates,
             instructions=words,
+            allow_query=allow_query,
             # The answer is not wanted, so no call is spent on a last one.
             when_insufficient="refuse",
         )

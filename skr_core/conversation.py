@@ -32,6 +32,7 @@ from skr_core.ports import LanguageModel
 from skr_core.prompts import DEFAULT_TEMPLATES, PromptTemplates, asking
 from skr_core.references import fast_tokens, strip_markers
 from skr_core.replies import is_refusal, strip_thoughts, unfenced, without_bullet
+from skr_core.replies.queries import AllowQuery, is_allowed
 from skr_core.texts import encodable, straight_quotes, words
 from skr_core.types import NO_USAGE, Usage
 
@@ -157,6 +158,7 @@ def condense(
     turns: Sequence[str],
     *,
     templates: PromptTemplates = DEFAULT_TEMPLATES,
+    allow_query: AllowQuery | None = None,
 ) -> Flow[CondensedQuestion]:
     """Ask for the question as it would be asked without the turns before it; one call.
 
@@ -166,6 +168,8 @@ def condense(
         question: The question, as the user asked it.
         turns: The turns before it, user and assistant in turn.
         templates: The words to ask in.
+        allow_query: The rule of which queries may be searched; a question that it refuses is left
+            as the user asked it.
     """
     prompt = asking.condense(question, turns, templates=templates)
     try:
@@ -175,6 +179,9 @@ def condense(
     said = "" if generation.is_cut_off else read_condensed(generation.text, question, turns)
     if not said:
         error = "the question was not condensed: the model's reply holds no question of its kind"
+        return CondensedQuestion(question, generation.usage, error)
+    if not is_allowed(allow_query, said, question):
+        error = "the question was not condensed: allow_query refused what it became"
         return CondensedQuestion(question, generation.usage, error)
     return CondensedQuestion(said, generation.usage)
 

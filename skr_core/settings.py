@@ -45,6 +45,7 @@ from skr_core.ports import (
 from skr_core.prompts.templates import DEFAULT_TEMPLATES, PromptTemplates
 from skr_core.reflectors import RefusalReflector
 from skr_core.replies.opening import strip_thoughts
+from skr_core.replies.queries import AllowQuery, checked_rule
 from skr_core.routers.constant import AlwaysRetrieve
 from skr_core.sync_only import DecidesSync, ReflectsSync, SyncReflector, SyncRouter
 from skr_core.texts import encodable
@@ -132,6 +133,9 @@ class Settings:
             how often the answers above each are right, see `skr_learn.metrics.Reliability`.
         abstention: The text that is served in its place; by default a refusal in the question's
             language.
+        allow_query: The rule of which queries may be searched, as passages may bring a model to
+            write others, see `skr_core.replies.queries.AllowQuery`; by default all. A refused one
+            is named in `Round.refused`.
 
     Example:
         >>> from skr_core.testing import ScriptedModel
@@ -159,6 +163,7 @@ class Settings:
     response_format: Any = None  # a ResponseFormat, whose module texts need not load
     abstain_below: float | None = None
     abstention: str = ""
+    allow_query: AllowQuery | None = None
 
     @classmethod
     def of(
@@ -183,6 +188,7 @@ class Settings:
         response_format: SchemaLike | None = None,
         abstain_below: float | None = None,
         abstention: str | None = None,
+        allow_query: AllowQuery | None = None,
     ) -> Self:
         """Make settings of what a caller gave; None leaves a default.
 
@@ -225,6 +231,7 @@ class Settings:
             "arbiter": arbiter,
             "abstain_below": abstain_below,
             "abstention": abstention,
+            "allow_query": allow_query,
         }
         if response_format is not None:
             from skr_core.schemas import ResponseFormat  # answers that are texts need none of it
@@ -244,6 +251,7 @@ class Settings:
         made = cls(model=asked, retriever=source, **given)
         made._check_scope()
         made._check_abstaining()
+        checked_rule(made.allow_query)
         if instructions is not None and not isinstance(instructions, str | Callable):
             raise InputError(
                 f"instructions is {type(instructions).__name__}: give a text, or a function that "
@@ -303,6 +311,8 @@ class Settings:
         if words := self.instructions:
             kept = words if isinstance(words, str) else f"by {getattr(words, '__qualname__', '')}"
             parts = (*parts, kept)
+        if self.allow_query is not None:
+            parts = (*parts, f"queries by {getattr(self.allow_query, '__qualname__', '')}")
         if self.response_format is not None:
             parts = (*parts, str(self.response_format.json_schema))
         joined = encodable("\x00".join(parts))

@@ -475,6 +475,7 @@ class Round:
         errors: The failures, one line each.
         usage: The usage of drafting; that of judging stands in the reflection.
         citations: The numbers that the draft cites, where it is an object; a text has markers.
+        refused: The queries that ``allow_query`` refused, which were not searched.
     """
 
     queries: tuple[str, ...]
@@ -485,6 +486,7 @@ class Round:
     errors: tuple[str, ...] = ()
     usage: Usage = NO_USAGE
     citations: tuple[int, ...] = ()
+    refused: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,6 +26,7 @@ from skr_core.ports import (
     Router,
 )
 from skr_core.prompts.templates import PromptTemplates
+from skr_core.replies.queries import AllowQuery
 from skr_core.settings import OnRetrieverError, Settings, WhenInsufficient
 from skr_core.types import Demonstration
 
@@ -79,6 +80,7 @@ class SKRContext:
     response_format: Annotated[Any, SkipJsonSchema()] = None
     abstain_below: float | None = None
     abstention: str | None = None
+    allow_query: Annotated[AllowQuery | None, SkipJsonSchema()] = None
     stream: bool | None = None
     stream_undecided: bool = False
     around: Annotated[Any, SkipJsonSchema()] = None

@@ -35,6 +35,7 @@ from skr_core.flow import Flow, arun, call, interruptible, run
 from skr_core.plain import Plain, from_plain
 from skr_core.ports import AnswerArbiter, LanguageModel, ReferenceStore, Retriever
 from skr_core.prompts.templates import PromptTemplates
+from skr_core.replies.queries import AllowQuery
 from skr_core.routers.constant import AlwaysRetrieve, FixedDecision
 from skr_core.settings import (
     Instructions,
@@ -141,6 +142,7 @@ def create_self_completion_graph(
     response_format: SchemaLike | None = None,
     abstain_below: float | None = None,
     abstention: str | None = None,
+    allow_query: AllowQuery | None = None,
     review_queries: bool = False,
 ) -> SelfCompletionGraph:
     """Build the graph; each setting is a default that a run's context may replace.
@@ -173,6 +175,8 @@ def create_self_completion_graph(
             output: a pydantic model, a dataclass, a ``TypedDict`` or a JSON Schema.
         abstain_below: The chance to be right below which an answer is not served.
         abstention: The text that is served in its place.
+        allow_query: The rule of which queries may be searched, as passages may bring the model to
+            write others: a function of a query and its question that returns a bool.
         review_queries: Whether to stop before every retrieval until a person has seen the queries:
             compile with a checkpointer and resume with ``Command(resume=[queries])``, see
             `skr_graphs.retrieval.review`.
@@ -214,6 +218,7 @@ def create_self_completion_graph(
             "response_format": response_format,
             "abstain_below": abstain_below,
             "abstention": abstention,
+            "allow_query": allow_query,
         }
     )
     graph = SelfCompletionGraph(

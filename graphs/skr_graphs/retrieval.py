@@ -25,7 +25,7 @@ from skr_core.references.fusion import (
     reciprocal_rank_fusion,
     with_copy,
 )
-from skr_core.replies.queries import not_asked
+from skr_core.replies.queries import is_allowed, not_asked
 from skr_core.settings import Settings
 from skr_core.types import Reference, Round, StopReason
 from skr_graphs import events
@@ -140,15 +140,18 @@ def retrieve(sent: SentQuery, step: StepContext) -> Flow[Plain]:
     """Search one query, in the retriever and in the store beside it, in the scope of the run.
 
     A search that fails says so in its result, so that those beside it count; the only search of
-    the first round raises.
+    the first round raises. This is the one way out for queries, so here each has to be allowed.
 
     Raises:
         RetrieverError: The only search of the first round failed, or something found is no
             reference.
         DeadlineError: The search was not over in time.
-        InputError: The run has no scope, see `Settings.scope_of`.
+        InputError: The run has no scope, see `Settings.scope_of`, or ``allow_query`` says neither
+            yes nor no.
     """
     query, settings = sent["query"], step.settings
+    if not is_allowed(settings.allow_query, query, sent["asked"]["standalone"]):
+        return {"found": _result(sent, refused=True)}
     step.write(events.query(sent["round"], query))
     store, scope = settings.reference_store, settings.scope_of(step.config)
     given: list[Retriever | None] = [settings.retriever, store]
@@ -185,14 +188,26 @@ def retrieve(sent: SentQuery, step: StepContext) -> Flow[Plain]:
     # What the store has found is in it, and must not live longer for being found.
     remember = [key for key in ids[0] if key not in ids[1]] if settings.remembers else []
     return {
-        "found": {
-            "position": sent["position"],
-            "references": [to_plain(found[key]) for key in best],
-            "remember": remember,
-            "error": "; ".join(errors),
-            "failed": failed,
-        }
+        "found": _result(
+            sent,
+            references=[to_plain(found[key]) for key in best],
+            remember=remember,
+            error="; ".join(errors),
+            failed=failed,
+        )
     }
+
+
+def _result(sent: SentQuery, **changed: Any) -> SearchResult:
+    nothing = SearchResult(
+        position=sent["position"],
+        references=[],
+        remember=[],
+        error="",
+        failed=False,
+        refused=False,
+    )
+    return {**nothing, **changed}
 
 
 def merge(state: SKRState, step: StepContext) -> Flow[Plain]:
@@ -213,7 +228,8 @@ def merge(state: SKRState, step: StepContext) -> Flow[Plain]:
         [[plain["id"] for plain in each["references"]] for each in found],
     ]
     merged = merge_rankings(rankings, limit=step.settings.budget.max_references)
-    failed = all(each["failed"] for each in found)
+    tried = [each for each in found if not each["refused"]]
+    failed = bool(tried) and all(each["failed"] for each in tried)
     limit = call_limit(state, step.settings.budget)
     if failed and not state["rounds"]:
         late = DeadlineError(PASSED) if limit == "deadline" else None
@@ -222,9 +238,9 @@ def merge(state: SKRState, step: StepContext) -> Flow[Plain]:
     not_kept = yield from _remember([added[key] for key in added if key in unknown], step)
     not_found = [each["error"] for each in found if each["error"]]
     errors = (*not_found, *not_kept)
-    round_ = Round(
-        queries=tuple(state["queries"]), found=tuple(added), given=tuple(merged), errors=errors
-    )
+    refused = tuple(state["queries"][each["position"]] for each in found if each["refused"])
+    searched = not_asked(state["queries"], refused)
+    round_ = Round(searched, tuple(added), tuple(merged), errors=errors, refused=refused)
     if not_found:
         warn_once("search", not_found[0])
     if not_kept:
@@ -236,6 +252,8 @@ def merge(state: SKRState, step: StepContext) -> Flow[Plain]:
         pass  # the deadline is the reason, whether searches failed or found nothing
     elif failed:
         stop_reason = "retriever_failed"
+    elif not tried:
+        stop_reason = "no_new_queries"
     elif not merged:
         # Other queries may find something, while there are rounds left to search them.
         stop_reason = round_limit(after, step.settings.budget)

@@ -92,6 +92,7 @@ class SearchResult(TypedDict):
         remember: The ids of those that only the retriever found, and not the store beside it.
         error: The failures on the way; empty where there were none.
         failed: Whether the search failed as a whole, so that nothing is known of what there is.
+        refused: Whether ``allow_query`` refused the query, so that nothing was searched.
     """
 
     position: int
@@ -99,6 +100,7 @@ class SearchResult(TypedDict):
     remember: list[str]
     error: str
     failed: bool
+    refused: bool
 
 
 class StreamedText(TypedDict):

@@ -66,7 +66,11 @@ def condense(state: FirstState, step: StepContext) -> Flow[Plain]:
     if conversation.needs_condensing(question, turns, settings.budget):
         step.write(events.start("condense", 0))
         condensed = yield from conversation.condense(
-            settings.model, question, turns, templates=settings.templates
+            settings.model,
+            question,
+            turns,
+            templates=settings.templates,
+            allow_query=settings.allow_query,
         )
         step.write(events.condense(condensed.question, condensed.error))
         if condensed.error:

@@ -8,17 +8,24 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from inspect import iscoroutine, iscoroutinefunction
 from itertools import pairwise
 
+from skr_core.cleaning import cleaned
+from skr_core.errors import InputError
 from skr_core.prompts.templates import MAX_QUERIES, QUERY_LEAD
 from skr_core.replies.refusals import is_refusal
 from skr_core.replies.wording import CITATION
 from skr_core.texts import straight_quotes
 
+AllowQuery = Callable[[str, str], bool]
+"""Says whether a query may be searched: a sync function of the query and of the question that it
+serves. It is called before every search, also the first one, whose query is the question."""
+
 MAX_QUERY_CHARACTERS = 300
-"""Characters of the longest query; a longer one is no query, and search engines cut there too."""
+"""Characters of the longest query; a longer one is cut there, as search engines do."""
 
 MOST_LINES = 100
 """Lines of a reply that are looked at for queries."""
@@ -111,7 +118,7 @@ def parse_queries(text: str, limit: int = MAX_QUERIES) -> tuple[str, ...]:
 
 
 def clean_queries(lines: Iterable[str], limit: int = MAX_QUERIES) -> tuple[str, ...]:
-    """The lines that are queries, each without its wrapping, and each once.
+    """The lines that are queries, cleaned, cut, without their wrapping, and each once.
 
     Example:
         >>> clean_queries(['"one"', "One", "None needed.", "Sure! Here are the queries:"])
@@ -122,14 +129,23 @@ def clean_queries(lines: Iterable[str], limit: int = MAX_QUERIES) -> tuple[str, 
     for line in lines:
         if len(queries) >= limit or len(looked_at) >= MOST_LINES:
             break
-        if len(line) > 4 * MAX_QUERY_CHARACTERS:
-            continue
-        query = " ".join(line.strip(_WRAPPING).split())
-        if query.casefold() not in looked_at and 0 < len(query) <= MAX_QUERY_CHARACTERS:
+        query = as_query(line)
+        if query and query.casefold() not in looked_at:
             looked_at.add(query.casefold())
             if _is_query(query):
                 queries[query.casefold()] = query
     return tuple(queries.values())
+
+
+def as_query(text: str) -> str:
+    """A text as a query: on one line, not too long, and without what nobody can see.
+
+    Example:
+        >>> as_query(' "Jaws\u200b  director" '), len(as_query("Jaws " * 100))
+        ('Jaws director', 299)
+    """
+    said = cleaned(text[: 4 * MAX_QUERY_CHARACTERS]).strip(_WRAPPING)
+    return " ".join(said.split())[:MAX_QUERY_CHARACTERS].rstrip()
 
 
 def _is_query(query: str) -> bool:
@@ -269,6 +285,53 @@ def not_asked(queries: Sequence[str], asked: Sequence[str]) -> tuple[str, ...]:
     """
     known = {query.casefold() for query in asked}
     return tuple(query for query in queries if query.casefold() not in known)
+
+
+def checked_rule(rule: object, *, has_model: bool = True) -> None:
+    """Refuse what cannot say which queries are allowed.
+
+    Args:
+        rule: The rule; None where there is none.
+        has_model: Whether a model writes queries.
+
+    Raises:
+        InputError: It is no function, or an async one, or it would rule nothing.
+    """
+    if rule is not None and not has_model:
+        raise InputError(
+            "allow_query says what self-completion may search, which needs a model: give one"
+        )
+    if rule is not None and (not callable(rule) or iscoroutinefunction(rule)):
+        raise InputError(
+            "allow_query is no sync function: give one that takes a query and its question, and "
+            "returns whether the query may be searched"
+        )
+
+
+def is_allowed(rule: AllowQuery | None, query: str, question: str) -> bool:
+    """Whether a query may be searched; without a rule every one may.
+
+    Args:
+        rule: The rule.
+        query: The query.
+        question: The question that it serves.
+
+    Raises:
+        InputError: The rule returned neither True nor False: anything else could let all out.
+
+    Example:
+        >>> is_allowed(lambda query, question: "password" not in query, "my password", "Who?")
+        False
+    """
+    allowed: object = True if rule is None else rule(query, question)
+    if not isinstance(allowed, bool):
+        if iscoroutine(allowed):
+            allowed.close()
+        raise InputError(
+            f"allow_query returned {type(allowed).__name__}: return True for a query that may be "
+            "searched, and False for any other"
+        )
+    return allowed
 
 
 _BULLET = re.compile(

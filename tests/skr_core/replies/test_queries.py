@@ -45,7 +45,9 @@ from skr_core.replies import (
         (f"{QUERY_LEAD} ???\n--\n", ()),
         (f"{QUERY_LEAD}", ()),
         ("", ()),
-        ("x" * (MAX_QUERY_CHARACTERS + 1), ()),
+        ("x" * (MAX_QUERY_CHARACTERS + 1), ("x" * MAX_QUERY_CHARACTERS,)),
+        (f"Search: {'long ' * 5_000}", (("long " * 60).rstrip(),)),
+        ("Search: Jaws\u200b \U000e0041director\x1b", ("Jaws director",)),
         ("a\nb\nc\nd\ne\nf", ("a", "b", "c", "d")),
     ],
 )
