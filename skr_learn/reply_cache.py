@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from skr_core.errors import InputError, StoreError
+from skr_core.files.foreign import check_parts, check_tables
 from skr_core.flow import Flow, arun, call, run
 from skr_core.models.adapting import AnyModel, as_language_model
 from skr_core.models.windows import Window, window_of
@@ -24,6 +25,7 @@ from skr_core.plain import from_plain, to_plain
 from skr_core.ports import LanguageModel, OnToken, temperature_of, version_of
 from skr_core.types import Generation, Prompt
 
+_SCHEMA = "CREATE TABLE texts (key TEXT PRIMARY KEY, value TEXT)"
 PATIENCE_S = 10
 """How long another process may hold the file."""
 
@@ -57,6 +59,7 @@ class ReplyCache:
         self._lock = threading.Lock()
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
+            check_parts(self.path.parent, [f"{self.path.name}-"])
             self._connection = self._opened()
         except (OSError, sqlite3.Error) as error:
             raise StoreError(f"{self.path} cannot be used as a cache: {error}") from error
@@ -126,13 +129,12 @@ def _connected(path: Path) -> sqlite3.Connection:
     # The lock of the cache keeps its threads apart.
     connection = sqlite3.connect(path, timeout=PATIENCE_S, check_same_thread=False)
     try:
+        check_tables(connection, _SCHEMA)
         # What a power cut takes is asked for again.
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = NORMAL")
         with connection:
-            connection.execute(
-                "CREATE TABLE IF NOT EXISTS texts (key TEXT PRIMARY KEY, value TEXT)"
-            )
+            connection.execute(_SCHEMA.replace("TABLE", "TABLE IF NOT EXISTS"))
     except sqlite3.Error:
         connection.close()
         raise

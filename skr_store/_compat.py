@@ -1,4 +1,4 @@
-"""What Chroma and filelock keep to themselves; tried with chromadb 1.5.9 and filelock 4.2.11.
+"""What Chroma, filelock and tantivy keep to themselves; tried with 1.5.9, 4.2.11 and 0.27.0.
 
 `tests/skr_store/test_compat.py` says which of it a later version has changed.
 """
@@ -6,6 +6,8 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -46,3 +48,17 @@ def handle_of(lock: FileLock) -> int:
     handle = lock._context.lock_file_fd
     assert handle is not None, "the lock is held"
     return handle
+
+
+@contextmanager
+def panics_raised() -> Iterator[None]:
+    """Raise a ValueError for a panic of Rust, which is no Exception and has no name to import.
+
+    tantivy 0.27 panics where bytes of an index are damaged.
+    """
+    try:
+        yield
+    except BaseException as error:
+        if type(error).__name__ == "PanicException":
+            raise ValueError(str(error)) from error
+        raise

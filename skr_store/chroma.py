@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import sqlite3
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 from weakref import WeakSet
+
+import orjson
 
 from skr_core.errors import InputError, SKRError, StoreError, extra
 from skr_store._compat import sessions_of, take_connections
@@ -32,17 +35,53 @@ CONFIGURATION = {
     }
 }
 
+_NO_EMBEDDER = {"legacy", "unknown"}
+"""What Chroma keeps where it is given vectors and no embedder."""
+
 SILENT: dict[str, Any] = {"anonymized_telemetry": False}
 """Settings of every Chroma that is opened here: it tells nobody that it is used."""
 
 
 def open_folder(path: Path) -> Any:
-    """Open the Chroma of a folder; made if missing."""
+    """Open the Chroma of a folder; made if missing.
+
+    Raises:
+        StoreError: What the folder holds would run something of its own.
+    """
+    _check_inert(Path(path) / "chroma.sqlite3")
     with extra("chroma"):
         import chromadb
         from chromadb.config import Settings
 
     return chromadb.PersistentClient(path, Settings(**SILENT))
+
+
+def _check_inert(database: Path) -> None:
+    """Refuse triggers and views, and embedders, which Chroma would make of what the file says.
+
+    A model of sentence-transformers may bring code, and an API's embedder sends texts elsewhere.
+    """
+    if not database.exists():
+        return
+    # For writing, because what a kill has left half-written is put right by who opens it.
+    address = f"{database.absolute().as_uri()}?mode=rw"
+    with explained(database), closing(sqlite3.connect(address, uri=True)) as connection:
+        connection.execute("PRAGMA trusted_schema = OFF")
+        computes = "SELECT name FROM sqlite_master WHERE type IN ('trigger', 'view')"
+        if connection.execute(computes).fetchone():
+            raise StoreError(f"{database} holds triggers or views, and Chroma makes none")
+        rows = connection.execute("SELECT * FROM collections").fetchall()
+        kept = [orjson.loads(each) for row in rows for each in row if str(each).startswith("{")]
+        if {kind for each in kept for kind in _embedders_in(each)} - _NO_EMBEDDER:
+            raise StoreError(f"{database} names an embedder, and is only given vectors")
+
+
+def _embedders_in(made: Any) -> Iterator[str]:
+    """The types of the embedders in what Chroma keeps of a collection."""
+    for name, value in made.items() if isinstance(made, dict) else ():
+        if name == "embedding_function" and isinstance(value, dict):
+            yield str(value.get("type"))
+        yield from _embedders_in(value)
 
 
 def close_client(client: Any) -> None:

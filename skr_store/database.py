@@ -11,16 +11,19 @@ import os
 import sqlite3
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import orjson
 
+from skr_core.errors import StoreError
+from skr_core.plain import from_plain
 from skr_core.types import Reference
 from skr_store.sqlite import SQLite
-from skr_store.storable import provenance, with_provenance
+from skr_store.storable import provenance
 
 if TYPE_CHECKING:
     import numpy as np
@@ -162,18 +165,18 @@ class Database(SQLite):
             scope,
             time.time(),
         )
-        return {row: _reference(*each) for row, *each in found}
+        with sound(self.path):
+            return {row: _reference(*each) for row, *each in found}
 
     def sources(self, scope: str | None = None) -> list[Source]:
         """The documents of a scope, or of all, by name."""
-        return [
-            Source(*each)
-            for each in self.all(
-                "SELECT name, scope, (SELECT count(*) FROM origins o WHERE o.source = s.source),"
-                " added FROM sources s WHERE ?1 IS NULL OR scope = ?1 ORDER BY name, scope",
-                scope,
-            )
-        ]
+        found = self.all(
+            "SELECT name, scope, (SELECT count(*) FROM origins o WHERE o.source = s.source),"
+            " added FROM sources s WHERE ?1 IS NULL OR scope = ?1 ORDER BY name, scope",
+            scope,
+        )
+        with sound(self.path):
+            return [Source(str(a), str(b), count, float(time)) for a, b, count, time in found]
 
     def hashes(self, scope: str) -> dict[str, str | None]:
         """The hash of each document of a scope, as it was read; None where it was not ended."""
@@ -336,8 +339,8 @@ class Database(SQLite):
 
     def setting(self, name: str) -> str | None:
         """What was said by `set`."""
-        value: str | None = self.one("SELECT value FROM settings WHERE name = ?", name)
-        return value
+        value = self.one("SELECT value FROM settings WHERE name = ?", name)
+        return None if value is None else str(value)
 
     def set(self, name: str, value: str) -> None:
         """Keep a setting."""
@@ -348,7 +351,8 @@ class Database(SQLite):
     def progress(self, index: str) -> Progress:
         """How far an index has come."""
         rows = self.all("SELECT upto, removed, whole FROM indexes WHERE name = ?", index)
-        return Progress(rows[0][0], rows[0][1], bool(rows[0][2])) if rows else Progress()
+        with sound(self.path):
+            return Progress(*map(int, rows[0][:2]), bool(rows[0][2])) if rows else Progress()
 
     def set_progress(self, index: str, progress: Progress) -> None:
         """Say how far an index has come."""
@@ -431,10 +435,27 @@ def _add_origins(
     )
 
 
+@contextmanager
+def sound(path: Path) -> Iterator[None]:
+    """Say that a store is damaged, where values are of other kinds than a store writes.
+
+    Raises:
+        StoreError: They are.
+    """
+    try:
+        yield
+    except (AttributeError, LookupError, TypeError, ValueError) as error:
+        if isinstance(error, StoreError):
+            raise
+        problem = " ".join(str(error).split())[:200]
+        raise StoreError(
+            f"{path} holds what no store writes ({problem}): make it again from its documents"
+        ) from error
+
+
 def _reference(identity: str, title: str, text: str, kept: str | None) -> Reference:
     row = orjson.loads(kept or "{}")
-    reference = Reference(identity, text, title, metadata=row.get("metadata", {}))
-    return with_provenance(reference, row)
+    return from_plain(Reference, {**row, "id": identity, "title": title, "text": text})
 
 
 def _vectors_by_row(

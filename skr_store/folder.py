@@ -13,6 +13,7 @@ from weakref import WeakSet
 
 from skr_core.errors import StoreError
 from skr_core.files import make_folder
+from skr_core.files.foreign import check_parts
 from skr_core.flow import Flow, call
 from skr_core.models.embedders import NoEmbedder, default_embedder
 from skr_core.references.fusion import reciprocal_rank_fusion
@@ -27,8 +28,8 @@ from skr_store.database import (
     is_earlier,
 )
 from skr_store.storable import searchable_text, storable_reference
-from skr_store.vectors import VectorSearch
-from skr_store.words import BEHIND_AT_REST, Words
+from skr_store.vectors import VECTORS_NAME, VectorSearch
+from skr_store.words import BEHIND_AT_REST, WORDS_NAME, Words
 
 if TYPE_CHECKING:
     from skr_core.ports import Embedder, Vectors
@@ -42,6 +43,7 @@ T = TypeVar("T")
 FUSION_DEPTH = 50
 DEEPEST = 5_000
 """How far down passages are looked for where those above have been removed or have expired."""
+_PARTS = (DATABASE_NAME, WORDS_NAME, VECTORS_NAME, "served")
 AT_ONCE = 1_000
 """Passages that are embedded and written together."""
 
@@ -68,12 +70,14 @@ class Folder:
         language: The language whose words are stemmed; None for that of the store.
 
     Raises:
-        StoreError: The folder cannot be read, or holds a store of an earlier version.
+        StoreError: The folder cannot be read, leads out of itself, or holds a store of an earlier
+            version.
     """
 
     def __init__(self, path: Path, embedder: Embedder | None, language: str | None) -> None:
         if path.exists() and not path.is_dir():
             raise StoreError(f"{path} is a file, but a store is a folder")
+        check_parts(path, _PARTS)
         is_new = not (path / DATABASE_NAME).exists()
         if is_new and is_earlier(path):
             raise StoreError(

@@ -14,6 +14,7 @@ from tempfile import mkdtemp
 from typing import Any
 
 from skr_core.errors import StoreError, StoreLocked
+from skr_core.files.foreign import check_tables
 
 SECONDS_TO_WAIT = 60
 """How long a second writer waits for the first."""
@@ -35,21 +36,21 @@ class SQLite:
     """
 
     def __init__(self, path: Path, schema: str, writable: bool) -> None:
-        self.path, self.writable = path, writable
+        self.path, self.writable, self._schema = path, writable, schema
         self._copy: Path | None = None
         self._begin()
         with _explained(self.path):
             if writable:
-                self._create(schema)
+                self._create()
             elif not self.path.exists():
                 raise StoreError(f"{path.parent} is read-only here, so no store can be made in it")
 
-    def _create(self, schema: str) -> None:
+    def _create(self) -> None:
         """Make the tables, unless they are there; opening a store does not wait for who writes."""
         if self.path.exists() and self.one("SELECT count(*) FROM sqlite_master"):
             return
         with self.transaction() as write:
-            for statement in schema.split(";"):
+            for statement in self._schema.split(";"):
                 write.execute(statement)
 
     def _begin(self) -> None:
@@ -133,6 +134,7 @@ class SQLite:
             self.path, timeout=0, isolation_level=None, check_same_thread=False
         )
         try:
+            check_tables(connection, self._schema)
             _execute(connection, "PRAGMA journal_mode = WAL")
             connection.execute("PRAGMA synchronous = FULL")
         except BaseException:
@@ -159,7 +161,12 @@ class SQLite:
         connection = sqlite3.connect(
             address, SECONDS_TO_WAIT, isolation_level=None, check_same_thread=False, uri=True
         )
-        connection.execute("PRAGMA query_only = ON")
+        try:
+            connection.execute("PRAGMA query_only = ON")
+            check_tables(connection, self._schema)
+        except BaseException:
+            connection.close()
+            raise
         return connection
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from skr_core.types import Reference
 from skr_store.chroma import COLLECTION, CONFIGURATION, explained, open_folder
-from skr_store.database import Database, Progress, matrix
+from skr_store.database import Database, Progress, matrix, sound
 from skr_store.locking import try_lock
 from skr_store.storable import searchable_text
 
@@ -88,7 +88,7 @@ class VectorSearch:
         Passages that were removed may be among them.
         """
         self.embed_missing()
-        with self._lock:
+        with self._lock, sound(self._database.path):
             if self._collection is None and self._database.progress(self._name).upto:
                 self.catch_up()  # unless another process has it
             self._exact.read(self._database, self._embedder.name)

@@ -18,6 +18,7 @@ from typing import Any
 
 from skr_core.errors import InputError, StoreError, extra
 from skr_core.types import Reference
+from skr_store._compat import panics_raised
 from skr_store.database import Database, Progress
 from skr_store.locking import try_lock
 from skr_store.storable import keyword_text
@@ -129,7 +130,19 @@ class Words:
         Returns:
             Pairs of row and score, best first: `limit` of them and those that score as the last
             one, where there are so many. Passages that were removed may still be among them.
+
+        Raises:
+            StoreError: The index is damaged.
         """
+        try:
+            with panics_raised():
+                return self._ranked(query, scope, limit)
+        except ValueError as error:
+            raise StoreError(
+                f"{self._path} is damaged: delete it, and it is made again from the passages"
+            ) from error
+
+    def _ranked(self, query: str, scope: str, limit: int) -> list[tuple[int, float]]:
         terms = Counter(self._terms.analyze(prepared(query)))
         if not terms:
             return []
@@ -198,6 +211,7 @@ class Words:
                 self._index = self._searcher = None
             self._write()
 
+    @panics_raised()
     def _write(self) -> None:
         """With the lock: write what was added and what was removed."""
         if not self._path.exists():
@@ -254,7 +268,9 @@ class Words:
                 self._index = Index.open(str(path))
                 self._index.config_reader("manual")
             self._index.reload()
-            return self._index.searcher()
+            searcher = self._index.searcher()
+            _last_row(searcher)
+            return searcher
         except Exception as error:
             _log.warning("%s cannot be read and is searched without: %s", self._path, error)
             self._index = None
@@ -389,6 +405,7 @@ def _analyzer(language: str) -> Any:
     return builder.build()
 
 
+@panics_raised()
 def _last_row(searcher: Any) -> int:
     """The last row that an index holds; 0 where it holds none."""
     if searcher is None or not searcher.num_docs:

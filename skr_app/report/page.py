@@ -26,7 +26,7 @@ from typing import Any
 
 import orjson
 
-from skr_app.report.run_folder import read_curve, read_result, read_scores
+from skr_app.report.run_folder import FILES, read_curve, read_result, read_scores
 from skr_app.report.sections import (
     Section,
     section_of_calibration,
@@ -37,6 +37,7 @@ from skr_app.report.tables import Result, Row, in_words
 from skr_core.cleaning import cleaned
 from skr_core.errors import DataError, InputError, extra
 from skr_core.files import read_whole
+from skr_core.files.foreign import check_parts
 from skr_core.plain import from_plain
 from skr_learn import RoutingCurve, Summary
 from skr_learn.curve import COST_LABELS
@@ -136,6 +137,7 @@ def read_section(path: str | Path) -> Section:
     path = Path(path)
     name = path.resolve().name
     if path.is_dir():
+        check_parts(path, FILES)
         return section_of_result(name, read_result(path), read_scores(path), read_curve(path))
     try:
         data = orjson.loads(read_whole(path))

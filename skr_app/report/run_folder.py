@@ -35,6 +35,7 @@ from skr_core.errors import (
     StoreError,
 )
 from skr_core.files import KeyedLog, encodable_json, json_line, read_jsonl, replace_file
+from skr_core.files.foreign import check_parts
 from skr_core.flow import arun
 from skr_core.plain import from_plain, to_plain
 from skr_core.texts import encodable
@@ -43,6 +44,9 @@ from skr_learn.evaluate import Answers, Judged, Measure, System, ask_all, judge_
 
 if TYPE_CHECKING:
     from skr_core.questions import Question
+
+FILES = ("run.json", "answers.jsonl", "judgements.jsonl", "result.", "scores.jsonl", "curve.json")
+"""How the names of a run's files begin."""
 
 _PRETTY = orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE
 
@@ -171,6 +175,7 @@ def read_curve(folder: str | Path) -> RoutingCurve | None:
 
 def _check_or_write(path: Path, stamp: Mapping[str, str]) -> None:
     file = path / "run.json"
+    check_parts(path, FILES)
     try:
         if not file.exists():
             replace_file(file, orjson.dumps(dict(stamp), option=orjson.OPT_INDENT_2))

@@ -8,11 +8,18 @@ from pathlib import Path
 import chromadb
 import filelock
 import pytest
+import tantivy
 from chromadb.api.async_fastapi import AsyncFastAPI
 from chromadb.api.shared_system_client import SharedSystemClient
 from filelock import FileLock
 
-from skr_store._compat import forget_half_made, handle_of, sessions_of, take_connections
+from skr_store._compat import (
+    forget_half_made,
+    handle_of,
+    panics_raised,
+    sessions_of,
+    take_connections,
+)
 
 SINCE = f"chromadb {chromadb.__version__} (1.5.9 had it)"
 
@@ -51,3 +58,25 @@ def test_a_lock_that_is_held_has_a_handle(tmp_path: Path):
     since = f"filelock {filelock.__version__} (4.2.11 had it)"
     with FileLock(tmp_path / "lock") as lock:
         assert handle_of(lock) > 2, since
+
+
+def test_a_panic_of_tantivy_is_no_exception(tmp_path: Path):
+    builder = tantivy.SchemaBuilder()
+    builder.add_unsigned_field("row", fast=True)
+    index = tantivy.Index(builder.build(), str(tmp_path))
+    with index.writer(15_000_000, 1) as writer:
+        document = tantivy.Document()
+        document.add_unsigned("row", 1)
+        writer.add_document(document)
+    [fast] = tmp_path.glob("*.fast")
+    content = fast.read_bytes()
+    fast.write_bytes(b"\xff" * 40 + content[40:])
+    with pytest.raises(ValueError, match=r".") as raised, panics_raised():
+        first_of(tmp_path)
+    since = f"no need any more: tantivy {tantivy.__version__} (0.27.0 had it)"
+    assert type(raised.value.__cause__).__name__ == "PanicException", since
+
+
+def first_of(folder: Path) -> None:
+    searcher = tantivy.Index.open(str(folder)).searcher()
+    searcher.search(tantivy.Query.all_query(), 1, count=False, order_by_field="row")
