@@ -119,6 +119,9 @@ IN_FLAGS = {
 }
 """Words of the library's errors that are about Python, and what a command says in their place."""
 
+LONGEST_LINE = 1_000
+"""The characters of an error that are shown."""
+
 INTERRUPTED = 130
 """The shell's exit code for a command that Ctrl-C ended."""
 
@@ -189,6 +192,8 @@ def _show(error: Exception) -> None:
     if isinstance(error, OSError) and error.filename is not None:
         text = f"{os.fsdecode(error.filename)}: {error.strerror}"
     line = " ".join(text.split()) or type(error).__name__
+    if len(line) > LONGEST_LINE:  # what a file holds is quoted
+        line = f"{line[:LONGEST_LINE]} …"
     messages.print(f"[bold red]error:[/bold red] {escape(line)}", soft_wrap=True)
 
 

@@ -16,7 +16,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from skr_core.errors import InputError, StoreError
+from skr_core.errors import StoreError
 from skr_core.files.foreign import check_parts, check_tables
 from skr_core.flow import Flow, arun, call, run
 from skr_core.models.adapting import AnyModel, as_language_model
@@ -244,6 +244,6 @@ def _generation_in(kept: str | None) -> Generation | None:
         return None
     try:
         made = from_plain(Generation, json.loads(kept), strict=True)
-    except (ValueError, TypeError, InputError):  # written by another version
+    except (ValueError, TypeError, RecursionError):  # written by another version, or by others
         return None
     return made if made.text.strip() else None

@@ -63,14 +63,14 @@ def served_in(log: Path) -> tuple[list[Any], list[bool | None]]:
     votes: dict[Any, Any] = {}
     beside = log.with_name("votes.jsonl")
     if log.name == "runs.jsonl" and beside.is_file():
-        votes = {row["key"]: row["right"] for row in _objects(beside)}
+        votes = {str(row.get("key")): row.get("right") for row in _objects(beside)}
     answers, right = [], []
     for row in _objects(log):
         output = row.get("output", row)
         if output is not row and row.get("action") is not None:
             continue
         answers.append(output)
-        right.append(votes.get(row.get("key"), row.get("right")))
+        right.append(votes.get(str(row.get("key")), row.get("right")))
     return answers, right
 
 
@@ -83,7 +83,7 @@ def _objects(path: Path) -> Iterator[dict[str, Any]]:
             row, place = decoder.raw_decode(text, place)
             if not isinstance(row, dict):
                 raise ValueError("this is no object")
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             line = text.count("\n", 0, place) + 1
             raise DataError(path, line, f"an output in JSON is wanted: {error}") from error
         yield row

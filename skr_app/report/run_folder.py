@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import nullcontext, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -45,10 +46,54 @@ from skr_learn.evaluate import Answers, Judged, Measure, System, ask_all, judge_
 if TYPE_CHECKING:
     from skr_core.questions import Question
 
-FILES = ("run.json", "answers.jsonl", "judgements.jsonl", "result.", "scores.jsonl", "curve.json")
+FILES = ("run.", "answers.", "judgements.", "result.", "scores.", "curve.", "report.")
 """How the names of a run's files begin."""
 
 _PRETTY = orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE
+
+
+@dataclass(frozen=True)
+class ScoredRound:
+    """A round of a scored answer.
+
+    Attributes:
+        queries: The queries that were searched.
+        found: The number of new references.
+        errors: The failures.
+        verdict: The reason of the judgement; may be empty.
+    """
+
+    queries: tuple[str, ...] = ()
+    found: int = 0
+    errors: tuple[str, ...] = ()
+    verdict: str = ""
+
+
+@dataclass(frozen=True)
+class ScoredAnswer:
+    """A row of ``scores.jsonl``.
+
+    Attributes:
+        system: The system that answered.
+        values: The values of its measures; None where one says nothing of it.
+        id: The question's id.
+        question: The question.
+        gold: The right answers.
+        answer: The answer; None where the system failed, or it was not kept.
+        stop_reason: The reason why the loop ended.
+        rounds: The rounds of the loop.
+        references: The titles of the references, or how they begin.
+    """
+
+    system: str
+    values: Mapping[str, float | None]
+    id: Any = ""
+    question: str = ""
+    gold: tuple[str, ...] = ()
+    answer: str | None = None
+    stop_reason: str = ""
+    rounds: tuple[ScoredRound, ...] = ()
+    references: tuple[str, ...] = ()
 
 
 class RunFolder:
@@ -64,6 +109,7 @@ class RunFolder:
 
     Raises:
         StampMismatch: The folder holds a run that was made with something else.
+        StoreError: A file of it would be one elsewhere.
         InputError: It cannot be written, or another process writes to it.
 
     Example:
@@ -79,6 +125,8 @@ class RunFolder:
     def __init__(self, path: str | Path | None, stamp: Mapping[str, str]) -> None:
         self._path = None if path is None else Path(path)
         self.stamp = {name: encodable(value) for name, value in stamp.items()}
+        if self._path is not None:
+            check_parts(self._path, FILES)
         # First, because its lock keeps others from making the folder theirs meanwhile.
         self.answers = KeyedLog(self._path and self._path / "answers.jsonl")
         try:
@@ -151,9 +199,19 @@ def read_result(folder: str | Path) -> Result:
 
 
 def read_scores(folder: str | Path) -> list[dict[str, Any]]:
-    """The rows of ``scores.jsonl``; none where there is no such file."""
+    """The rows of ``scores.jsonl``; none where there is no such file.
+
+    Raises:
+        DataError: A line is no answer with its scores.
+    """
     path = Path(folder) / "scores.jsonl"
-    return [row for _, row in read_jsonl(path)] if path.is_file() else []
+    rows = []
+    for number, row in read_jsonl(path) if path.is_file() else ():
+        try:
+            rows.append(to_plain(from_plain(ScoredAnswer, row)))
+        except InputError as error:
+            raise DataError(path, number, f"this is no scored answer ({error})") from error
+    return rows
 
 
 def read_curve(folder: str | Path) -> RoutingCurve | None:
@@ -175,7 +233,6 @@ def read_curve(folder: str | Path) -> RoutingCurve | None:
 
 def _check_or_write(path: Path, stamp: Mapping[str, str]) -> None:
     file = path / "run.json"
-    check_parts(path, FILES)
     try:
         if not file.exists():
             replace_file(file, orjson.dumps(dict(stamp), option=orjson.OPT_INDENT_2))
@@ -196,29 +253,31 @@ def _check_or_write(path: Path, stamp: Mapping[str, str]) -> None:
 
 
 def _score_row(system: str, judged: Judged) -> dict[str, Any]:
-    answer = judged.answer
-    rounds = (
-        {
-            "queries": list(each.queries),
-            "found": len(each.found),
-            "errors": list(each.errors),
-            "verdict": each.reflection.reason if each.reflection else "",
-        }
+    answer, question = judged.answer, judged.question
+    rounds = [
+        ScoredRound(
+            each.queries,
+            len(each.found),
+            each.errors,
+            each.reflection.reason if each.reflection else "",
+        )
         for each in (answer.rounds if answer else ())
+    ]
+    references = [each.title or each.text[:60] for each in (answer.references if answer else ())]
+    row: dict[str, Any] = to_plain(
+        ScoredAnswer(
+            system,
+            dict(judged.values),
+            question.id,
+            question.question,
+            question.gold,
+            answer.text if answer else None,
+            answer.stop_reason if answer else "failed",
+            tuple(rounds),
+            tuple(references),
+        )
     )
-    return {
-        "system": system,
-        "id": judged.question.id,
-        "question": judged.question.question,
-        "gold": list(judged.question.gold),
-        "answer": answer.text if answer else None,
-        "stop_reason": answer.stop_reason if answer else "failed",
-        "rounds": list(rounds),
-        "references": [each.title or each.text[:60] for each in answer.references]
-        if answer
-        else [],
-        "values": dict(judged.values),
-    }
+    return row
 
 
 async def ask_and_judge(

@@ -14,6 +14,7 @@ import re
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
+from tokenize import TokenError
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -28,6 +29,11 @@ if TYPE_CHECKING:
 
 BROKEN = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
 """What code meets that is given values of another kind, or of another size, than were saved."""
+
+_UNREADABLE = (
+    *(EOFError, MemoryError, OSError, RuntimeError, zipfile.BadZipFile),
+    *(SyntaxError, TokenError),  # of the header of an array, which is Python
+)
 
 MOST_BYTES = 1_000_000_000
 """Bytes of a file that is read."""
@@ -98,7 +104,7 @@ def read_archive(path: Path, text: str) -> tuple[dict[str, Any], dict[str, NDArr
                 raise ValueError(f"it has more than {MOST_BYTES:,} bytes")
             with zipfile.ZipFile(file) as archive:
                 return _unpacked(archive, text, size)
-    except (*BROKEN, EOFError, MemoryError, OSError, RuntimeError, zipfile.BadZipFile) as error:
+    except (*BROKEN, *_UNREADABLE) as error:
         if isinstance(error, InputError):
             raise
         problem = " ".join(str(error).split())[:200]

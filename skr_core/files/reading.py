@@ -26,6 +26,9 @@ from skr_core.texts import encodable
 LARGEST_FILE = 200_000_000
 """Bytes of a file that is read as a whole, once it is decompressed."""
 
+LARGEST_RATIO = 100
+"""How many times its bytes a large file may hold once it is decompressed; texts hold some ten."""
+
 LONGEST_LINE = 32_000_000
 """Bytes of a line; longer ones are no rows of text but a bomb."""
 
@@ -88,12 +91,17 @@ def read_lines(path: str | Path) -> Iterator[tuple[int, bytes]]:
             is not in the encoding of its byte-order mark.
     """
     path = regular_file(path)
-    number = 0
+    number = total = 0
+    most = max(LARGEST_FILE, LARGEST_RATIO * path.stat().st_size)
     try:
         with _opened(path) as file:
             for number, line in enumerate(_lines(file), start=1):
                 if len(line) > LONGEST_LINE:
                     raise DataError(path, number, f"longer than {LONGEST_LINE:,} bytes")
+                total += len(line)
+                if total > most:
+                    problem = f"it holds more than {LARGEST_RATIO} times its bytes: decompress it"
+                    raise DataError(path, number, problem)
                 # In any line, because files with a mark of their own may have been joined.
                 if (text := line.removeprefix(_UTF8)).strip():
                     yield number, text

@@ -129,7 +129,9 @@ def test_what_is_no_whole_reply_is_not_kept(ask: Ask, cache: ReplyCache, reply: 
     assert texts_in(cache) == 0
 
 
-@pytest.mark.parametrize("kept", ["", "{", "[]", '{"text": 3, "usage": 4}', '{"other": "x"}'])
+@pytest.mark.parametrize(
+    "kept", ["", "{", "[]", '{"text": 3, "usage": 4}', '{"other": "x"}', "[" * 100_000]
+)
 def test_what_cannot_be_read_is_asked_again_and_mended(
     ask: Ask, cache: ReplyCache, kept: str
 ) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -96,3 +97,14 @@ def test_a_place_that_takes_no_file_is_told(tmp_path: Path):
         write_archive(tmp_path / "file" / "saved", TEXT, {}, {})
     with pytest.raises(InputError, match="there is no file"):
         read_archive(tmp_path / "missing", TEXT)
+
+
+@pytest.mark.parametrize("header", [b"{'descr': '''", b"{'descr': (", b"{1: 2L, (", b"\xff" * 9])
+def test_a_header_that_is_no_python_is_refused(header: bytes, tmp_path: Path):
+    path = tmp_path / "saved"
+    array = b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr(TEXT, "{}")
+        archive.writestr("a.npy", array)
+    with pytest.raises(DataError, match="this file is broken"):
+        read_archive(path, TEXT)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from skr_core.errors import DataError, InputError
-from skr_core.files import read_jsonl
+from skr_core.files import read_jsonl, reading
 
 
 def test_lines_come_with_their_numbers(tmp_path: Path):
@@ -72,3 +72,17 @@ def test_byte_order_marks_are_left_out(tmp_path: Path):
     path = tmp_path / "rows.jsonl"
     path.write_bytes(b'\xef\xbb\xbf{"a": 1}\n\xef\xbb\xbf\n\xef\xbb\xbf{"b": 2}\n')
     assert list(read_jsonl(path)) == [(1, {"a": 1}), (3, {"b": 2})]
+
+
+def test_lines_that_unpack_to_far_more_than_a_text_are_no_text(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    path = tmp_path / "bomb.jsonl.gz"
+    path.write_bytes(gzip.compress(b'{"id": "1"}\n' * 100_000))
+    assert sum(1 for _ in read_jsonl(path)) == 100_000  # small enough to be read all the same
+    monkeypatch.setattr(reading, "LARGEST_FILE", 10_000)
+    with pytest.raises(DataError, match="it holds more than 100 times its bytes: decompress it"):
+        list(read_jsonl(path))
+    plain = tmp_path / "plain.jsonl"
+    plain.write_bytes(b'{"id": "1"}\n' * 10_000)
+    assert sum(1 for _ in read_jsonl(plain)) == 10_000
