@@ -352,7 +352,8 @@ class Database(SQLite):
         """How far an index has come."""
         rows = self.all("SELECT upto, removed, whole FROM indexes WHERE name = ?", index)
         with sound(self.path):
-            return Progress(*map(int, rows[0][:2]), bool(rows[0][2])) if rows else Progress()
+            made = [Progress(int(upto), int(gone), bool(whole)) for upto, gone, whole in rows]
+        return made[0] if made else Progress()
 
     def set_progress(self, index: str, progress: Progress) -> None:
         """Say how far an index has come."""

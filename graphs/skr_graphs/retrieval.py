@@ -198,16 +198,23 @@ def retrieve(sent: SentQuery, step: StepContext) -> Flow[Plain]:
     }
 
 
-def _result(sent: SentQuery, **changed: Any) -> SearchResult:
-    nothing = SearchResult(
+def _result(
+    sent: SentQuery,
+    *,
+    references: Sequence[Plain] = (),
+    remember: Sequence[str] = (),
+    error: str = "",
+    failed: bool = False,
+    refused: bool = False,
+) -> SearchResult:
+    return SearchResult(
         position=sent["position"],
-        references=[],
-        remember=[],
-        error="",
-        failed=False,
-        refused=False,
+        references=list(references),
+        remember=list(remember),
+        error=error,
+        failed=failed,
+        refused=refused,
     )
-    return {**nothing, **changed}
 
 
 def merge(state: SKRState, step: StepContext) -> Flow[Plain]:
