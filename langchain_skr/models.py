@@ -42,6 +42,7 @@ from langchain_core.runnables.base import RunnableBindingBase
 from langgraph.errors import GraphBubbleUp
 
 from langchain_skr.naming import described, layers, model_name, temperature_of
+from skr_core._compat import renew_connections_in_children
 from skr_core.budget import believed, estimate_usage
 from skr_core.cleaning import remember_keys
 from skr_core.errors import InputError, MissingDependency, ModelError, extra, translated
@@ -131,6 +132,7 @@ class LangChainModel(ChunkedModel):
         self.streaming = streaming
         for layer in layers(model):
             remember_keys(layer)
+        renew_connections_in_children(model)
 
     @property
     def window(self) -> Window | None:

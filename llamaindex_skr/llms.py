@@ -29,6 +29,7 @@ from pydantic import BaseModel
 
 from llamaindex_skr._compat import takes_response_format
 from llamaindex_skr.nodes import image_of
+from skr_core._compat import renew_connections_in_children
 from skr_core.budget import believed, estimate_usage
 from skr_core.cleaning import remember_keys
 from skr_core.errors import InputError, ModelError, extra, translated
@@ -121,6 +122,7 @@ class LlamaIndexModel(ChunkedModel):
         self.name = name or _name_of(llm)
         self.streaming = streaming
         remember_keys(llm)
+        renew_connections_in_children(llm)
 
     @property
     def version(self) -> str:

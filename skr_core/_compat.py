@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
+import gc
 import os
+import sys
+import warnings
+from collections import deque
+from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
+from types import FunctionType, ModuleType
+from typing import Any
+from weakref import WeakSet, WeakValueDictionary
 
 # tiktoken names the file of an encoding by the SHA-1 of its address (tiktoken 0.14, load.py).
 O200K_BASE = "fb374d419588a4632f3f557e76b4b70aebbca790"
@@ -21,3 +29,74 @@ def folder_of_encodings() -> Path | None:
     for root in (package.submodule_search_locations or []) if package else []:
         candidates.append(Path(root) / "core" / "_static" / "tiktoken_cache")
     return next((each for each in candidates if (each / O200K_BASE).is_file()), None)
+
+
+LARGEST_PART = 1_000
+"""A container of more is data, and holds no connections."""
+MOST_PARTS = 20_000
+
+_holders: WeakValueDictionary[int, Any] = WeakValueDictionary()
+_pools: WeakSet[Any] = WeakSet()
+
+
+def renew_connections_in_children(holder: object) -> None:
+    """Have every forked child open HTTP connections of its own.
+
+    httpx's clients give a child the connections of its parent, and who asks on them beside the
+    parent is given the answer to somebody else's question.
+
+    Args:
+        holder: What holds clients of httpx anywhere within: a model, a retriever, all of a system.
+            It is not kept alive by this.
+    """
+    if id(holder) not in _holders:
+        _holders[id(holder)] = holder
+        # LangChain's models share clients, which outlive them.
+        _pools.update(pools_within(holder))
+
+
+def pools_within(holder: object) -> Iterator[Any]:
+    """Find the pools of httpcore, which have the connections of httpx, in whatever has them."""
+    if "httpcore" not in sys.modules:
+        return
+    from httpcore import AsyncConnectionPool, ConnectionPool
+
+    waiting, seen = deque([holder]), {id(holder)}
+    while waiting and len(seen) < MOST_PARTS:
+        part = waiting.popleft()
+        if isinstance(part, ConnectionPool | AsyncConnectionPool):
+            yield part
+            continue
+        # All names that a function may use lead to everything that is loaded.
+        of_function = isinstance(part, FunctionType)
+        for each in (part.__closure__ or ()) if of_function else gc.get_referents(part):
+            if gc.is_tracked(each) and id(each) not in seen and not _leads_astray(each):
+                seen.add(id(each))
+                waiting.append(each)
+
+
+def _leads_astray(part: object) -> bool:
+    is_data = isinstance(part, dict | list | tuple | set) and len(part) > LARGEST_PART
+    return is_data or isinstance(part, type | ModuleType)
+
+
+def forget_connections(pool: Any) -> None:
+    """Leave a pool's connections to the parent, in a forked child (httpcore 1.0).
+
+    The child's copies of their sockets are closed, of which nobody is told.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ResourceWarning)
+        pool._connections, pool._requests = [], []
+    pool._optional_thread_lock = type(pool._optional_thread_lock)()
+
+
+def _in_child() -> None:
+    for holder in [*_holders.values()]:
+        _pools.update(pools_within(holder))  # some open a client with their first call
+    for pool in [*_pools]:
+        forget_connections(pool)
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_in_child)

@@ -19,6 +19,7 @@ from typing import Any
 from skr_core.errors import StoreError
 from skr_core.files.foreign import check_parts, check_tables
 from skr_core.flow import Flow, arun, call, run
+from skr_core.forks import OfProcess, renew_in_children
 from skr_core.models.adapting import AnyModel, as_language_model
 from skr_core.models.windows import Window, window_of
 from skr_core.plain import from_plain, to_plain
@@ -32,7 +33,7 @@ PATIENCE_S = 10
 _LOG = logging.getLogger(__name__)
 
 
-class ReplyCache:
+class ReplyCache(OfProcess):
     """Texts by key in a file of SQLite, for as many threads and processes as like.
 
     A file that is damaged, or another, is put aside, named ``.damaged``, and an empty one takes its
@@ -57,12 +58,28 @@ class ReplyCache:
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
         self._lock = threading.Lock()
+        self._connection: sqlite3.Connection | None
+        self._closed = False
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             check_parts(self.path.parent, [f"{self.path.name}-"])
             self._connection = self._opened()
         except (OSError, sqlite3.Error) as error:
             raise StoreError(f"{self.path} cannot be used as a cache: {error}") from error
+        renew_in_children(self)
+
+    def hold(self) -> None:
+        """Before a fork: a child would take its parent's locks of the file for its own."""
+        self._lock.acquire()
+        self._let_go()
+
+    def resume(self) -> None:
+        """After a fork, in the parent; what is asked next opens the file."""
+        self._lock.release()
+
+    def forget(self) -> None:
+        """After a fork, in the child."""
+        self._lock = threading.Lock()
 
     def __enter__(self) -> ReplyCache:
         return self
@@ -73,7 +90,13 @@ class ReplyCache:
     def close(self) -> None:
         """Close the file; closing twice does nothing."""
         with self._lock:
+            self._closed = True
+            self._let_go()
+
+    def _let_go(self) -> None:
+        if self._connection is not None:
             self._connection.close()
+            self._connection = None
 
     def get(self, key: str) -> str | None:
         """Return the text of a key; None where there is none."""
@@ -94,14 +117,17 @@ class ReplyCache:
 
     def _tried(self, statement: str, *values: str) -> tuple[Any, ...] | None:
         with self._lock:
+            if self._closed:
+                return None
             try:
-                with self._connection:
+                connection = self._connection = self._connection or self._opened()
+                with connection:
                     found: tuple[Any, ...] | None
-                    found = self._connection.execute(statement, values).fetchone()
+                    found = connection.execute(statement, values).fetchone()
                     return found
             except sqlite3.DatabaseError as error:
                 if _is_damage(error):
-                    self._connection.close()
+                    self._let_go()
                     self._put_aside()
                     self._connection = self._opened()
                 else:  # locked for long, or the disk is full

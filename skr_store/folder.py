@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-import os
-import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, ParamSpec, TypeVar
-from weakref import WeakSet
 
 from skr_core.errors import StoreError
 from skr_core.files import make_folder
 from skr_core.files.foreign import check_parts
 from skr_core.flow import Flow, call
+from skr_core.forks import OfProcess, renew_in_children, renew_no_more
 from skr_core.models.embedders import NoEmbedder, default_embedder
 from skr_core.references.fusion import reciprocal_rank_fusion
 from skr_core.types import Reference
@@ -61,7 +59,7 @@ class Changes:
     gone: int
 
 
-class Folder:
+class Folder(OfProcess):
     """The passages of a folder.
 
     Args:
@@ -101,8 +99,7 @@ class Folder:
         self.embedder = embedder or default_embedder(self.database.setting("embedder"))
         self.words = Words(self.database, language)
         self.vectors: VectorSearch | None = None
-        with _forking:
-            _open.add(self)
+        renew_in_children(self)
         if not isinstance(self.embedder, NoEmbedder):
             self.vectors = VectorSearch(self.database, self.embedder)
             if writable:
@@ -171,8 +168,7 @@ class Folder:
 
     def close(self, *, for_good: bool = False) -> None:
         """Hand what is new to the indexes, unless the folder is gone for good, and let go of it."""
-        with _forking:
-            _open.discard(self)
+        renew_no_more(self)
         if not for_good:
             self.words.catch_up(BEHIND_AT_REST)
         if self.vectors is not None:
@@ -196,9 +192,9 @@ class Folder:
     def forget(self) -> None:
         """Begin anew in a forked child, with connections, locks and threads of its own."""
         self.database.forget()
-        _left.append(self.words.forget())
+        self.words.forget()
         if self.vectors is not None:
-            _left.append(self.vectors.forget())
+            self.vectors.forget()
 
     def _embed(self, references: Sequence[Reference]) -> Flow[list[bytes | None]]:
         """A vector for each passage, where there is an embedder; none is embedded twice."""
@@ -286,38 +282,3 @@ def in_thread(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> Fl
         return await asyncio.to_thread(function, *args, **kwargs)
 
     return (yield from call(function, awaitable, *args, **kwargs))
-
-
-_open: WeakSet[Folder] = WeakSet()
-_left: list[object] = []
-"""What belongs to the parent of a forked process, kept so that nobody closes it here."""
-
-
-_held: list[Folder] = []
-_forking = threading.Lock()
-
-
-def _before_fork() -> None:
-    _forking.acquire()
-    _held[:] = _open
-    for folder in _held:
-        folder.hold()
-
-
-def _after_fork() -> None:
-    for folder in _held:
-        folder.resume()
-    _held.clear()
-    _forking.release()
-
-
-def _in_child() -> None:
-    global _forking
-    _forking = threading.Lock()
-    for folder in _held:
-        folder.forget()
-    _held.clear()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_child=_in_child)

@@ -29,6 +29,7 @@ import orjson
 from skr_core.errors import DataError, InputError, MissingDependency
 from skr_core.files import read_lines, read_whole, regular_file
 from skr_core.files.reading import LARGEST_FILE
+from skr_core.forks import OfProcess, leave_to_parent, renew_in_children
 from skr_core.types import Metadata
 from skr_store import convert
 from skr_store.convert import CONVERTED, Converted
@@ -210,12 +211,18 @@ def _convert(path: Path) -> Converted:
     return cast(Converted, said)
 
 
-class _Reading:
+class _Reading(OfProcess):
     """A process that reads one file after the other; it ends when this one does."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._process: subprocess.Popen[bytes] | None = None
+        renew_in_children(self)
+
+    def forget(self) -> None:
+        """Leave the process to the parent, in a forked child."""
+        leave_to_parent(self._process)
+        self._lock, self._process = threading.Lock(), None
 
     def read(self, path: Path) -> dict[str, Any]:
         """What it says of a file.
@@ -281,20 +288,6 @@ def end_reading() -> None:
 
 
 atexit.register(end_reading)
-
-
-def _begin_anew() -> None:
-    """Leave the process to the parent, in a forked child."""
-    global _reading
-    _left.append(_reading)
-    _reading = _Reading()
-
-
-_left: list[_Reading] = []
-"""What belongs to the parent of a forked process, kept so that nobody closes it here."""
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_begin_anew)
 
 
 def _load_jsonl(path: Path, on_bad: OnBad) -> Iterator[Document]:

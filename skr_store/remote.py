@@ -11,6 +11,7 @@ from weakref import WeakKeyDictionary
 
 import orjson
 
+from skr_core._compat import renew_connections_in_children
 from skr_core.errors import EmbedderMismatch, StoreError, extra
 from skr_core.flow import Flow, call
 from skr_core.types import Reference
@@ -74,6 +75,7 @@ class Remote:
         except BaseException:
             close_client(self._client)
             raise
+        renew_connections_in_children(self)
 
     def insert(
         self, references: Sequence[Reference], scope: str, expires: float | None

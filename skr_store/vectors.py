@@ -9,6 +9,7 @@ import threading
 import time
 from typing import TYPE_CHECKING, Any
 
+from skr_core.forks import leave_to_parent
 from skr_core.types import Reference
 from skr_store.chroma import COLLECTION, CONFIGURATION, explained, open_folder
 from skr_store.database import Database, Progress, matrix, sound
@@ -62,12 +63,12 @@ class VectorSearch:
         self._retry_at = 0.0
         self._seen = self._database.progress(self._embedded).upto
 
-    def forget(self) -> tuple[object, ...]:
-        """Begin anew in a forked child, which leaves Chroma to its parent; returns what is its."""
-        left = (self._held, self._client, self._collection)
+    def forget(self) -> None:
+        """Begin anew in a forked child, which leaves Chroma to its parent."""
+        # Chroma's threads did not come along, and its end would wait for them.
+        leave_to_parent((self._held, self._client, self._collection))
         self._begin()
-        self._forked = True  # Chroma's threads did not come along
-        return left
+        self._forked = True
 
     def close(self) -> None:
         """Let go of Chroma."""

@@ -17,6 +17,7 @@ from tempfile import mkdtemp
 from typing import Any
 
 from skr_core.errors import InputError, StoreError, extra
+from skr_core.forks import leave_to_parent
 from skr_core.types import Reference
 from skr_store._compat import panics_raised
 from skr_store.database import Database, Progress
@@ -110,11 +111,10 @@ class Words:
         self._lock.release()
         self._writing.release()
 
-    def forget(self) -> tuple[object, ...]:
-        """Begin anew in a forked child; returns what belongs to the parent."""
-        left = (self._index, self._searcher)
+    def forget(self) -> None:
+        """Begin anew in a forked child."""
+        leave_to_parent((self._index, self._searcher))
         self._begin()
-        return left
 
     def close(self) -> None:
         """Let go of the index."""

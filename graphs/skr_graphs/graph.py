@@ -28,6 +28,7 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.types import Send
 
+from skr_core._compat import renew_connections_in_children
 from skr_core.budget import Budget
 from skr_core.conversation import exchanges
 from skr_core.errors import InputError, retrieved
@@ -221,6 +222,7 @@ def create_self_completion_graph(
             "allow_query": allow_query,
         }
     )
+    renew_connections_in_children(settings)
     graph = SelfCompletionGraph(
         SKRState, context_schema=SKRContext, input_schema=SKRInput, output_schema=SKROutput
     )

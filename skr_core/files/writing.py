@@ -226,7 +226,7 @@ class KeyedLog:
     def __init__(self, path: str | Path | None) -> None:
         self.path = None if path is None else Path(path)
         self.rows: dict[str, Mapping[str, Any]] = {}
-        self._between_threads = threading.Lock()
+        self._between_threads, self._process = threading.Lock(), os.getpid()
         self._file: AppendOnlyFile | None = None
         if self.path is None:
             return
@@ -258,9 +258,14 @@ class KeyedLog:
         """Keep rows; each has a ``key``, a text.
 
         Raises:
-            StoreError: The log is closed, or the disk does not take them; the file is as it was
-                before.
+            StoreError: The log is closed, or of the process that this one was forked from, or the
+                disk does not take them; the file is as it was before.
         """
+        if self._file is not None and self._process != os.getpid():
+            raise StoreError(
+                f"{self.path} is written to by the process that this one was forked from: append "
+                "there, or open a file of its own here"
+            )
         with self._between_threads:
             if self._file is not None:
                 # The key comes first, so that the beginning of a line shows a file of this kind.

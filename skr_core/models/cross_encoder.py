@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any
 
 from skr_core.errors import InputError, extra
+from skr_core.models.embedders import one_thread_in_children
 from skr_core.ports import Entailment
 from skr_core.texts import encodable
 
@@ -69,6 +70,7 @@ class CrossEncoderEntailment:
     def _loaded(self) -> tuple[Any, dict[int, Entailment]]:
         with extra("local"):
             from sentence_transformers import CrossEncoder
+        one_thread_in_children()
         try:
             model = CrossEncoder(self._model_name_or_path)
         except (OSError, ValueError) as error:

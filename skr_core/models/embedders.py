@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Awaitable, Callable, Sequence
-from functools import cached_property
+from functools import cache, cached_property, partial
 from typing import TYPE_CHECKING, Any
 
+from skr_core._compat import renew_connections_in_children
 from skr_core.errors import InputError, ModelError, extra, translated
 from skr_core.texts import WORD, encodable
 
@@ -128,6 +130,7 @@ class SentenceTransformerEmbedder:
     def _model(self) -> Any:
         with extra("local"):
             from sentence_transformers import SentenceTransformer
+        one_thread_in_children()
         try:
             return SentenceTransformer(self.source)
         except Exception as error:  # of the hub, of torch, of the folder: whatever is wrong
@@ -164,6 +167,7 @@ class AdaptedEmbedder:
         aembed: Callable[[list[str]], Awaitable[Sequence[Sequence[float]]]],
     ) -> None:
         self.name, self._embed, self._aembed = name, embed, aembed
+        renew_connections_in_children(self)
 
     def embed(self, texts: Sequence[str]) -> Vectors:
         """Return the vector of each text, shape (n, d), rows of length 1."""
@@ -245,3 +249,15 @@ def make_embedder(name: str) -> Embedder:
 def probe(embedder: Embedder) -> None:
     """Embed one text, so that an embedder that does not work fails before a store is changed."""
     embedder.embed(["probe"])
+
+
+@cache
+def one_thread_in_children() -> None:
+    """Have torch, which is loaded, compute with one thread in every forked child.
+
+    With more it would wait there for threads that did not come along (torch 2.13, GNU's OpenMP).
+    """
+    import torch
+
+    if hasattr(os, "register_at_fork"):
+        os.register_at_fork(after_in_child=partial(torch.set_num_threads, 1))

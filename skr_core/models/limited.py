@@ -25,13 +25,14 @@ from skr_core.bounds import Bounds, bounded
 from skr_core.budget import Price, believed, cost, estimate_usage, price_of
 from skr_core.errors import BudgetError, InputError
 from skr_core.flow import Flow, arun, call, run
+from skr_core.forks import OfProcess, renew_in_children
 from skr_core.models.adapting import AnyModel, as_language_model
 from skr_core.models.windows import Window, window_of
 from skr_core.ports import LanguageModel, OnToken, temperature_of, version_of
 from skr_core.types import NO_USAGE, Generation, Prompt, Usage
 
 
-class Spending:
+class Spending(OfProcess):
     """Counts what models cost together, and stops before a call that is beyond the limits.
 
     `Budget` limits one question, this a batch of them: every model that is `limit`-ed adds to it.
@@ -81,7 +82,12 @@ class Spending:
         self.dollars = 0.0
         self._calls = 0
         self._next = 0.0
+        self.forget()
+
+    def forget(self) -> None:
+        """Take a lock that nobody holds; also in a forked child, which counts for itself."""
         self._lock = threading.Lock()
+        renew_in_children(self)
 
     def __getstate__(self) -> dict[str, Any]:
         # The clock of `time.monotonic` is another on another machine.
@@ -91,7 +97,8 @@ class Spending:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         left = state.pop("left")
-        vars(self).update(state, _lock=threading.Lock(), bounds=Bounds.within(left))
+        vars(self).update(state, bounds=Bounds.within(left))
+        self.forget()
 
     def limit(self, model: AnyModel) -> LanguageModel:
         """Return the same model, within these limits.

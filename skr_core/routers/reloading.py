@@ -11,6 +11,7 @@ from threading import Lock
 from typing import Any
 
 from skr_core.errors import InputError, SKRError
+from skr_core.forks import OfProcess, renew_in_children
 from skr_core.ports import AnswerArbiter, ClimbingRouter, DraftRouter, Router
 from skr_core.types import Decision
 
@@ -24,7 +25,7 @@ _OF_PORTS = (
 _LOG = logging.getLogger(__name__)
 
 
-class _FromFile:
+class _FromFile(OfProcess):
     """A router in whose place another comes when its file is replaced; `reloading` makes one.
 
     Whoever decides once a question calls `decide`. Whoever decides several times calls `refresh`
@@ -34,8 +35,13 @@ class _FromFile:
 
     def __init__(self, path: Path, load: Callable[[], Router], first: Router, seen: object) -> None:
         self._path, self._load, self._now, self._seen = path, load, first, seen
-        self._loading, self._remembering = Lock(), Lock()
         self._begun: OrderedDict[Hashable, Router] = OrderedDict()
+        self.forget()
+        renew_in_children(self)
+
+    def forget(self) -> None:
+        """Take locks that nobody holds; also in a forked child."""
+        self._loading, self._remembering = Lock(), Lock()
 
     def __getattr__(self, name: str) -> Any:
         """Whatever else the router of today has, such as its stamp."""

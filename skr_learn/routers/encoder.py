@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skr_core.errors import InputError, extra
+from skr_core.models.embedders import one_thread_in_children
 from skr_core.texts import encodable
 from skr_learn.records import Record
 from skr_learn.routers.base import Arrays, Floats, Learnt, QuestionRouter
@@ -95,6 +96,7 @@ class SequenceClassifier:
     def __init__(self, model_name_or_path: str | Path, **options: Any) -> None:
         with extra("local"):
             from transformers import AutoModelForSequenceClassification, AutoTokenizer
+        one_thread_in_children()
         source, options = str(model_name_or_path), {"trust_remote_code": False, **options}
         try:
             self._tokenizer: Any = AutoTokenizer.from_pretrained(source, **options)
