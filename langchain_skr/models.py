@@ -14,7 +14,7 @@ Example:
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncGenerator, Generator, Iterator, Mapping
+from collections.abc import AsyncGenerator, Generator, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -44,7 +44,7 @@ from langgraph.errors import GraphBubbleUp
 from langchain_skr.naming import described, layers, model_name, temperature_of
 from skr_core._compat import renew_connections_in_children
 from skr_core.budget import believed, estimate_usage
-from skr_core.cleaning import remember_keys
+from skr_core.cleaning import break_tokens, remember_keys
 from skr_core.errors import InputError, MissingDependency, ModelError, extra, translated
 from skr_core.models.adapting import named_model
 from skr_core.models.chunked import NO_IMAGES, ChunkedModel, Reply, logprobs_in
@@ -263,6 +263,7 @@ def load_model(
     api_key: str | None = None,
     temperature: float | None = None,
     logprobs: bool = False,
+    special_tokens: Sequence[str] = (),
 ) -> LanguageModel:
     """Make a language model from its id.
 
@@ -282,6 +283,9 @@ def load_model(
             the provider's own holds.
         logprobs: Whether to ask for the log-probabilities of tokens. `UncertaintyRouter` decides by
             them, and samples answers without. OpenAI has them, and servers that speak its language.
+        special_tokens: The tokens that separate the turns of a chat for a model whose own have no
+            usual shape, as its tokenizer spells them: broken wherever a passage is shown from now
+            on, see `skr_core.cleaning.break_tokens`.
 
     Raises:
         InputError: The id names no known provider, its package is missing, or a key is; or the
@@ -293,6 +297,7 @@ def load_model(
         >>> load_model("openai:gpt-4.1-mini", base_url="http://localhost:8000/v1").name
         'openai:gpt-4.1-mini'
     """
+    break_tokens(special_tokens)
     if not spec.strip():
         raise InputError("the model has no name: give extractive, or provider:model")
     if (named := named_model(spec)) is not None:

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import gc
 import json
-from collections.abc import AsyncGenerator, Generator, Mapping
+from collections.abc import AsyncGenerator, Generator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -31,7 +31,7 @@ from llamaindex_skr._compat import takes_response_format
 from llamaindex_skr.nodes import image_of
 from skr_core._compat import renew_connections_in_children
 from skr_core.budget import believed, estimate_usage
-from skr_core.cleaning import remember_keys
+from skr_core.cleaning import break_tokens, remember_keys
 from skr_core.errors import InputError, ModelError, extra, translated
 from skr_core.models.adapting import framework_of, named_model
 from skr_core.models.chunked import NO_IMAGES, ChunkedModel, Reply, logprobs_in
@@ -307,6 +307,7 @@ def load_model(
     api_key: str | None = None,
     temperature: float | None = None,
     logprobs: bool = False,
+    special_tokens: Sequence[str] = (),
 ) -> LanguageModel:
     """Make a language model from its id.
 
@@ -322,6 +323,9 @@ def load_model(
             own holds.
         logprobs: Whether to ask for the log-probabilities of tokens, by which `UncertaintyRouter`
             decides; it samples answers without them.
+        special_tokens: The tokens that separate the turns of a chat for a model whose own have no
+            usual shape, as its tokenizer spells them: broken wherever a passage is shown from now
+            on, see `skr_core.cleaning.break_tokens`.
 
     Raises:
         InputError: A key is missing, the id names another provider, or the model has no
@@ -332,6 +336,7 @@ def load_model(
         >>> load_model("openai:gpt-4.1-mini", base_url="http://localhost:8000/v1").name
         'openai:gpt-4.1-mini'
     """
+    break_tokens(special_tokens)
     if (named := named_model(spec)) is not None:
         if logprobs:
             raise InputError(f"{spec!r} has no log-probabilities to ask for: leave logprobs out")

@@ -160,7 +160,10 @@ def break_tokens(tokens: Iterable[str]) -> None:
                 f"{each!r} is no special token to break: give texts of two characters or more"
                 " without white space"
             )
-    _OWN.update(each for each in tokens if each in cleaned(each))
+    new = {each for each in tokens if each in cleaned(each)}
+    if not new:
+        return
+    _OWN.update(new)
     shapes = (*_SHAPES, *((each[0], re.escape(each[1:])) for each in sorted(_OWN)))
     _OPENING, _OPENERS = _openings(shapes), "".join(opening for opening, _ in shapes)
     _cleaned_passage.cache_clear()

@@ -27,6 +27,7 @@ PACKAGES = (
 MODULES = (
     "skr_graphs.events",
     "skr_core.budget",
+    "skr_core.cleaning",
     "skr_core.errors",
     "skr_core.flow",
     "skr_core.models.clients",
