@@ -12,6 +12,7 @@ from collections.abc import Sequence
 
 from skr_core.questions import Question
 from skr_core.replies.judgements import choice_match
+from skr_core.replies.refusals import is_refusal
 from skr_core.texts import MARKER, normalise, straight_quotes
 
 _SPACES = str.maketrans(dict.fromkeys(string.punctuation, " "))
@@ -26,6 +27,8 @@ def _split_at_punctuation(text: str) -> str:
 def is_right(question: Question, answer: str) -> bool:
     """Whether an answer is right: the right option, or a gold answer within it (W2R §3).
 
+    Of a question that is known to be unanswerable a refusal is right.
+
     Args:
         question: The question, with its gold answers and its options where it has any.
         answer: The answer, as it was given.
@@ -36,6 +39,8 @@ def is_right(question: Question, answer: str) -> bool:
         >>> is_right(Question("1", "Who?", ("Ada Lovelace",)), "It was Ada Lovelace [1].")
         True
     """
+    if question.is_unanswerable:
+        return is_refusal(answer)
     if question.choices:
         return choice_match(answer, question.gold, question.choices)
     return contains_gold(answer, question.gold)

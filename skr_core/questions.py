@@ -12,6 +12,9 @@ from skr_core.errors import DataError, InputError
 from skr_core.files import read_jsonl
 from skr_core.types import Reference
 
+UNANSWERABLE = "unanswerable"
+"""The type of a question without a right answer, because the documents do not answer it."""
+
 _VERDICTS = ({"yes", "no"}, {"true", "false"})
 
 
@@ -97,6 +100,26 @@ class Question:
             f"({chr(ord('a') + place)}) {choice}" for place, choice in enumerate(self.choices)
         )
         return f"{self.question} Answer Choices: {listed}"
+
+    @property
+    def is_unanswerable(self) -> bool:
+        """Whether it is known that the documents do not answer it, so that a refusal is right.
+
+        Example:
+            >>> Question("1", "Who?", (), types=("unanswerable",)).is_unanswerable
+            True
+        """
+        return UNANSWERABLE in self.types and not any(each.strip() for each in self.gold)
+
+    @property
+    def is_scorable(self) -> bool:
+        """Whether answers can be right: one is given, or it is known that a refusal is right.
+
+        Example:
+            >>> Question("1", "Who?", ()).is_scorable
+            False
+        """
+        return self.is_unanswerable or any(each.strip() for each in self.gold)
 
     @property
     def gold_contexts(self) -> tuple[Context, ...]:

@@ -58,7 +58,8 @@ class Progress:
         reused: Questions that earlier runs had recorded.
         failed: Questions whose model, retriever or judge failed; the next run asks them again.
         missed: Questions on record whose statements failed; the next run asks for them again.
-        unscored: Questions left out because they have no gold answer.
+        unscored: Questions left out because they have no gold answer and are not known to be
+            unanswerable.
         repeated: Questions left out because the same one was given before.
         usage: Spent by this run, failed questions included as far as their calls came back.
         last_failure: Why the last failed question failed.
@@ -359,7 +360,7 @@ def _wanted(questions: Iterable[Question]) -> tuple[dict[str, Question], Progres
                 f"a Question is wanted, not {type(question).__name__}: give "
                 "Question(id, text, gold), or what read_questions(path) reads of a file"
             )
-        if not any(answer.strip() for answer in question.gold):
+        if not question.is_scorable:
             unscored += 1
             continue
         scored += 1

@@ -251,7 +251,8 @@ class Scores:
         title_recall: Share of the supporting titles among the references, 0 to 1.
         all_titles: Whether every supporting title is among the references.
         answer_accuracy: Whether the answer chooses the right option, where there are options;
-            else whether it contains a gold answer.
+            else whether it contains a gold answer. A refusal is right where the question is known
+            to be unanswerable.
         citation_precision: Share of the citations that are supporting, by titles, 0 to 1; those
             that were taken out count among them.
         citation_recall: Share of the supporting titles that are cited, 0 to 1.
@@ -376,6 +377,7 @@ class Judged:
 
 
 PRICE = "usd"
+_OF_WORDS = {"exact_match", "token_f1"}
 _OF_TITLES = {"title_recall", "all_titles", "citation_precision", "citation_recall"}
 
 
@@ -477,6 +479,8 @@ def _scored(asked: Asked) -> dict[str, float | None]:
     values: dict[str, float | None] = {}
     for measure in MEASURES:
         if measure in _OF_TITLES and not question.supporting_titles:
+            continue
+        if measure in _OF_WORDS and question.is_unanswerable:
             continue
         if measure == "fact_recall" and not question.supporting_facts:
             continue

@@ -12,7 +12,7 @@ from skr_core.flow import Flow, arun, gather, run
 from skr_core.match import contains_gold, exact_match, is_right, token_f1
 from skr_core.models.adapting import AnyModel, as_language_model
 from skr_core.prompts.judging import ask_is_right, judge_name
-from skr_core.questions import Question
+from skr_core.questions import Question, types_of
 from skr_core.replies.judgements import choice_match, implied_choices, parse_right
 from skr_core.replies.refusals import without_notice
 from skr_core.types import NO_USAGE, Action, Answer, Decision, StopReason, Usage
@@ -58,6 +58,8 @@ class Judge:
         Raises:
             ModelError: The judge failed, or gave no verdict.
         """
+        if question.is_unanswerable:  # there is nothing to compare with
+            return float(is_right(question, answer)), NO_USAGE
         prompt = ask_is_right(question.question, question.gold, answer)
         reply = yield from generate(self._model, prompt)
         verdict = parse_right(reply.text)
@@ -108,7 +110,8 @@ class TextMetric:
             The score, 0 to 1, and no usage.
         """
         yield from ()
-        return float(self._measure(question, without_notice(answer))), NO_USAGE
+        measure = is_right if question.is_unanswerable else self._measure
+        return float(measure(question, without_notice(answer))), NO_USAGE
 
 
 def _choice(question: Question, answer: str) -> bool:
@@ -234,9 +237,10 @@ def _rescored(
     known = {question_key(each.asked): each for each in questions or ()}
 
     def one(record: Record) -> Flow[Record]:
-        own = Question(str(record.extra.get("id", "")), record.question, record.gold)
+        types = types_of(str(record.extra.get("type", "")).split(", "))
+        own = Question(str(record.extra.get("id", "")), record.question, record.gold, types=types)
         question = known.get(question_key(record.question), own)
-        if not any(each.strip() for each in question.gold):
+        if not question.is_scorable:
             raise InputError(f"{record.question!r} has no right answer: give it in questions=")
         answers = {action: _answer(record, action) for action in record.outcomes}
         scores, _ = yield from score_each(scorer, answers, question)

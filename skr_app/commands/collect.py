@@ -105,7 +105,7 @@ def collect(
     # Where the contexts are the corpus, those of all questions are.
     read = load_questions(questions, options.dataset, skip_bad=options.skip_bad)
     asked = read[: options.limit]
-    if not any(answer.strip() for question in asked for answer in question.gold):
+    if not any(question.is_scorable for question in asked):
         raise InputError(f"{questions}: no question has a right answer to compare with")
     if engine == "local" and (address, workers) != (None, None):
         given = "--workers" if address is None else "--address"
