@@ -168,6 +168,19 @@ class Database(SQLite):
         with sound(self.path):
             return {row: _reference(*each) for row, *each in found}
 
+    def passages(self, scope: str, limit: int | None) -> list[Reference]:
+        """The passages of a scope in the order of their ids, at most so many."""
+        found = self.all(
+            "SELECT row FROM passages WHERE scope = ? AND (expires IS NULL OR expires > ?)"
+            " ORDER BY id LIMIT ?",
+            scope,
+            time.time(),
+            -1 if limit is None else limit,
+        )
+        rows = [row for (row,) in found]
+        references = self.references(rows, scope)
+        return [references[row] for row in rows if row in references]
+
     def sources(self, scope: str | None = None) -> list[Source]:
         """The documents of a scope, or of all, by name."""
         found = self.all(

@@ -153,6 +153,10 @@ class Folder(OfProcess):
         """The hash of each document of a scope; None where its reading was not ended."""
         return (yield from in_thread(self.database.hashes, scope))
 
+    def passages(self, scope: str, limit: int | None) -> Flow[list[Reference]]:
+        """The passages of a scope in the order of their ids, at most so many."""
+        return (yield from in_thread(self.database.passages, scope, limit))
+
     def size(self) -> int:
         """The bytes of the folder's files."""
         return sum(each.stat().st_size for each in self.path.rglob("*") if each.is_file())

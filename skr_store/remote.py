@@ -147,6 +147,17 @@ class Remote:
             yield from self._call("delete", ids=ids[start : start + AT_ONCE])
         return len(ids)
 
+    def passages(self, scope: str, limit: int | None) -> Flow[list[Reference]]:
+        """The passages of a scope in the order of their ids, at most so many."""
+        where = {"$and": [{"scope": scope}, {"expires": {"$gt": time.time()}}]}
+        ids = sorted((yield from self._call("get", where=where, include=[]))["ids"])[:limit]
+        found: list[Reference] = []
+        for start in range(0, len(ids), AT_ONCE):
+            some = ids[start : start + AT_ONCE]
+            got = yield from self._call("get", ids=some, include=["documents", "metadatas"])
+            found += map(unpacked, got["documents"], got["metadatas"])
+        return sorted(found, key=lambda each: each.id)
+
     def size(self) -> int:
         """Nothing of it is here."""
         return 0

@@ -75,6 +75,8 @@ class Backend(Protocol):
 
     def delete(self, source: str | None, scope: str | None) -> Flow[int]: ...
 
+    def passages(self, scope: str, limit: int | None) -> Flow[list[Reference]]: ...
+
     def size(self) -> int: ...
 
     def close(self, *, for_good: bool = False) -> None: ...
@@ -124,6 +126,14 @@ class StoreView:
     async def aretrieve(self, query: str) -> list[Reference]:
         """Async version of `retrieve`."""
         return await arun(self._retrieve(query))
+
+    def passages(self, limit: int | None = None) -> list[Reference]:
+        """The passages of this scope, a fair sample of them where there are more than `limit`."""
+        return run(self._store.backend.passages(self.scope, limit))
+
+    async def apassages(self, limit: int | None = None) -> list[Reference]:
+        """Async version of `passages`."""
+        return await arun(self._store.backend.passages(self.scope, limit))
 
     def in_scope(self, scope: str) -> StoreView:
         """The passages of another scope, searched in the same way."""
@@ -354,6 +364,27 @@ class Store:
             InputError: `search` or `k` is not usable.
         """
         return StoreView(self, SHARED, search, k)
+
+    def passages(self, limit: int | None = None) -> list[Reference]:
+        """The passages of the scope ``"shared"``; for another's see `in_scope`.
+
+        They come in the order of their ids, which are hashes, so the first ones are a fair sample
+        of the store, and the same one each time.
+
+        Args:
+            limit: How many passages at most; None for all.
+
+        Example:
+            >>> with Store.ephemeral() as store:
+            ...     added = store.add([Reference.of("One."), Reference.of("Two.")])
+            ...     len(store.passages()), len(store.passages(1))
+            (2, 1)
+        """
+        return self._shared.passages(limit)
+
+    async def apassages(self, limit: int | None = None) -> list[Reference]:
+        """Async version of `passages`."""
+        return await self._shared.apassages(limit)
 
     def count(self, scope: str | None = None) -> int:
         """How many passages a scope has; those of all scopes where none is named."""
