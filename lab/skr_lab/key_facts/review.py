@@ -17,15 +17,27 @@ A question whose whole block is deleted is left out.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from skr_core.errors import DataError, InputError
-from skr_core.files import json_line, read_jsonl, read_whole, replace_file
+from skr_core.errors import DataError
+from skr_core.files import read_jsonl
 from skr_core.questions import Question
-from skr_core.texts import encodable, normalise
+from skr_core.texts import normalise
 from skr_lab.key_facts.making import FEWEST, KEY_FACTS_VERSION, MOST, KeyFacts
+from skr_learn.review import (
+    REMARK,
+    Block,
+    block_text,
+    on_one_line,
+    read_blocks,
+    refuse_all,
+    repeated_ids,
+    write_once,
+)
+
+MARKS = ("Question:", "Answer:", "-")
 
 HEADER = f"""\
 Key-facts to be reviewed (RaLLM §3): 2 to 4 a question. Ask of each:
@@ -52,14 +64,13 @@ def review_block(made: KeyFacts) -> str:
         <BLANKLINE>
     """
     lines = [
-        f"## {_line(made.id)}",
-        f"Question: {_line(made.question)}",
-        *(f"Answer: {_line(each)}" for each in made.gold),
-        *(f"- {_line(fact)}" for fact in made.facts),
-        *(f"> Look: {_line(each)}" for each in made.remarks),
-        *(f"> {_line(line)}" for line in made.reasoning.splitlines() if line.strip()),
+        ("Question:", made.question),
+        *(("Answer:", each) for each in made.gold),
+        *(("-", fact) for fact in made.facts),
+        *((REMARK, f"Look: {each}") for each in made.remarks),
+        *((REMARK, line) for line in made.reasoning.splitlines() if line.strip()),
     ]
-    return encodable("\n".join(lines) + "\n")
+    return block_text(made.id, lines)
 
 
 def read_review(path: str | Path) -> list[KeyFacts]:
@@ -67,12 +78,9 @@ def read_review(path: str | Path) -> list[KeyFacts]:
 
     Raises:
         InputError: There is no such file.
-        DataError: A line is none of those above; the message names it.
+        DataError: Some lines are none of those above; the message names them.
     """
-    path = Path(path)
-    if not path.is_file():
-        raise InputError(f"there is no file {path}")
-    return list(_blocks(path))
+    return list(map(_key_facts, read_blocks(path, MARKS)))
 
 
 def accept(path: str | Path) -> list[KeyFacts]:
@@ -80,7 +88,7 @@ def accept(path: str | Path) -> list[KeyFacts]:
 
     Raises:
         InputError: There is no such file.
-        DataError: Something has to be put right; the message names the line.
+        DataError: Something has to be put right; the message names all of it, with the lines.
 
     Example:
         >>> import tempfile
@@ -90,24 +98,18 @@ def accept(path: str | Path) -> list[KeyFacts]:
         >>> [each.facts for each in accept(path)]
         [('It was Ada.', 'She wrote it.')]
     """
-    path = Path(path)
-    accepted = read_review(path)
-    seen: set[str] = set()
+    blocks = read_blocks(path, MARKS)
+    accepted, problems = list(map(_key_facts, blocks)), repeated_ids(blocks)
     for each in accepted:
-        if each.id in seen:
-            raise DataError(path, each.line, f'question "{each.id}" stands in the file twice')
-        seen.add(each.id)
+        count = len(each.facts)
         if not all(fact.strip(" .") for fact in each.facts):
-            raise DataError(path, each.line, f'question "{each.id}" has an empty key-fact')
-        if not FEWEST <= len(each.facts) <= MOST:
-            count = len(each.facts)
-            raise DataError(
-                path,
-                each.line,
-                f'question "{each.id}" has {count} key-facts, not {FEWEST} to {MOST}',
-            )
-        if len({normalise(fact) for fact in each.facts}) < len(each.facts):
-            raise DataError(path, each.line, f'question "{each.id}" has a key-fact twice')
+            problems.append((each.line, f'question "{each.id}" has an empty key-fact'))
+        if not FEWEST <= count <= MOST:
+            problem = f'question "{each.id}" has {count} key-facts, not {FEWEST} to {MOST}'
+            problems.append((each.line, problem))
+        if len({normalise(fact) for fact in each.facts}) < count:
+            problems.append((each.line, f'question "{each.id}" has a key-fact twice'))
+    refuse_all(path, problems)
     if not accepted:
         problem = "there is no question in this file: skr-lab key-facts make writes one for review"
         raise DataError(path, None, problem)
@@ -120,15 +122,11 @@ def freeze(path: str | Path, accepted: Iterable[KeyFacts]) -> None:
     Raises:
         InputError: The file is there with other contents.
     """
-    path = Path(path)
-    lines = (
+    rows = (
         {"id": each.id, "question": each.question, "gold": each.gold, "key_facts": each.facts}
         for each in accepted
     )
-    content = b"".join(map(json_line, lines))
-    if path.exists() and path.read_bytes() != content:
-        raise InputError(f"{path} is frozen with other key-facts: give another --out")
-    replace_file(path, content)
+    write_once(path, rows)
 
 
 def with_key_facts(questions: Sequence[Question], path: str | Path) -> list[Question]:
@@ -144,45 +142,18 @@ def with_key_facts(questions: Sequence[Question], path: str | Path) -> list[Ques
             case {"id": str(id_), "question": str(question), "key_facts": [*facts]} if all(
                 isinstance(each, str) for each in facts
             ):
-                frozen[id_, _line(question)] = tuple(str(each) for each in facts)
+                frozen[id_, on_one_line(question)] = tuple(str(each) for each in facts)
             case _:
                 raise DataError(path, number, 'frozen key-facts hold "id", "question", "key_facts"')
-    keys = {(each.id, _line(each.question)) for each in questions}
+    keys = {(each.id, on_one_line(each.question)) for each in questions}
     if not keys & frozen.keys():
         raise DataError(path, None, "none of these key-facts belongs to any of the questions")
     return [
-        replace(each, key_facts=frozen.get((each.id, _line(each.question)), each.key_facts))
+        replace(each, key_facts=frozen.get((each.id, on_one_line(each.question)), each.key_facts))
         for each in questions
     ]
 
 
-def _blocks(path: Path) -> Iterator[KeyFacts]:
-    try:
-        text = read_whole(path).decode()
-    except UnicodeDecodeError as error:
-        raise DataError(path, None, f"this is not UTF-8 ({error})") from error
-    block: KeyFacts | None = None
-    for number, line in enumerate(text.splitlines(), start=1):
-        said = line.strip()
-        if said.startswith("## "):
-            if block is not None:
-                yield block
-            block = KeyFacts(said[3:].strip(), "", (), (), line=number)
-        elif block is None or not said or said.startswith(">"):
-            continue
-        elif said.startswith("Question:"):
-            block = replace(block, question=said.removeprefix("Question:").strip())
-        elif said.startswith("Answer:"):
-            block = replace(block, gold=(*block.gold, said.removeprefix("Answer:").strip()))
-        elif said.startswith("-"):
-            block = replace(block, facts=(*block.facts, said[1:].strip()))
-        else:
-            raise DataError(
-                path, number, 'a line begins with "##", "Question:", "Answer:", "-" or ">"'
-            )
-    if block is not None:
-        yield block
-
-
-def _line(text: str) -> str:
-    return " ".join(text.split())
+def _key_facts(block: Block) -> KeyFacts:
+    question = " ".join(block.all("Question:"))
+    return KeyFacts(block.id, question, block.all("Answer:"), block.all("-"), line=block.line)
