@@ -30,6 +30,7 @@ COMMANDS = (
     "ask",
     "serve",
     "mcp",
+    "questions",
     "collect",
     "calibrate",
     "route",

@@ -115,6 +115,7 @@ Task = Literal[
     "ask_certainty",
     "ask_need",
     "judge",
+    "write_question",
 ]
 """The task of a prompt; usage is counted by it."""
 

@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from skr_learn.monitoring import Monitored as Monitored
     from skr_learn.monitoring import monitor as monitor
     from skr_learn.policy import Policy as Policy
+    from skr_learn.questions import amake_questions as amake_questions
+    from skr_learn.questions import make_questions as make_questions
     from skr_learn.ray_workers import RayWorkers as RayWorkers
     from skr_learn.records import Outcome as Outcome
     from skr_learn.records import Record as Record
@@ -19,6 +21,8 @@ if TYPE_CHECKING:
     from skr_learn.records import record_of_feedback as record_of_feedback
     from skr_learn.reflector import LearnedReflector as LearnedReflector
     from skr_learn.replaying import replay as replay
+    from skr_learn.review import accept_questions as accept_questions
+    from skr_learn.review import read_review as read_review
     from skr_learn.scoring import arescore as arescore
     from skr_learn.scoring import rescore as rescore
     from skr_learn.summary import Summary as Summary
@@ -34,11 +38,15 @@ _MODULES = {
     "Record": "skr_learn.records",
     "Records": "skr_learn.records",
     "Summary": "skr_learn.summary",
+    "accept_questions": "skr_learn.review",
     "acollect": "skr_learn.collecting",
+    "amake_questions": "skr_learn.questions",
     "arescore": "skr_learn.scoring",
     "calibrate": "skr_learn.calibrating",
     "collect": "skr_learn.collecting",
+    "make_questions": "skr_learn.questions",
     "monitor": "skr_learn.monitoring",
+    "read_review": "skr_learn.review",
     "record_of_feedback": "skr_learn.records",
     "replay": "skr_learn.replaying",
     "rescore": "skr_learn.scoring",
@@ -55,11 +63,15 @@ __all__ = [
     "Records",
     "RoutingCurve",
     "Summary",
+    "accept_questions",
     "acollect",
+    "amake_questions",
     "arescore",
     "calibrate",
     "collect",
+    "make_questions",
     "monitor",
+    "read_review",
     "record_of_feedback",
     "replay",
     "rescore",

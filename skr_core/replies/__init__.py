@@ -15,6 +15,7 @@ anything may come, nothing raises, and a reading takes time in proportion to the
 | `guesses` | whether one that doubts names an answer all the same |
 | `certainty` | the answer, its certainty (W2R), and whether the model asks for help (SKR) |
 | `judgements` | whether an answer is right: the option that it chooses, a judge's verdict |
+| `questions` | a question and its answer, where a model was asked to write them |
 """
 
 from importlib import import_module

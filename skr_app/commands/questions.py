@@ -1,0 +1,132 @@
+"""``skr questions``: questions made of one's own documents, reviewed, and accepted."""
+
+from __future__ import annotations
+
+import asyncio
+import shlex
+from collections import Counter
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from skr_app.extractive import is_extractive
+from skr_app.models import Models
+from skr_app.opening import check_writable, open_store, store_embedder
+from skr_app.options import DEFAULT_STORE, Embedder, Json, ModelOptions, Store, spread
+from skr_app.output import console, counted, escape, messages, print_json, progress, spent
+from skr_core.errors import InputError
+from skr_learn import accept_questions, amake_questions
+from skr_learn.questions import MakingProgress
+
+app = typer.Typer(
+    help="Questions of your own documents: make them with your model, review them, accept them.",
+    no_args_is_help=True,
+)
+
+DROPPED = {
+    "none": "no question could be asked of them",
+    "obvious": "tell their own answer",
+    "repeated": "ask what another does",
+    "unchecked": "are answered otherwise by the model",
+    "failed": "failed",
+}
+"""Why questions were not kept, in words."""
+
+
+@app.command("make")
+@spread
+def make(
+    options: ModelOptions,
+    store: Store = DEFAULT_STORE,
+    n: Annotated[int, typer.Option("--n", min=1, help="Questions that are wanted.")] = 200,
+    out: Annotated[
+        Path, typer.Option("--out", help="The review file; what is in it already is kept.")
+    ] = Path("review.md"),
+    scope: Annotated[
+        str | None, typer.Option("--scope", help="The scope of the store that is asked about.")
+    ] = None,
+    embedder: Embedder = "hashing",
+    concurrency: Annotated[
+        int, typer.Option("--concurrency", min=1, help="Questions under way at a time.")
+    ] = 8,
+    json: Json = False,
+) -> None:
+    """Have a model write questions of a store's passages, and check each by answering it.
+
+    Half are of one passage; the others of two, comparisons, and questions that
+    the documents do not answer. The same command again goes on where it was.
+    """
+    if is_extractive(options.model):
+        raise InputError("the extractive model quotes, it cannot write questions: give --model")
+    check_writable(out)
+    last = MakingProgress(n)
+    models = Models.of(options)
+    with (
+        open_store(store, store_embedder(embedder)) as opened,
+        progress("Making questions") as advance,
+    ):
+
+        def show(progress: MakingProgress) -> None:
+            nonlocal last
+            last = progress
+            advance(progress.made, progress.total)
+
+        asking = amake_questions(
+            opened if scope is None else opened.in_scope(scope),
+            models.model(options.model),
+            n,
+            out=out,
+            concurrency=concurrency,
+            on_progress=show,
+        )
+        made = asyncio.run(asking)
+    types = Counter(each.question.types[0] for each in made if each.question.types)
+    known = sum(each.known is True for each in made)
+    if json:
+        print_json(
+            {
+                "out": str(out),
+                "n": len(made),
+                "reused": last.reused,
+                "types": types,
+                "known": known,
+                "dropped": last.dropped,
+                "usage": last.usage,
+            }
+        )
+        return
+    kinds = ", ".join(f"{number} {type}" for type, number in types.items())
+    console.print(f"{counted(len(made), 'question')} in {escape(str(out))}: {escape(kinds)}")
+    console.print(f"The model answers {known} of them without passages ({spent(last.usage)})")
+    for reason, number in last.dropped.items():
+        messages.print(f"Not kept: {number} {DROPPED[reason]}")
+    if last.last_failure:
+        messages.print(f"The last failure: {escape(last.last_failure)}", soft_wrap=True)
+    if len(made) < n:
+        messages.print(f"[yellow]{n - len(made)} fewer than wanted[/yellow]")
+    file = shlex.quote(str(out))
+    console.print(
+        f"Look at them, edit, delete, then:  skr questions accept {escape(file)}", soft_wrap=True
+    )
+
+
+@app.command("accept")
+def accept(
+    review: Annotated[
+        Path, typer.Argument(help="The review file, as you left it.", show_default=False)
+    ],
+    out: Annotated[
+        Path, typer.Option("--out", help="The questions, for collect and evaluate; written once.")
+    ] = Path("questions.jsonl"),
+    json: Json = False,
+) -> None:
+    """Check a review file and write its questions; what has to be put right is told at once."""
+    check_writable(out)
+    accepted = accept_questions(review, out)
+    if json:
+        print_json({"out": str(out), "questions": len(accepted)})
+        return
+    file = shlex.quote(str(out))
+    console.print(f"{counted(len(accepted), 'question')} in {escape(str(out))}")
+    console.print(f"Next:  skr collect {escape(file)} --store STORE --model MODEL", soft_wrap=True)
