@@ -16,6 +16,7 @@ from skr_app.web.documents import MOST_FILES, TAKEN, Documents
 from skr_app.web.runs import ServedSystem
 from skr_app.web.streaming import EventStream, line_of, shown
 from skr_core.errors import InputError, SKRError, extra
+from skr_core.files import json_line
 from skr_learn.figures import variables
 
 with extra("web"):
@@ -42,9 +43,10 @@ class Asked(BaseModel):
 
 
 class Vote(BaseModel):
-    """A person's judgement of an answer; None takes it back."""
+    """A person's judgement of an answer, and the right one; None takes it back."""
 
     right: bool | None
+    answer: str = Field("", max_length=500)
 
 
 @dataclass(frozen=True)
@@ -137,8 +139,14 @@ def _questions(system: ServedSystem) -> APIRouter:
 
     @routes.put("/runs/{key}/vote")
     async def vote(key: str, vote: Vote) -> JSONResponse:
-        await system.runs.vote(key, vote.right)
+        await system.runs.vote(key, vote.right, vote.answer)
         return JSONResponse({"right": vote.right})
+
+    @routes.get("/questions")
+    async def questions() -> Response:
+        lines = b"".join(map(json_line, system.runs.questions()))
+        name = {"Content-Disposition": 'attachment; filename="questions.jsonl"'}
+        return Response(lines, headers=name, media_type="application/x-ndjson")
 
     return routes
 

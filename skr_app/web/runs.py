@@ -133,14 +133,43 @@ class Runs:
             )
         ]
 
-    async def vote(self, key: str, right: bool | None) -> None:
-        """Keep what a person says of an answer; None takes it back.
+    async def vote(self, key: str, right: bool | None, answer: str = "") -> None:
+        """Keep what a person says of an answer.
+
+        Args:
+            key: The run.
+            right: Whether it is right; None takes the vote back.
+            answer: The right answer of one that is wrong; may be empty.
 
         Raises:
             InputError: There is no such run.
         """
         self._row(key)
-        await self._votes.aappend([{"key": key, "right": right}])
+        said = {"answer": answer.strip()} if right is False and answer.strip() else {}
+        await self._votes.aappend([{"key": key, "right": right, **said}])
+
+    def questions(self) -> list[Plain]:
+        """What was asked and a person has given the right answer of, as a file of questions.
+
+        A question of a conversation comes with the messages before it.
+        """
+        found = []
+        for key, vote in list(self._votes.rows.items()):
+            row = self._runs.rows.get(key)
+            if row is None or not vote.get("answer"):
+                continue
+            talk = [
+                each["key"] for each in self._rows() if each["conversation"] == row["conversation"]
+            ]
+            before = self.turns(row["conversation"])[: 2 * talk.index(key)]
+            question = {
+                "id": key,
+                "question": row["output"]["question"],
+                "answers": [vote["answer"]],
+                "history": [{"role": role, "content": said} for role, said in before],
+            }
+            found.append(question)
+        return found
 
     def judged(self) -> list[tuple[Answer, bool]]:
         """Every answer that a person has judged."""
@@ -197,6 +226,7 @@ class Runs:
             "tokens": spent.total_tokens,
             "estimated": spent.estimated,
             "right": self._right(row["key"]),
+            "right_answer": self._votes.rows.get(row["key"], {}).get("answer", ""),
         }
 
 

@@ -31,6 +31,9 @@ export async function showHistory(place, about) {
       location.hash = `#/compare/${[...chosen].join("/")}`;
     },
   }, h("div", { class: "row sticky" }, told, compare), h("ul", { class: "runs" }, runs.map((run) => line(run, about, choose)))));
+  if (runs.some((run) => run.right_answer)) {
+    place.append(h("p", {}, h("a", { href: "/api/questions", download: "questions.jsonl" }, "Download the questions whose right answers were given")));
+  }
 }
 
 function line(run, about, choose) {

@@ -184,12 +184,25 @@ function facts(run, about) {
 function votes(run) {
   let right = run.right;
   const note = h("span", { class: "faint", role: "status" });
+  const answer = h("input", {
+    type: "text", maxlength: 500, value: run.right_answer, hidden: right !== false,
+    "aria-label": "The right answer", placeholder: "The right answer is …",
+    onchange: async () => {
+      try {
+        await ask("PUT", `/api/runs/${run.id}/vote`, { right: false, answer: answer.value });
+        note.textContent = "Noted: it is among the questions of the history.";
+      } catch (error) {
+        note.textContent = error.message;
+      }
+    },
+  });
   const button = (value, label) => h("button", {
     type: "button", class: "vote", "aria-label": label, title: label, "aria-pressed": String(right === value),
     onclick: async () => {
       try {
-        ({ right } = await ask("PUT", `/api/runs/${run.id}/vote`, { right: right === value ? null : value }));
+        ({ right } = await ask("PUT", `/api/runs/${run.id}/vote`, { right: right === value ? null : value, answer: answer.value }));
         for (const [each, of] of buttons) each.setAttribute("aria-pressed", String(right === of));
+        answer.hidden = right !== false;
         note.textContent = right === null ? "" : "Noted: the router can be calibrated on it.";
       } catch (error) {
         note.textContent = error.message;
@@ -197,5 +210,5 @@ function votes(run) {
     },
   }, thumb(value));
   const buttons = [[button(true, "The answer is right"), true], [button(false, "The answer is wrong"), false]];
-  return h("p", { class: "votes" }, buttons.map(([each]) => each), note);
+  return h("p", { class: "votes" }, buttons.map(([each]) => each), answer, note);
 }

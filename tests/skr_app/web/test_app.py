@@ -36,7 +36,7 @@ from skr_app.web import (
 )
 from skr_app.web.documents import LISTED
 from skr_app.web.streaming import shown, without_folders
-from skr_core import Generation, OnToken, Prompt, Reference, Settings
+from skr_core import Generation, OnToken, Prompt, Reference, Settings, read_questions
 from skr_core.errors import InputError, RetrieverError, StampMismatch
 from skr_core.prompts import SUFFICIENT
 from skr_core.routers.saving import SavedRouter
@@ -184,6 +184,30 @@ async def test_a_vote_becomes_a_record_and_may_be_taken_back(make_page: MakePage
         assert (await asking.get("/api/runs")).json()[0]["right"] is False
         await asking.put(vote, json={"right": None})
         assert page.calibrating.votes() == []
+
+
+async def test_right_answers_make_questions(tmp_path: Path, make_page: MakePage):
+    page = make_page()
+    async with client(page) as asking:
+        run = (await ask(asking, TWO_HOPS))[-1][1]
+        follow = {"question": "Which film has a shark?", "conversation": run["conversation"]}
+        later = (await asking.post("/api/questions", json=follow)).text
+        assert "Which film" in later
+        [latest, first] = (await asking.get("/api/runs")).json()
+        for each, answer in ((first, " Dayton "), (latest, "Jaws")):
+            vote = f"/api/runs/{each['id']}/vote"
+            await asking.put(vote, json={"right": False, "answer": answer})
+        got = await asking.get("/api/questions")
+        assert "questions.jsonl" in got.headers["content-disposition"]
+        (tmp_path / "questions.jsonl").write_bytes(got.content)
+        one, two = read_questions(tmp_path / "questions.jsonl")
+        assert (one.question, one.gold, one.history) == (TWO_HOPS, ("Dayton",), ())
+        assert (two.gold, two.history[0]) == (("Jaws",), ("user", TWO_HOPS))
+        assert len(two.history) == 2
+        assert (await asking.get("/api/runs")).json()[1]["right_answer"] == "Dayton"
+        for right in (True, None):  # which take the answer back with the thumb
+            await asking.put(vote, json={"right": right, "answer": "Jaws"})
+            assert (await asking.get("/api/questions")).text.count("\n") == 1
 
 
 async def test_what_is_expected_of_an_answer_nobody_gave_is_read_off_the_records(

@@ -308,6 +308,15 @@ def test_votes_are_kept_and_calibrated_on(calibrated: Page):
     tab = calibrated
     run = ask(tab, TWO_HOPS)
     right = run.get_by_role("button", name="The answer is right")
+    run.get_by_role("button", name="The answer is wrong").click()
+    run.get_by_label("The right answer").fill("Dayton")
+    run.get_by_label("The right answer").blur()
+    expect(run).to_contain_text("it is among the questions of the history")
+    tab.get_by_role("link", name="History").click()
+    with tab.expect_download() as download:
+        tab.get_by_role("link", name="Download the questions").click()
+    assert "Dayton" in download.value.path().read_text()
+    tab.go_back()
     right.click()
     expect(right).to_have_attribute("aria-pressed", "true")
     tab.reload()
