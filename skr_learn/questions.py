@@ -230,20 +230,16 @@ class _Review:
 
     def __init__(self, path: Path | None) -> None:
         self.there: list[ReviewedQuestion] = []
-        self._file: AppendOnlyFile | None = None
+        self._file = None if path is None else AppendOnlyFile(path)
         self._between_threads = Lock()
-        if path is None:
-            return
-        if path.exists():
-            self.there = read_review(path)
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            self._file = AppendOnlyFile(path)
-            begins = path.stat().st_size == 0
-            if begins or not path.read_bytes().endswith(b"\n"):  # as some editors leave a file
-                self._file.append(HEADER.encode() if begins else b"\n")
-        except OSError as error:
-            raise InputError(f"{path} cannot be written: {error}") from error
+        if path is not None and self._file is not None:
+            try:
+                self.there = read_review(path)
+                if not path.stat().st_size:
+                    self._file.append(HEADER.encode())
+            except BaseException:
+                self._file.close()
+                raise
 
     def add(self, made: ReviewedQuestion) -> None:
         with self._between_threads:
