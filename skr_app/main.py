@@ -116,6 +116,8 @@ IN_FLAGS = {
     "give routers=['ladder'] and anyway=True": "give --router ladder --anyway",
     "give another out=": "give another --out",
     "the base_url= of a server": "the --base-url of a server",
+    "question_field=": "--question-field",
+    "answer_field=": "--answer-field",
     "give embedder=": "it can be used from Python, with the embedder it was fitted with",
 }
 """Words of the library's errors that are about Python, and what a command says in their place."""

@@ -15,7 +15,7 @@ import orjson
 
 from skr_app.models import Models
 from skr_app.options import SearchMode, SystemOptions
-from skr_app.output import Advance, messages, progress
+from skr_app.output import Advance, escape, messages, progress
 from skr_core.budget import Budget
 from skr_core.errors import DataError, InputError, StoreError
 from skr_core.files import read_whole
@@ -194,23 +194,40 @@ def read_demonstrations(path: Path | None) -> tuple[Demonstration, ...]:
 
 
 def load_questions(
-    path: Path, dataset: str | None = None, *, limit: int | None = None, skip_bad: bool = False
+    path: Path,
+    dataset: str | None = None,
+    *,
+    limit: int | None = None,
+    skip_bad: bool = False,
+    question_field: str | None = None,
+    answer_field: str | None = None,
 ) -> list[Question]:
-    """Read a file of questions, in our own form or in that of a registered source.
+    """Read a file of questions, whoever wrote it, and tell what was taken for what.
 
     Args:
         path: The file.
         dataset: The name of the source, a function from a path to questions that a package
-            registers; None reads our own form.
+            registers; None reads the forms of `skr_core.read_questions`.
         limit: The number of questions that are read at most.
         skip_bad: Leave out lines that cannot be read.
+        question_field: The field that holds the question; None finds it.
+        answer_field: The field that holds the right answers, likewise.
 
     Raises:
-        InputError: There is no such file or source.
+        InputError: There is no such file or source, or a source is given fields.
         DataError: A line is broken, unless `skip_bad`.
     """
+    named = {"question_field": question_field, "answer_field": answer_field}
     if dataset is None:
-        return read_questions(path, limit=limit, skip_bad=skip_bad)
+        return read_questions(
+            path,
+            **named,
+            limit=limit,
+            skip_bad=skip_bad,
+            on_fields=lambda told: messages.print(f"{escape(told)}", soft_wrap=True),
+        )
+    if any(named.values()):
+        raise InputError(f"--question-field and --answer-field are nothing for {dataset!r}")
     read: Callable[..., Iterable[Question]] = registered("questions", dataset)
     if skip_bad and "skip_bad" not in signature(read).parameters:
         raise InputError(f"--skip-bad is nothing that the source {dataset!r} can do")

@@ -84,7 +84,9 @@ Question = Annotated[str, typer.Argument(help="What you want to know.", show_def
 Questions = Annotated[
     Path,
     typer.Argument(
-        help="JSONL with question and answers (also .gz), or see --dataset.", show_default=False
+        help="JSON Lines, JSON, CSV, TSV or Parquet with question and answers, or with the names "
+        "that ragas, LangSmith, LlamaIndex and Hugging Face have for them; or see --dataset.",
+        show_default=False,
     ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead.")]
@@ -281,6 +283,14 @@ class BatchOptions(SystemOptions):
             help="The questions file has the form of this source, which a package registers: with "
             "skr-lab installed the published data sets, such as hotpotqa.",
         ),
+    ] = None
+    question_field: Annotated[
+        str | None,
+        typer.Option("--question-field", help="Field of the file that holds the question."),
+    ] = None
+    answer_field: Annotated[
+        str | None,
+        typer.Option("--answer-field", help="Field of the file that holds the right answers."),
     ] = None
     limit: Annotated[int | None, typer.Option("--limit", min=1, help="Questions at most.")] = None
     concurrency: Annotated[

@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count
+from typing import Any
 
 import numpy as np
 
@@ -446,6 +447,39 @@ def difference(judged: Sequence[Judged], other: Sequence[Judged], measure: str) 
     ]
     known = [mine - theirs for mine, theirs in pairs if mine is not None and theirs is not None]
     return metrics.bootstrap(known, n_failed=len(pairs) - len(known))
+
+
+def answer_rows(judged: Mapping[str, Sequence[Judged]]) -> list[dict[str, Any]]:
+    """The answers by the names that ragas has, with the values of their measures beside them.
+
+    `skr_core.files.write_rows` writes them, and `skr_core.files.frame_of` makes a DataFrame of
+    them. ``reference`` has the right answers with "or" between, ``answers`` each.
+
+    Args:
+        judged: The judged answers by the names of the systems.
+
+    Example:
+        >>> who = Question("1", "Who?", ("Ada", "A."))
+        >>> [row] = answer_rows({"loop": [Judged(who, None, {"calls": None})]})
+        >>> row["user_input"], row["reference"], row["response"]
+        ('Who?', 'Ada or A.', None)
+    """
+    return [
+        {
+            "system": system,
+            "id": each.question.id,
+            "user_input": each.question.asked,
+            "response": each.answer and each.answer.text,
+            "retrieved_contexts": [one.text for one in getattr(each.answer, "references", ())],
+            "reference": " or ".join(each.question.gold),
+            "answers": list(each.question.gold),
+            "reference_contexts": [one.text for one in each.question.gold_contexts],
+            "stop_reason": each.answer and each.answer.stop_reason,
+            **each.values,
+        }
+        for system, answers in judged.items()
+        for each in answers
+    ]
 
 
 def reliability_of(judged: Sequence[Judged]) -> metrics.Reliability | None:

@@ -12,14 +12,14 @@ Of a recording only what stands here by name is ever read into an outcome. Other
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import fields
 from pathlib import Path
 from typing import Any, TypeVar
 
 from skr_core.candidates import Standing
 from skr_core.errors import DataError, InputError
-from skr_core.files import read_jsonl
+from skr_core.files import Place, read_rows
 from skr_core.plain import from_plain
 from skr_core.questions import types_of
 from skr_core.replies.opening import strip_thoughts
@@ -40,16 +40,16 @@ TYPE_FIELD = "temporal_type"
 KEPT_OF_PAIR = ("id", "source", "confidence_raw", "passages")
 
 
-def read_rows(
-    path: str | Path,
+def read_records(
+    path: Any,
     *,
     skip_bad: bool = False,
     on_skipped: Callable[[DataError], None] | None = None,
 ) -> Iterator[Record]:
-    """The records of a file, whoever wrote it.
+    """The records of a file or a table, whoever wrote it.
 
     Args:
-        path: The file.
+        path: The file, or what else `skr_core.files.read_rows` reads, such as a DataFrame.
         skip_bad: Leave out bad lines instead of raising.
         on_skipped: Told of each bad line that is left out.
 
@@ -57,9 +57,9 @@ def read_rows(
         InputError: There is no such file.
         DataError: A line is bad.
     """
-    for number, row in latest_rows(path, skip_bad=skip_bad):
+    for place, row in _latest(path, skip_bad):
         try:
-            yield record_of(row, path, number)
+            yield record_of(row, place.source, place.line)
         except DataError as error:
             if not skip_bad:
                 raise
@@ -87,20 +87,24 @@ def latest_rows(path: str | Path, *, skip_bad: bool = False) -> list[tuple[int, 
         >>> [row["n"] for _, row in latest_rows(path)]
         [3, 2]
     """
-    rows: dict[object, tuple[int, dict[str, Any]]] = {}
-    for number, row in read_jsonl(path, skip_bad=skip_bad):
+    return [(place.number, row) for place, row in _latest(path, skip_bad)]
+
+
+def _latest(source: Any, skip_bad: bool) -> Iterable[tuple[Place, dict[str, Any]]]:
+    rows: dict[object, tuple[Place, dict[str, Any]]] = {}
+    for place, row in read_rows(source, skip_bad=skip_bad):
         key = row.get("key")
-        rows[key if isinstance(key, str) else number] = number, row
-    return list(rows.values())
+        rows[key if isinstance(key, str) else place.number] = place, row
+    return rows.values()
 
 
-def record_of(row: Mapping[str, Any], path: str | Path, number: int) -> Record:
+def record_of(row: Mapping[str, Any], path: str | Path, number: int | None) -> Record:
     """Read one row of a file.
 
     Args:
         row: A JSON object.
         path: The file, for errors.
-        number: The line, for errors.
+        number: The line, for errors; None where the path says which row it is.
 
     Raises:
         DataError: The row lacks something; the message names the field.
@@ -142,7 +146,7 @@ def number_of(value: Any) -> float | None:
 class _Row:
     """A row with the place it comes from; what is wrong is an error that names it."""
 
-    def __init__(self, row: Mapping[str, Any], path: str | Path, number: int) -> None:
+    def __init__(self, row: Mapping[str, Any], path: str | Path, number: int | None) -> None:
         self._row, self._path, self._number = row, path, number
 
     def own(self) -> Record:

@@ -7,26 +7,28 @@ rounds as it took (``loop``).
 
 from __future__ import annotations
 
-import gzip
 import hashlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 from skr_core.candidates import CandidateAnswer, Confirmation, Standing
 from skr_core.errors import DataError, InputError, StampMismatch
-from skr_core.files import json_line, replace_file
+from skr_core.files import frame_of, write_rows
 from skr_core.references.citations import without_markers
 from skr_core.replies.refusals import without_notice
 from skr_core.rivals import plain_text
 from skr_core.texts import encodable
 from skr_core.types import ACTIONS, NO_USAGE, Action, Answer, Effect, Stamp, Usage
 from skr_learn.features.views import Seen
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 SHOWN = 10
 """Of the values of a field, that an error names."""
@@ -261,18 +263,18 @@ class Records(Sequence[Record]):
     @classmethod
     def read(
         cls,
-        path: str | Path,
+        path: Any,
         *,
         skip_bad: bool = False,
         on_skipped: Callable[[DataError], None] | None = None,
         mixed_stamps: bool = False,
     ) -> Records:
-        """Read a file of records, plain or gzip-compressed.
+        """Read records of a file, plain or gzip-compressed, or of a DataFrame.
 
-        A line is any of the rows that `skr_learn.formats` knows.
+        A row is any that `skr_learn.formats` knows.
 
         Args:
-            path: The file.
+            path: The file: JSON Lines, or by the end of its name JSON or Parquet; or a DataFrame.
             skip_bad: Leave out bad lines instead of raising.
             on_skipped: Told of each bad line that is left out.
             mixed_stamps: Allow records that were not all made with the same.
@@ -291,21 +293,33 @@ class Records(Sequence[Record]):
             >>> Records.read(path)[0].benefit
             1.0
         """
-        from skr_learn.formats import read_rows  # which makes records of what it reads
+        from skr_learn.formats import read_records  # which makes records of what it reads
 
-        records = cls(read_rows(path, skip_bad=skip_bad, on_skipped=on_skipped))
+        records = cls(read_records(path, skip_bad=skip_bad, on_skipped=on_skipped))
+        name = path if isinstance(path, str | Path) else type(path).__name__
         if not records:
-            raise DataError(path, None, "there is no record of answers in this file")
+            raise DataError(name, None, "there is no record of answers in this file")
         if not mixed_stamps:
             stamps = [each.stamp for each in records]
-            check_same_stamp(stamps, path, "read them with mixed_stamps=True")
+            check_same_stamp(stamps, name, "read them with mixed_stamps=True")
         return records
 
     def write(self, path: str | Path) -> None:
-        """Write them to a file as a whole, gzip-compressed where its name ends in ``.gz``."""
-        path = Path(path)
-        content = b"".join(json_line(row_of(record)) for record in self)
-        replace_file(path, gzip.compress(content) if path.suffix == ".gz" else content)
+        """Write them to a file as a whole: JSON Lines (also ``.gz``), or ``.parquet``."""
+        write_rows(path, map(row_of, self))
+
+    def to_frame(self) -> DataFrame:
+        """Return them as a DataFrame: each value has a column, as ``outcomes.direct.score``.
+
+        Raises:
+            MissingDependency: It takes ``skr-rag[formats]``.
+
+        Example:
+            >>> frame = Records([Record.of("Who?", direct=("Ada", 1), single=("", 0))]).to_frame()
+            >>> frame["outcomes.direct.score"].mean()
+            np.float64(1.0)
+        """
+        return frame_of(map(row_of, self))
 
     def where(self, **values: Any) -> Records:
         """Return those that have these values, in the stamp or in ``extra``.

@@ -46,6 +46,8 @@ BROUGHT_BY = {
     "openai": "llamaindex-openai",
     "llama_index.llms": "llamaindex-openai",
     "ray": "ray",
+    "pandas": "formats",
+    "pyarrow": "formats",
 }
 DECLARED = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
 
@@ -82,6 +84,12 @@ FIRST_USES = {
         "SentenceTransformerEmbedder('a').embed(['b'])",
     ),
     "ray": ("ray", "from skr_learn import RayWorkers; RayWorkers()"),
+    "pandas": ("formats", "from skr_learn import Records; Records().to_frame()"),
+    "pyarrow": (
+        "formats",
+        "from skr_core import read_questions; open(folder + '/a.parquet', 'w'); "
+        "read_questions(folder + '/a.parquet')",
+    ),
     "fastapi": ("web", "import skr_app.web.app"),
     "uvicorn": ("web", "import skr_app.web.streaming"),
     "mcp": (

@@ -103,7 +103,13 @@ def collect(
     where they have none the store that skr ingest makes.
     """
     # Where the contexts are the corpus, those of all questions are.
-    read = load_questions(questions, options.dataset, skip_bad=options.skip_bad)
+    read = load_questions(
+        questions,
+        options.dataset,
+        skip_bad=options.skip_bad,
+        question_field=options.question_field,
+        answer_field=options.answer_field,
+    )
     asked = read[: options.limit]
     if not any(question.is_scorable for question in asked):
         raise InputError(f"{questions}: no question has a right answer to compare with")

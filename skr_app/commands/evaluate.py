@@ -13,6 +13,7 @@ import typer
 
 from skr_app.models import Limits, Models, open_cache
 from skr_app.opening import (
+    check_writable,
     load_questions,
     open_router,
     open_searched,
@@ -36,7 +37,7 @@ from skr_app.report import (
 )
 from skr_core.budget import price_of, read_prices
 from skr_core.errors import InputError, MissingDependency
-from skr_core.files import replace_file
+from skr_core.files import frame_of, kind_of, make_folder, replace_file, write_rows
 from skr_core.flow import Flow, call
 from skr_core.questions import Question
 from skr_core.settings import Settings
@@ -46,6 +47,7 @@ from skr_learn.evaluate import (
     Fold,
     Judged,
     System,
+    answer_rows,
     difference,
     folds_of,
     mean,
@@ -64,6 +66,7 @@ ACTIONS: dict[str, Action | None] = {
 """The systems of the graph, each with the action it always takes; the router decides for None."""
 
 SYSTEMS = tuple(ACTIONS)
+EXPORTED = (".jsonl", ".csv", ".parquet")
 
 COLUMNS = {
     "title_recall_at_10": "title_recall",
@@ -109,6 +112,14 @@ def evaluate(
         Path | None,
         typer.Option("--out", help="Folder of the run: the same command again goes on in it."),
     ] = None,
+    export: Annotated[
+        Path | None,
+        typer.Option(
+            "--export",
+            help="Write the answers, with what was retrieved and their measures, to this "
+            "`.jsonl`, `.csv` or `.parquet` file, by the names that ragas reads.",
+        ),
+    ] = None,
     json: Json = False,
 ) -> None:
     """Ask every system every question and compare them: does the loop pay, does the router?
@@ -118,9 +129,21 @@ def evaluate(
     alone; `always` is the loop.
     """
     # Where the contexts are the corpus, those of all questions are.
-    read = load_questions(questions, options.dataset, skip_bad=options.skip_bad)
+    read = load_questions(
+        questions,
+        options.dataset,
+        skip_bad=options.skip_bad,
+        question_field=options.question_field,
+        answer_field=options.answer_field,
+    )
     if router is not None and cross_fit is not None:
         raise InputError("give either --router or --cross-fit")
+    if export is not None:
+        check_writable(export)
+        if kind_of(export) not in EXPORTED:
+            raise InputError(f"--export {export}: its name ends in {', '.join(EXPORTED)}")
+        if kind_of(export) == ".parquet":
+            frame_of([])  # what is missing is told before anything is asked
     limits = Limits.of(
         options.deadline, options.max_spend, options.prices, options.requests_per_second
     )
@@ -176,6 +199,9 @@ def evaluate(
             )
             result = result_of(judged, {"questions": questions.name, **settings}, left_out)
             folder.write(result, judged)
+            if export is not None:
+                make_folder(export.parent)
+                write_rows(export, answer_rows(judged))
             if out is not None:
                 _write_page(out)
     more: dict[str, Any] = {

@@ -18,6 +18,7 @@ from skr_app.country import QUESTION, Country, country_store, load_country
 from skr_app.extractive import NAME, is_extractive
 from skr_app.models import Models
 from skr_app.opening import (
+    load_questions,
     open_settings,
     open_store,
     place_of_store,
@@ -27,7 +28,6 @@ from skr_app.options import AskOptions, spread
 from skr_app.output import BASELINE, DECIDED, SERVED, STOP_REASONS, escape, messages
 from skr_core.budget import price_of, read_prices
 from skr_core.errors import InputError
-from skr_core.questions import read_questions
 from skr_core.settings import Settings
 from skr_learn import Records
 
@@ -83,8 +83,8 @@ def serve(
         Path | None,
         typer.Option(
             "--questions",
-            help="JSONL with question and answers (also .gz), on which the page can collect "
-            "records.",
+            help="File of questions and answers, as `skr collect` reads it, on which the page can "
+            "collect records.",
         ),
     ] = None,
     store_port: Annotated[
@@ -110,7 +110,7 @@ def serve(
     )
 
     known = [] if records is None else Records.read(records)
-    asked = [] if questions is None else list(read_questions(questions))
+    asked = [] if questions is None else load_questions(questions)
     prices = None if options.prices is None else read_prices(options.prices)
     country = load_country() if demo else None
     models = Models.of(options)

@@ -1,4 +1,4 @@
-"""Files that survive, and others' files read safely: JSON Lines, whole files, a log."""
+"""Files that survive, and others' files read safely: rows of any format, whole files, a log."""
 
 from skr_core.files.reading import (
     encodable_json,
@@ -8,6 +8,14 @@ from skr_core.files.reading import (
     read_lines,
     read_whole,
     regular_file,
+)
+from skr_core.files.rows import (
+    Place,
+    frame_of,
+    kind_of,
+    read_rows,
+    rows_of_columns,
+    write_rows,
 )
 from skr_core.files.writing import (
     AppendOnlyFile,
@@ -21,15 +29,21 @@ from skr_core.files.writing import (
 __all__ = [
     "AppendOnlyFile",
     "KeyedLog",
+    "Place",
     "cut_torn_line",
     "encodable_json",
+    "frame_of",
     "in_utf8",
     "json_line",
+    "kind_of",
     "make_folder",
     "read_jsonl",
     "read_lines",
+    "read_rows",
     "read_whole",
     "regular_file",
     "replace_file",
+    "rows_of_columns",
     "sync_folder",
+    "write_rows",
 ]

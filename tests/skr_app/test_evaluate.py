@@ -259,3 +259,23 @@ def test_whether_the_loop_pays(loop: list[float], words: str):
     assert said.endswith("n 8.")
     assert evaluate_command.result_of(both, {}).notes == (said,)
     assert evaluate_command.whether_the_loop_pays({"loop": judged(loop)}) == ""
+
+
+def test_a_table_of_others_is_asked_and_its_answers_are_written(
+    skr: Skr, corpus: Path, tmp_path: Path
+):
+    table, export = tmp_path / "table.csv", tmp_path / "new" / "answers.jsonl"
+    table.write_text("Frage,Antwort\nWho directed the film Jaws?,Steven Spielberg\n")
+    command = ("evaluate", table, "--corpus", corpus, "--json")
+    one_line(skr(*command), "Frage, Antwort", "--question-field")
+    named = (*command, "--question-field", "Frage", "--answer-field", "Antwort")
+    one_line(skr(*named, "--export", tmp_path / "answers.xlsx"), ".jsonl, .csv, .parquet")
+    result = skr(*named, "--systems", "loop", "--export", export)
+    assert "question: Frage, right answer: Antwort" in result.err
+    row = orjson.loads(export.read_bytes())
+    assert row["reference"] == "Steven Spielberg"
+    assert row["retrieved_contexts"]
+    assert row["answer_accuracy"] == result.json["loop"]["answer_accuracy"]
+    told = skr("evaluate", export, "--corpus", corpus).err
+    assert "question: user_input, right answer: answers" in told
+    one_line(skr(*named, "--dataset", "quiz"), "--question-field", "'quiz'")

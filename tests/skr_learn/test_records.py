@@ -11,10 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from skr_core import Answer, Decision, Usage
-from skr_core.errors import InputError, StampMismatch
+from skr_core.candidates import Standing
+from skr_core.errors import DataError, InputError, StampMismatch
 from skr_core.types import ACTIONS, Stamp
 from skr_learn import Record, Records, record_of_feedback
 from skr_learn.records import (
+    Draft,
     Outcome,
     Statement,
     check_same_stamp,
@@ -219,3 +221,26 @@ def test_some_are_taken_by_what_they_were_made_with():
         records.where(source="x")
     with pytest.raises(InputError, match="no such field"):
         records.where(sauce="nq")
+
+
+def test_records_are_a_table_and_one_is_records_again(tmp_path: Path):
+    standing = Standing(direct=1.0, direct_cited=0.0, own=0.5)
+    loop = Outcome(
+        "Ada [1]", 1.0, Usage(9, 2, 1), rounds=2, drafts=(Draft("Ada", 1.0, True, standing),)
+    )
+    outcomes = {"direct": Outcome("Bob", 0.0, certain=True), "loop": loop}
+    said = {"prompt:skr": Statement(True, 0.5)}
+    records = Records(
+        [
+            Record("Who?", ("Ada",), outcomes, STAMP, said, {"id": "7"}),
+            Record.of("When?", ["1815"], direct=("1815", 1.0), single=("", 0.0), stamp=STAMP),
+        ]
+    )
+    frame = records.to_frame()
+    assert frame["outcomes.direct.score"].tolist() == [0.0, 1.0]
+    assert Records.read(frame) == records
+    records.write(tmp_path / "records.parquet")
+    assert Records.read(tmp_path / "records.parquet") == records
+    frame["outcomes.direct.score"] = 2.0
+    with pytest.raises(DataError, match=r"DataFrame, row 1: .*outcomes\.direct\.score"):
+        Records.read(frame)
