@@ -10,7 +10,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from langchain_core.messages import AIMessage
@@ -21,6 +20,7 @@ from langgraph.graph.state import CompiledStateGraph
 
 from langchain_skr.model_call import answer_in, name_of, text_of
 from langchain_skr.models import as_language_model, generation_of
+from skr_core._compat import cached_property
 from skr_core.errors import InputError, ModelError, extra, translated
 from skr_core.flow import Flow, arun, call, run
 from skr_core.reflectors import RefusalReflector

@@ -16,6 +16,7 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncGenerator, Generator, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from langchain_core.language_models import (
@@ -329,7 +330,15 @@ def load_model(
         if "logprobs" not in type(model).model_fields:
             raise InputError(NO_LOGPROBS.format(spec))
         model = model.model_copy(update={"logprobs": True})
-    return LangChainModel(model)
+    again = partial(
+        load_model,
+        spec,
+        base_url=base_url,
+        api_key=api_key,
+        temperature=temperature,
+        logprobs=logprobs,
+    )
+    return LangChainModel(model).made_by(again)
 
 
 def _check_texts(model: Runnable[Any, Any]) -> None:

@@ -16,6 +16,7 @@ import gc
 import json
 from collections.abc import AsyncGenerator, Generator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 from llama_index.core.base.llms.generic_utils import messages_to_prompt
@@ -354,7 +355,15 @@ def load_model(
         temperature=temperature,
         logprobs=logprobs,
     )
-    return LlamaIndexModel(llm, streaming=True)
+    again = partial(
+        load_model,
+        spec,
+        base_url=base_url,
+        api_key=api_key,
+        temperature=temperature,
+        logprobs=logprobs,
+    )
+    return LlamaIndexModel(llm, streaming=True).made_by(again)
 
 
 def openai_like(

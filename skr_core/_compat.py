@@ -11,8 +11,23 @@ from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
 from types import FunctionType, ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from weakref import WeakSet, WeakValueDictionary
+
+if TYPE_CHECKING or sys.version_info >= (3, 12):
+    from functools import cached_property as cached_property
+else:
+    from functools import cached_property as _LockedProperty
+
+    class cached_property(_LockedProperty):
+        """As in Python 3.12: no lock, which a fork beside another thread would leave held."""
+
+        def __get__(self, instance: Any, owner: type | None = None) -> Any:
+            if instance is None:
+                return self
+            value = vars(instance)[self.attrname] = self.func(instance)
+            return value
+
 
 # tiktoken names the file of an encoding by the SHA-1 of its address (tiktoken 0.14, load.py).
 O200K_BASE = "fb374d419588a4632f3f557e76b4b70aebbca790"

@@ -19,11 +19,11 @@ import json
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
-from functools import cached_property
 from typing import Any, ClassVar, is_typeddict
 
 from pydantic import TypeAdapter, ValidationError
 
+from skr_core._compat import cached_property
 from skr_core.errors import InputError, SchemaError, extra
 from skr_core.flow import Flow
 from skr_core.ports import LanguageModel, OnToken

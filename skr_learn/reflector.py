@@ -5,13 +5,13 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from skr_core._compat import cached_property
 from skr_core.candidates import CandidateAnswer
 from skr_core.errors import InputError
 from skr_core.flow import Flow, arun, call, run

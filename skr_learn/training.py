@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from skr_core._compat import cached_property
 from skr_core.models.embedders import HashingEmbedder
 from skr_learn.costs import ActionTable
 from skr_learn.features.views import Seen, Views, stated_in, texts_of

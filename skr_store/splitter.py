@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from functools import cached_property
 from typing import Any
 
+from skr_core._compat import cached_property
 from skr_core.budget import count_tokens
 from skr_core.errors import extra
 

@@ -8,9 +8,10 @@ import shutil
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from tempfile import mkdtemp
-from typing import TYPE_CHECKING, Protocol, get_args
+from typing import TYPE_CHECKING, Any, Protocol, get_args
 from weakref import finalize
 
 from skr_core.errors import InputError, StoreError
@@ -179,7 +180,14 @@ class Store:
         self._backend = backend
         self._search, self._k, self._on_close = search, k, on_close
         self._closed = False
+        self._again: Callable[[], Store] | None = None
         self._shared = self.in_scope(SHARED)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """How another process opens it again."""
+        if self._again is None:
+            raise TypeError("an ephemeral store is in one process alone: open one in a folder")
+        return self._again, ()
 
     @classmethod
     def open(
@@ -213,7 +221,15 @@ class Store:
             StoreError: The folder cannot be read, or was made by an earlier version.
         """
         check_options(search, k, embedder)
-        return cls(Folder(Path(path), _given(embedder, search), language), search, k)
+        store = cls(Folder(Path(path), _given(embedder, search), language), search, k)
+        options: dict[str, Any] = {
+            "embedder": embedder,
+            "search": search,
+            "k": k,
+            "language": language,
+        }
+        store._again = partial(cls.open, Path(path).absolute(), **options)
+        return store
 
     @classmethod
     def ephemeral(
@@ -277,7 +293,16 @@ class Store:
 
         check_options("dense", k, embedder)
         place = {"tenant": tenant, "database": database}
-        return cls(Remote(url, collection, embedder or HashingEmbedder(), key, place), "dense", k)
+        remote = Remote(url, collection, embedder or HashingEmbedder(), key, place)
+        store = cls(remote, "dense", k)
+        options: dict[str, Any] = {
+            "collection": collection,
+            "embedder": embedder,
+            "k": k,
+            "key": key,
+        }
+        store._again = partial(cls.connect, url, **options, **place)
+        return store
 
     @property
     def name(self) -> str:

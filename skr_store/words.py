@@ -10,12 +10,12 @@ import threading
 import time
 import unicodedata
 from collections import Counter, defaultdict
-from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
 from tempfile import mkdtemp
 from typing import Any
 
+from skr_core._compat import cached_property
 from skr_core.errors import InputError, StoreError, extra
 from skr_core.forks import leave_to_parent
 from skr_core.types import Reference

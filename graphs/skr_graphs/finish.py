@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 from langchain_core.messages import AnyMessage
 from langgraph.types import Command
 
 from skr_core import answering
+from skr_core._compat import cached_property
 from skr_core.conversation import exchanges
 from skr_core.errors import DeadlineError, ModelError
 from skr_core.flow import Flow

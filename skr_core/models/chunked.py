@@ -25,14 +25,14 @@ Example:
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import AsyncGenerator, Generator, Mapping
+from collections.abc import AsyncGenerator, Callable, Generator, Mapping
 from contextlib import aclosing, closing
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 from skr_core.bounds import MAX_CHARACTERS, check_time, reply_tokens
 from skr_core.cleaning import without_known_keys
 from skr_core.errors import ModelError
-from skr_core.ports import OnToken
+from skr_core.ports import LanguageModel, OnToken
 from skr_core.types import Generation, Prompt
 
 NO_IMAGES = "{} completes texts and is shown no image: give a chat model, or leave the images out"
@@ -113,6 +113,19 @@ class ChunkedModel(ABC):
     name: str
     streaming: bool
     reply_class: ClassVar[type[Reply]]
+    _again: Callable[[], LanguageModel] | None = None
+
+    def made_by(self, again: Callable[[], LanguageModel]) -> Self:
+        """Return this model, which pickles as how it is made again, and not as what it holds.
+
+        Args:
+            again: The function that makes it in another process.
+        """
+        self._again = again
+        return self
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        return super().__reduce_ex__(protocol) if self._again is None else (self._again, ())
 
     def generate(self, prompt: Prompt, *, on_token: OnToken | None = None) -> Generation:
         """Send a prompt; raises `ModelError` when no usable reply comes."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from functools import cached_property
 from typing import Any
 
+from skr_core._compat import cached_property
 from skr_core.errors import InputError, extra
 from skr_core.models.embedders import one_thread_in_children
 from skr_core.ports import Entailment

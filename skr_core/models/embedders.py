@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Awaitable, Callable, Sequence
-from functools import cache, cached_property, partial
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
-from skr_core._compat import renew_connections_in_children
+from skr_core._compat import cached_property, renew_connections_in_children
 from skr_core.errors import InputError, ModelError, extra, translated
 from skr_core.texts import WORD, encodable
 

@@ -43,6 +43,10 @@ class _FromFile(OfProcess):
         """Take locks that nobody holds; also in a forked child."""
         self._loading, self._remembering = Lock(), Lock()
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Another process reads the file for itself."""
+        return reloading, (self._path, self._load)
+
     def __getattr__(self, name: str) -> Any:
         """Whatever else the router of today has, such as its stamp."""
         if name.startswith("_"):

@@ -6,8 +6,8 @@ import math
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
 
+from skr_core._compat import cached_property
 from skr_learn.features.question import WORD, YEAR, any_of
 
 _MONTH = any_of(

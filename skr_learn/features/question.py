@@ -10,7 +10,8 @@ import math
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+
+from skr_core._compat import cached_property
 
 WORD = re.compile(r"\w+(?:['’]\w+)?")
 YEAR = re.compile(r"\b(1[0-9]{3}|20[0-9]{2})\b")

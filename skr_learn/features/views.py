@@ -10,13 +10,13 @@ import re
 from collections.abc import Collection, Sequence
 from copy import copy
 from dataclasses import astuple, dataclass, replace
-from functools import cached_property
 from itertools import combinations, pairwise, product
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from skr_core._compat import cached_property
 from skr_core.candidates import CandidateAnswer, Confirmation
 from skr_learn.features.answers import own_features, pair_features, turned
 from skr_learn.features.question import question_features

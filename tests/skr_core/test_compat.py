@@ -46,3 +46,31 @@ def test_without_data_nothing_is_found_and_tokens_are_estimated(only: Path) -> N
     assert _compat.folder_of_encodings() is None
     assert count_tokens("Paris").estimated
     budget._encoder.cache_clear()
+
+
+class Tool:
+    """Whatever of a user's holds a client."""
+
+    def __init__(self, client: object) -> None:
+        self.search = [lambda query: client]
+
+
+@pytest.mark.parametrize("kind", ["Client", "AsyncClient"])
+def test_httpx_keeps_its_connections_in_pools_that_are_found_and_emptied(kind: str) -> None:
+    httpx = pytest.importorskip("httpx")
+    client = getattr(httpx, kind)(mounts={"http://": None})
+    [pool] = _compat.pools_within(Tool(client))
+    said = version("httpcore")
+    for name in ("_connections", "_requests", "_optional_thread_lock"):
+        assert name in vars(pool), said
+    pool._connections, before = [object()], pool._optional_thread_lock
+    _compat.forget_connections(pool)
+    assert (pool._connections, pool._requests) == ([], []), said
+    assert pool._optional_thread_lock is not before
+
+
+def test_a_container_of_much_is_not_searched() -> None:
+    httpx = pytest.importorskip("httpx")
+    few, many = [httpx.Client()] * 2, [httpx.Client()] * (_compat.LARGEST_PART + 1)
+    assert len([*_compat.pools_within([few])]) == 1
+    assert [*_compat.pools_within([many])] == []

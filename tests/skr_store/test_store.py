@@ -1,5 +1,6 @@
 import asyncio
 import os
+import pickle
 import shutil
 import subprocess
 import sys
@@ -359,3 +360,18 @@ def test_a_store_of_an_earlier_version_is_to_be_made_again(tmp_path):
     (tmp_path / "index").mkdir()
     with pytest.raises(StoreError, match=r"make it again from its documents.*skr ingest"):
         Store.open(tmp_path)
+
+
+def test_a_store_in_a_folder_comes_out_of_a_pickle_and_an_ephemeral_one_says_why_not(tmp_path):
+    with Store.open(tmp_path, k=1) as store:
+        store.add([Reference.of("Paris is in France.")])
+        with pickle.loads(pickle.dumps(store)) as again:
+            assert (again.name, again.retrieve("Paris")[0].text) == (
+                store.name,
+                "Paris is in France.",
+            )
+    with (
+        Store.ephemeral() as store,
+        pytest.raises(TypeError, match="in one process alone: open one in a folder"),
+    ):
+        pickle.dumps(store)
