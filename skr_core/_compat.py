@@ -7,7 +7,7 @@ import os
 import sys
 import warnings
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from importlib.util import find_spec
 from pathlib import Path
 from types import FunctionType, ModuleType
@@ -76,15 +76,17 @@ def pools_within(holder: object) -> Iterator[Any]:
         return
     from httpcore import AsyncConnectionPool, ConnectionPool
 
-    waiting, seen = deque([holder]), {id(holder)}
+    seen, waiting = {id(holder)}, deque([holder])
     while waiting and len(seen) < MOST_PARTS:
         part = waiting.popleft()
         if isinstance(part, ConnectionPool | AsyncConnectionPool):
             yield part
             continue
         # All names that a function may use lead to everything that is loaded.
-        of_function = isinstance(part, FunctionType)
-        for each in (part.__closure__ or ()) if of_function else gc.get_referents(part):
+        inside: Iterable[object] = gc.get_referents(part)
+        if isinstance(part, FunctionType):
+            inside = part.__closure__ or ()
+        for each in inside:
             if gc.is_tracked(each) and id(each) not in seen and not _leads_astray(each):
                 seen.add(id(each))
                 waiting.append(each)

@@ -295,13 +295,16 @@ class Store:
         place = {"tenant": tenant, "database": database}
         remote = Remote(url, collection, embedder or HashingEmbedder(), key, place)
         store = cls(remote, "dense", k)
-        options: dict[str, Any] = {
-            "collection": collection,
-            "embedder": embedder,
-            "k": k,
-            "key": key,
-        }
-        store._again = partial(cls.connect, url, **options, **place)
+        store._again = partial(
+            cls.connect,
+            url,
+            collection=collection,
+            embedder=embedder,
+            k=k,
+            tenant=tenant,
+            database=database,
+            key=key,
+        )
         return store
 
     @property
