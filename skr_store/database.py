@@ -14,6 +14,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -148,11 +149,20 @@ class Database(SQLite):
 
     def texts_after(self, row: int, limit: int) -> list[tuple[int, str, str, str]]:
         """Row, scope, title and text of the passages behind a row, in their order."""
-        return self.all(
-            "SELECT row, scope, title, text FROM passages WHERE row > ? ORDER BY row LIMIT ?",
+        return self._behind(
             row,
+            "SELECT row, scope, title, text FROM passages WHERE row > ? ORDER BY row LIMIT ?",
             limit,
         )
+
+    def _behind(self, number: int, statement: str, *values: object) -> list[Any]:
+        """The rows behind a number, which stands first in each and has to rise."""
+        found = self.all(statement, number, *values)
+        with sound(self.path):
+            numbers = [number, *(each[0] for each in found)]
+            if any(after <= before for before, after in pairwise(numbers)):
+                raise ValueError("rows out of their order")
+        return found
 
     def references(self, rows: Sequence[int], scope: str) -> dict[int, Reference]:
         """Passages of a scope by their rows; what is gone or has expired is left out."""
@@ -213,23 +223,24 @@ class Database(SQLite):
         self, number: int, embedder: str, limit: int
     ) -> list[tuple[int, int, str, bytes]]:
         """Number, row, scope and vector of an embedder's vectors behind a number."""
-        return self.all(
+        return self._behind(
+            number,
             "SELECT number, row, scope, vector FROM vectors JOIN passages USING (row)"
             " WHERE number > ? AND embedder = ? ORDER BY number LIMIT ?",
-            number,
             embedder,
             limit,
         )
 
     def without_vector(self, embedder: str, row: int, limit: int) -> list[tuple[int, str, str]]:
         """Row, title and text of passages behind a row that an embedder has not seen."""
-        return self.all(
+        found = self._behind(
+            row,
             "SELECT row, title, text FROM passages p WHERE row > ? AND NOT EXISTS (SELECT 1 FROM"
             " vectors v WHERE v.row = p.row AND v.embedder = ?) ORDER BY row LIMIT ?",
-            row,
             embedder,
             limit,
         )
+        return [(row, str(title), str(text)) for row, title, text in found]
 
     def add_vectors(self, rows: Sequence[int], vectors: Vectors, embedder: str) -> None:
         """Keep the vectors of passages; one that went meanwhile is passed over."""

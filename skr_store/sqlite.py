@@ -186,7 +186,7 @@ def _explained(path: Path) -> Iterator[None]:
                 f"{path.parent}: another process has been writing to this store for "
                 f"{SECONDS_TO_WAIT} seconds: try again when it has ended"
             ) from error
-        raise StoreError(f"{path}: {error}") from error
+        raise StoreError(f"{path}: {' '.join(str(error).split())}") from error
 
 
 def _execute(connection: sqlite3.Connection, statement: str) -> None:

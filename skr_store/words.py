@@ -256,25 +256,29 @@ class Words:
 
     def _opened(self) -> Any:
         try:
-            if self._index is None:
-                if not (self._path / "meta.json").exists():
-                    return None
-                path = self._path
-                if not self._database.writable:  # tantivy writes a lock where it reads
-                    self._copy = Path(mkdtemp(prefix="skr-read-only-"))
-                    path = self._copy
-                    for file in self._path.iterdir():
-                        shutil.copyfile(file, path / file.name)
-                self._index = Index.open(str(path))
-                self._index.config_reader("manual")
-            self._index.reload()
-            searcher = self._index.searcher()
-            _last_row(searcher)
-            return searcher
+            return self._open()
         except Exception as error:
             _log.warning("%s cannot be read and is searched without: %s", self._path, error)
             self._index = None
             return None
+
+    @panics_raised()
+    def _open(self) -> Any:
+        if self._index is None:
+            if not (self._path / "meta.json").exists():
+                return None
+            path = self._path
+            if not self._database.writable:  # tantivy writes a lock where it reads
+                self._copy = Path(mkdtemp(prefix="skr-read-only-"))
+                path = self._copy
+                for file in self._path.iterdir():
+                    shutil.copyfile(file, path / file.name)
+            self._index = Index.open(str(path))
+            self._index.config_reader("manual")
+        self._index.reload()
+        searcher = self._index.searcher()
+        _last_row(searcher)
+        return searcher
 
     def _mean_length(self, row: int) -> float:
         """The mean number of terms of a passage, by the last hundred that tantivy holds."""
@@ -405,7 +409,6 @@ def _analyzer(language: str) -> Any:
     return builder.build()
 
 
-@panics_raised()
 def _last_row(searcher: Any) -> int:
     """The last row that an index holds; 0 where it holds none."""
     if searcher is None or not searcher.num_docs:

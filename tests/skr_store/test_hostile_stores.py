@@ -121,6 +121,15 @@ def test_values_that_no_store_writes_are_one_line(
     assert DATABASE_NAME in refused(folder)
 
 
+def test_rows_that_do_not_rise_are_not_read_for_ever(folder: Path):
+    with Store.open(folder) as store:
+        database: Any = store.backend.database  # type: ignore[attr-defined]
+        assert [row for row, *_ in database.texts_after(247, 10)] == [248, 249, 250]
+        damaged = "SELECT row FROM passages WHERE row > ? OR 1 ORDER BY row"
+        with pytest.raises(StoreError, match="rows out of their order"):
+            database._behind(100, damaged)
+
+
 def a_journal_that_names(other: Path, database: Path) -> None:
     """A transaction that seems to be under way, over this database and others."""
     with closing(sqlite3.connect(database, isolation_level=None)) as connection:
