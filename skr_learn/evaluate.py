@@ -15,6 +15,7 @@ from itertools import count
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from skr_core.budget import Price, cost
 from skr_core.errors import InputError, ModelError, RetrieverError
@@ -409,7 +410,10 @@ def judge_all(
 
 
 def mean(judged: Sequence[Judged], measure: str) -> metrics.Interval:
-    """Mean over the questions that could be judged, with the number of those that could not.
+    """Mean over what could be judged, with the number of answers that could not.
+
+    Questions are resampled, not answers: of a question that was asked several times, such as of
+    several models, the answers stand or fall together, and it counts once in ``n``.
 
     Example:
         >>> who = Question("1", "Who?", ("Ada",))
@@ -418,9 +422,8 @@ def mean(judged: Sequence[Judged], measure: str) -> metrics.Interval:
         >>> interval.mean, interval.n, interval.n_failed
         (2.0, 1, 1)
     """
-    values = [each.values[measure] for each in judged if measure in each.values]
-    known = [value for value in values if value is not None]
-    return metrics.bootstrap(known, n_failed=len(values) - len(known))
+    rows = [(each.question, each.values[measure]) for each in judged if measure in each.values]
+    return _by_question(rows)
 
 
 def difference(judged: Sequence[Judged], other: Sequence[Judged], measure: str) -> metrics.Interval:
@@ -440,13 +443,34 @@ def difference(judged: Sequence[Judged], other: Sequence[Judged], measure: str) 
         >>> difference(dear, cheap, "usd").mean
         2.0
     """
-    pairs = [
-        (mine.values[measure], theirs.values[measure])
-        for mine, theirs in zip(judged, other, strict=True)
-        if measure in mine.values and measure in theirs.values
-    ]
-    known = [mine - theirs for mine, theirs in pairs if mine is not None and theirs is not None]
-    return metrics.bootstrap(known, n_failed=len(pairs) - len(known))
+    rows = []
+    for mine, theirs in zip(judged, other, strict=True):
+        if measure in mine.values and measure in theirs.values:
+            one, two = mine.values[measure], theirs.values[measure]
+            rows.append((mine.question, None if one is None or two is None else one - two))
+    return _by_question(rows)
+
+
+def _by_question(rows: Sequence[tuple[Question, float | None]]) -> metrics.Interval:
+    known = [(question, value) for question, value in rows if value is not None]
+    groups = numbers_of([question for question, _ in known])
+    interval = metrics.mean_by_question([value for _, value in known], groups)
+    return replace(interval, n_failed=len(rows) - len(known))
+
+
+def numbers_of(questions: Sequence[Question]) -> NDArray[np.int64]:
+    """A number for each question; those of equal ones are equal, shape (n,).
+
+    Questions are equal that were asked in the same words, after the same turns, with the same
+    configuration.
+
+    Example:
+        >>> numbers_of([Question(each, each, ()) for each in ("Who?", "When?", "who?")]).tolist()
+        [0, 1, 0]
+    """
+    numbers: dict[tuple[object, ...], int] = {}
+    keys = [(question_key(each.asked), each.history, repr(each.config)) for each in questions]
+    return np.array([numbers.setdefault(key, len(numbers)) for key in keys], dtype=np.int64)
 
 
 def answer_rows(judged: Mapping[str, Sequence[Judged]]) -> list[dict[str, Any]]:

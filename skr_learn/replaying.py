@@ -25,7 +25,7 @@ from skr_learn.candidates import (
     statements_of,
 )
 from skr_learn.costs import ASSUMED_STEPS, ActionTable, CostOf, CostUnit, actions_of
-from skr_learn.metrics import Interval, Reliability, bootstrap_ratio
+from skr_learn.metrics import Interval, Reliability, mean_by_question
 from skr_learn.policy import Policy
 from skr_learn.records import Record, in_fixed_order, values_of
 from skr_learn.routers.base import QuestionRouter, hash_of_question, question_hashes
@@ -356,18 +356,3 @@ def _group(found: Mapping[str, Served], judging: Training, rows: NDArray[np.int6
         float(table.scores.max(axis=1).mean()),
         results,
     )
-
-
-def mean_by_question(values: Floats, groups: NDArray[np.int64]) -> Interval:
-    """Return a mean with its interval, for which questions are resampled, not rows.
-
-    Args:
-        values: One for each row, shape (n,).
-        groups: The number of each row's question, shape (n,).
-
-    Example:
-        >>> mean_by_question(np.array([1.0, 1.0, 0.0, 0.0]), np.array([0, 0, 1, 1])).n
-        2
-    """
-    sums = np.bincount(groups, weights=values).tolist()
-    return bootstrap_ratio(sums, np.bincount(groups).astype(np.float64))

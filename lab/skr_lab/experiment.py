@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -40,6 +40,7 @@ from skr_lab.opening import (
     within_limits,
 )
 from skr_learn.evaluate import Answers, Judged, Measure, System
+from skr_learn.records import question_key
 
 if TYPE_CHECKING:
     from typing import Self
@@ -316,6 +317,17 @@ class Recorded(Experiment):
 
     recorded: Path
     """The recorded answers (also .gz)."""
+
+    def told(self, asked: Iterable[str]) -> str:
+        """The file, and how many answers to how many questions were read of it.
+
+        Args:
+            asked: The question of each answer.
+        """
+        questions = [question_key(each) for each in asked]
+        n, different = len(questions), len(set(questions))
+        of = f"{n:,} answers to {different:,} questions" if different < n else f"{n:,} questions"
+        return f"{self.recorded.name} ({of})"
 
 
 class Demonstrated(Asking):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -44,10 +43,6 @@ from skr_lab.metrics import (
 )
 from skr_lab.opening import row_of
 from skr_learn.evaluate import System, ask_all, judge_all, mean
-from skr_learn.metrics import (
-    beneficial_guidance,
-    corruption_rate,
-)
 
 
 def test_rates_of_table_1():
@@ -79,8 +74,6 @@ def test_of_nothing_every_rate_is_zero():
 def test_lengths_must_agree():
     with pytest.raises(InputError):
         CertaintyScores.of([True], [])
-    with pytest.raises(InputError):
-        beneficial_guidance(np.zeros(0), [True])
 
 
 def test_overlap():
@@ -93,15 +86,6 @@ def test_gamma_is_a_strict_threshold():
     assert not relies("Paris", "Paris", "Paris")
     assert relies("Lyon", "Paris", "Paris")
     assert not relies("Lyon", "Paris", "Paris", gamma=1.0)
-
-
-def test_ratios_of_nothing_are_zero():
-    assert corruption_rate([], []) == 0.0
-
-
-def test_lists_of_different_length():
-    with pytest.raises(InputError, match="1 direct answers for 2"):
-        corruption_rate([True], [True, False])
 
 
 def test_corrupting():

@@ -5,19 +5,10 @@ from skr_learn.metrics.bootstrapping import (
     bootstrap,
     bootstrap_ratio,
     bootstrap_sums,
+    mean_by_question,
     normal_interval,
 )
 from skr_learn.metrics.chances import TOLD, Reliability, Surest, calibration_error
-from skr_learn.metrics.decisions import (
-    PARITY,
-    accuracy_by_rate,
-    area_contributions,
-    beneficial_guidance,
-    corruption_rate,
-    guidance,
-    mean_of_ties,
-    saved_at_parity,
-)
 from skr_learn.metrics.titles import (
     all_titles,
     citation_precision,
@@ -29,28 +20,21 @@ from skr_learn.metrics.titles import (
 )
 
 __all__ = [
-    "PARITY",
     "TOLD",
     "Interval",
     "Reliability",
     "Surest",
-    "accuracy_by_rate",
     "all_titles",
-    "area_contributions",
-    "beneficial_guidance",
     "bootstrap",
     "bootstrap_ratio",
     "bootstrap_sums",
     "calibration_error",
     "citation_precision",
     "citation_recall",
-    "corruption_rate",
     "facts_within",
-    "guidance",
-    "mean_of_ties",
+    "mean_by_question",
     "normal_interval",
     "resolvable",
-    "saved_at_parity",
     "supporting_fact_recall",
     "title_recall",
 ]

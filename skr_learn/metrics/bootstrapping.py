@@ -40,7 +40,10 @@ class Interval:
 
 
 def bootstrap(
-    values: Sequence[float] | Sequence[bool], *, seed: int = 0, n_failed: int = 0
+    values: Sequence[float] | Sequence[bool] | NDArray[np.float64],
+    *,
+    seed: int = 0,
+    n_failed: int = 0,
 ) -> Interval:
     """The mean of values with its 95 % percentile interval; nothing has mean 0.
 
@@ -56,7 +59,7 @@ def bootstrap(
 
 
 def bootstrap_ratio(
-    numerators: Sequence[float] | Sequence[bool],
+    numerators: Sequence[float] | Sequence[bool] | NDArray[np.float64],
     denominators: Sequence[float] | NDArray[np.float64],
     *,
     seed: int = 0,
@@ -71,6 +74,28 @@ def bootstrap_ratio(
         0.5
     """
     return bootstrap_sums([numerators, denominators], _ratio, seed=seed, n_failed=n_failed)
+
+
+def mean_by_question(
+    values: Sequence[float] | NDArray[np.float64], groups: NDArray[np.int64]
+) -> Interval:
+    """The mean of values with its interval, for which questions are resampled, not values.
+
+    Args:
+        values: One for each answer, shape (n,).
+        groups: The number of each answer's question, shape (n,), from 0 on.
+
+    Returns:
+        The interval; its ``n`` counts questions.
+
+    Example:
+        >>> mean_by_question([1.0, 1.0, 0.0, 0.0], np.array([0, 0, 1, 1])).n
+        2
+    """
+    counts = np.bincount(groups).astype(np.float64)
+    if len(counts) == len(values):
+        return bootstrap(values)
+    return bootstrap_ratio(np.bincount(groups, weights=values), counts)
 
 
 def bootstrap_sums(

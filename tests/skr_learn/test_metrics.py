@@ -1,4 +1,4 @@
-"""Intervals, curves over all rates of retrieval, guidance, and the titles that were found."""
+"""Intervals, and the titles that were found."""
 
 from __future__ import annotations
 
@@ -14,10 +14,7 @@ from skr_learn.metrics import (
     TOLD,
     Interval,
     Reliability,
-    accuracy_by_rate,
     all_titles,
-    area_contributions,
-    beneficial_guidance,
     bootstrap,
     bootstrap_ratio,
     bootstrapping,
@@ -26,7 +23,6 @@ from skr_learn.metrics import (
     citation_recall,
     facts_within,
     resolvable,
-    saved_at_parity,
     supporting_fact_recall,
     title_recall,
 )
@@ -107,81 +103,6 @@ def test_resamples_that_are_kept_are_those_that_are_drawn(
     monkeypatch.setattr(bootstrapping, "TOGETHER", 1_000)
     for one, other in zip(kept, (bootstrap(above), bootstrap_ratio(above, below)), strict=True):
         assert (one.mean, one.low, one.high) == pytest.approx((other.mean, other.low, other.high))
-
-
-outcome = st.tuples(st.integers(-3, 3), st.booleans(), st.booleans())
-replays = st.lists(outcome, min_size=1, max_size=60).map(
-    lambda rows: tuple(np.array(column, dtype=float) for column in zip(*rows, strict=True))
-)
-
-
-@given(replays)
-def test_no_scores_beat_the_oracle(replay):
-    scores, direct, augmented = replay
-    oracle = area_contributions(augmented - direct, direct, augmented).mean()
-    assert area_contributions(scores, direct, augmented).mean() <= oracle + 1e-12
-
-
-@given(replays)
-def test_the_ends_are_never_and_always(replay):
-    scores, direct, augmented = replay
-    curve = accuracy_by_rate(scores, direct, augmented)
-    assert curve[0] == pytest.approx(direct.mean())
-    assert curve[-1] == pytest.approx(augmented.mean())
-
-
-@given(replays)
-def test_scores_that_are_all_alike_lie_on_the_random_line(replay):
-    _, direct, augmented = replay
-    curve = accuracy_by_rate(np.zeros_like(direct), direct, augmented)
-    assert curve == pytest.approx(np.linspace(direct.mean(), augmented.mean(), len(curve)))
-    area = area_contributions(np.zeros_like(direct), direct, augmented).mean()
-    assert area == pytest.approx(0, abs=1e-12)
-
-
-@given(replays)
-def test_the_area_is_the_mean_distance_to_the_random_line(replay):
-    scores, direct, augmented = replay
-    curve = accuracy_by_rate(scores, direct, augmented)
-    line = np.linspace(direct.mean(), augmented.mean(), len(curve))
-    area = area_contributions(scores, direct, augmented).mean()
-    assert area == pytest.approx((curve - line).mean())
-
-
-@given(replays, st.floats(0, 0.5), st.floats(0, 0.5))
-def test_more_slack_saves_no_less(replay, one: float, other: float):
-    less, more = sorted([one, other])
-    saved = [saved_at_parity(*replay, slack=slack) for slack in (less, more)]
-    assert 0 <= saved[0] <= saved[1] <= 1
-
-
-@given(replays, st.integers(-5, 5))
-def test_only_the_order_of_scores_counts(replay, shift: int):
-    scores, direct, augmented = replay
-    moved = accuracy_by_rate(2 * scores + shift, direct, augmented)
-    assert moved == pytest.approx(accuracy_by_rate(scores, direct, augmented))
-
-
-def test_no_questions_save_nothing():
-    assert saved_at_parity(np.zeros(0), np.zeros(0), np.zeros(0)) == 0.0
-
-
-@pytest.mark.parametrize(
-    ("scores", "retrieve", "share"),
-    [
-        ([(0, 1), (1, 0), (1, 1), (0, 0)], [True, False, True, False], 1.0),
-        ([(0, 1), (1, 0), (1, 1), (0, 0)], [False, True, False, False], 0.0),
-        ([(0, 1), (0, 1), (1, 0), (1, 0)], [True, True, True, False], 0.75),
-        ([(0.5, 0.75)], [True], 1.0),
-        ([(1, 1), (0, 0)], [True, False], 0.5),
-        ([], [], 0.5),
-    ],
-)
-def test_guidance_counts_where_the_answers_differ(
-    scores: list[tuple[float, float]], retrieve: list[bool], share: float
-):
-    benefit = np.array([after - before for before, after in scores], dtype=np.float64)
-    assert beneficial_guidance(benefit, retrieve) == share
 
 
 @pytest.mark.parametrize(

@@ -18,8 +18,9 @@ from skr_learn import Record, Records, calibrate, replay
 from skr_learn.calibrating import Calibration
 from skr_learn.candidates import OfPolicy
 from skr_learn.costs import ActionTable
+from skr_learn.metrics import mean_by_question
 from skr_learn.records import Statement
-from skr_learn.replaying import mean_by_question, replay_saved, training_of
+from skr_learn.replaying import replay_saved, training_of
 from tests.skr_learn.made import WORLDS, made
 
 pytestmark = pytest.mark.usefixtures("few_trees")

@@ -60,8 +60,11 @@ class RecordedCertainty(Recorded):
         read = read_certainty(
             self.recorded, certain_from=self.certain_from, limit=self.limit, skip_bad=self.skip_bad
         )
-        settings = {"recorded": self.recorded.name}
-        bench.open_folder(command=self.name, **settings)
+        groups = [group for name, group in read.groups.items() if name != ALL]
+        settings = {
+            "recorded": self.told(each.question.question for some in groups for each in some)
+        }
+        bench.open_folder(command=self.name, recorded=self.recorded.name)
         result = read.result(settings)
         return Found(result, read.groups, figures(result))
 

@@ -57,7 +57,7 @@ class RecordedReliance(Recorded):
         records = Records.read(self.recorded, skip_bad=self.skip_bad, mixed_stamps=True)
         records = records[: self.limit]
         settings = {
-            "recorded": self.recorded.name,
+            "recorded": self.told(each.question for each in records),
             "embedder": self.embedder or "words alone",
         }
         bench.open_folder(command=self.name, **settings)

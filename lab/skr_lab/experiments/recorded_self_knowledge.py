@@ -69,7 +69,7 @@ class RecordedSelfKnowledge(Recorded):
         """Fit the routers on folds, and judge what they choose."""
         records = Records.read(self.recorded, skip_bad=self.skip_bad)[: self.limit]
         settings = {
-            "recorded": f"{self.recorded.name} ({len(records)})",
+            "recorded": self.told(each.question for each in records),
             "embedder": self.embedder,
         }
         bench.open_folder(command=self.name, **settings)

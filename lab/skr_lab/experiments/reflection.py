@@ -43,7 +43,7 @@ from skr_lab.opening import (
     read_templates,
 )
 from skr_learn.estimator import folds
-from skr_learn.evaluate import Judged, difference, mean
+from skr_learn.evaluate import Judged, difference, mean, numbers_of
 from skr_learn.metrics import Interval
 from skr_learn.records import question_groups
 from skr_learn.reflector import LearnedReflector, best_threshold
@@ -159,7 +159,7 @@ class RecordedReflection(Recorded):
             bench,
             self.concurrency,
         )
-        settings = {"recorded": f"{self.recorded.name} ({len(drafts)} answers)"}
+        settings = {"recorded": self.told(each.question.question for each in drafts)}
         return await asking.found(settings, [WRONG, AS_SERVED])
 
 
@@ -419,13 +419,17 @@ def _row(
     judged: Sequence[Judged],
     n_failed: int,
 ) -> Row:
-    pairs = [
-        (draft.insufficient, each.insufficient)
+    known = [
+        (draft, each.insufficient)
         for draft, each in zip(drafts, verdicts, strict=True)
         if each.insufficient is not None
     ]
-    scores = ReflectionScores.of([lack for lack, _ in pairs], [said for _, said in pairs])
-    failed = n_failed + len(drafts) - len(pairs)
+    scores = ReflectionScores.of(
+        [draft.insufficient for draft, _ in known],
+        [said for _, said in known],
+        numbers_of([draft.question for draft, _ in known]),
+    )
+    failed = n_failed + len(drafts) - len(known)
     cells = {ACCURACY: _failed(scores.accuracy, failed), F1: _failed(scores.f1, failed)}
     for measure in ("insufficient_found", "sufficient_sent_back"):
         cells[measure] = mean(judged, measure)

@@ -19,7 +19,7 @@ from skr_learn import Records, replay
 from skr_learn.aims import Aim, Baseline
 from skr_learn.calibrating import judge
 from skr_learn.candidates import candidates_of
-from skr_learn.metrics import bootstrap
+from skr_learn.metrics import mean_by_question
 from skr_learn.records import Record
 from skr_learn.replaying import GroupResult, training_of
 from skr_learn.training import Training
@@ -125,7 +125,7 @@ class ReplayedLadder(Recorded):
         records = records[: self.limit]
         embedder = None if self.embedder is None else open_embedder(self.embedder)
         settings = {
-            "recorded": f"{self.recorded.name} ({len(records)})",
+            "recorded": self.told(each.question for each in records),
             "embedder": self.embedder or "words alone",
         }
         bench.open_folder(command=self.name, **settings)
@@ -166,8 +166,8 @@ def _rows_at_budgets(training: Training) -> Iterator[Row]:
         for budget in BUDGETS if candidate.name in POLICIES else (None,):
             found = judge(candidate, training, Aim(budget=budget), baseline, anyway=True)
             assert found is not None  # anyway
-            accuracy = bootstrap(found.served.scores.tolist())
-            retrievals = bootstrap(found.served.costs.tolist())
+            accuracy = mean_by_question(found.served.scores, training.groups)
+            retrievals = mean_by_question(found.served.costs, training.groups)
             name = candidate.name if budget is None else f"{candidate.name} within {budget:g}"
             line = "constants" if budget is None else candidate.name
             cells = {"accuracy": accuracy, "retrievals": retrievals}

@@ -86,7 +86,7 @@ class TrainingSize(Recorded):
         read = Records.read(self.recorded, skip_bad=self.skip_bad, mixed_stamps=self.mixed_stamps)[
             : self.limit
         ]
-        settings = {"records": f"{self.recorded.name} ({len(read)})", "router": self.kind}
+        settings = {"records": self.told(each.question for each in read), "router": self.kind}
         bench.open_folder(command=self.name, **settings)
         result, judged = await arun(
             training_size(read, self._fit, settings, concurrency=self.concurrency)
@@ -189,10 +189,12 @@ def training_size(
     Raises:
         InputError: There are too few records.
     """
-    if len(records) < FEWEST:
-        raise InputError(f"{len(records)} records are too few: {FEWEST} are needed at least")
+    if (different := len({each.question for each in records})) < FEWEST:
+        raise InputError(f"{different} questions are too few: {FEWEST} are needed at least")
     drawn = sorted(records, key=lambda each: _draw(each.question))
-    half = len(drawn) // 2
+    middle = _draw(drawn[len(drawn) // 2].question)
+    # All answers to a question stand in the same half.
+    half = sum(_draw(each.question) < middle for each in drawn)
     training, held_out = drawn[:half], drawn[half:]
     judged = {
         "never": [_replayed(each, False) for each in held_out],

@@ -21,7 +21,7 @@ from skr_core.references.citations import without_markers
 from skr_core.texts import split_sentences
 from skr_core.types import Answer
 from skr_learn.evaluate import Asked, Judged, Measure, Values
-from skr_learn.metrics import Interval, bootstrap, bootstrap_ratio, bootstrap_sums
+from skr_learn.metrics import Interval, bootstrap_ratio, bootstrap_sums, mean_by_question
 
 Pair = tuple[str, str]
 """Premise and hypothesis."""
@@ -281,24 +281,32 @@ class ReflectionScores:
     f1: Interval
 
     @classmethod
-    def of(cls, insufficient: Sequence[bool], refused: Sequence[bool]) -> ReflectionScores:
-        """Compare what was given with what the model said, question by question.
+    def of(
+        cls,
+        insufficient: Sequence[bool],
+        refused: Sequence[bool],
+        questions: NDArray[np.int64] | None = None,
+    ) -> ReflectionScores:
+        """Compare what was given with what the model said, draft by draft.
 
         Args:
             insufficient: Whether references were left out.
             refused: Whether the model said so.
+            questions: The number of each draft's question, which are resampled, see
+                `skr_learn.evaluate.numbers_of`; None where no two drafts are of one question.
 
         Raises:
             InputError: The two differ in length.
         """
         if len(insufficient) != len(refused):
             raise InputError(f"{len(refused)} refusals for {len(insufficient)} questions")
-        pairs = list(zip(insufficient, refused, strict=True))
+        lack, said = np.array(insufficient, dtype=bool), np.array(refused, dtype=bool)
+        groups = np.arange(len(lack)) if questions is None else questions
         return cls(
-            accuracy=bootstrap([lack == said for lack, said in pairs]),
+            accuracy=mean_by_question((lack == said).astype(np.float64), groups),
             # F1 = 2 TP / (2 TP + FP + FN) = 2 TP / (positives + predicted positives)
             f1=bootstrap_ratio(
-                [2.0 * (lack and said) for lack, said in pairs],
-                [float(lack) + float(said) for lack, said in pairs],
+                np.bincount(groups, weights=2.0 * (lack & said)),
+                np.bincount(groups, weights=lack.astype(np.float64) + said),
             ),
         )

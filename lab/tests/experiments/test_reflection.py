@@ -119,7 +119,7 @@ def test_failures_are_counted_and_asked_again(tmp_path: Path):
 
     result, judged = reflection_result(DRAFTS, {"judge": failed}, {}, n_failed=2)
     row = result.rows[-1].cells["reflection_accuracy"]
-    assert (row.n, row.n_failed) == (2, 5)
+    assert (row.n, row.n_failed) == (1, 5)  # two drafts of one question
     assert judged["judge"][0].values["reflection_accuracy"] is None
 
 
