@@ -129,7 +129,7 @@ def answer_directly(
     """
     prompt = prompts.answer_directly(question, demonstrations, templates=templates)
     prompt = replace(_behind(history, images, prompt), sample=sample)
-    generation = yield from _generate(model, prompt, on_token, response_format, may_ask)
+    generation = yield from _generate(model, prompt, on_token, response_format, may_ask, templates)
     if response_format is None:
         return generation
     return replace(generation, text=response_format.read(generation.text, prompt.task, 0).text)
@@ -183,7 +183,7 @@ def answer_with_references(
         metadata_keys=metadata_keys,
     )
     prompt = _behind(history, images, prompt)
-    return (yield from _generate(model, prompt, on_token, response_format, may_ask))
+    return (yield from _generate(model, prompt, on_token, response_format, may_ask, templates))
 
 
 def answer_anyway(
@@ -208,7 +208,7 @@ def answer_anyway(
         question, references, demonstrations, templates=templates, metadata_keys=metadata_keys
     )
     prompt = _behind(history, images, prompt)
-    return (yield from _generate(model, prompt, on_token, response_format, may_ask))
+    return (yield from _generate(model, prompt, on_token, response_format, may_ask, templates))
 
 
 def _generate(
@@ -217,7 +217,13 @@ def _generate(
     on_token: OnToken | None,
     response_format: ResponseFormat | None,
     may_ask: MayAsk,
+    templates: PromptTemplates,
 ) -> Flow[Generation]:
+    if response_format is None and templates.concludes:
+        from skr_core.replies.certainty import final_answer  # the usual words ask for no reasoning
+
+        reasoned = yield from generate(model, prompt)  # the reasoning is no part of the answer
+        return replace(reasoned, text=final_answer(reasoned.text))
     if response_format is None:
         return (yield from generate(model, prompt, on_token))
     from skr_core.schemas import generate_object  # answers that are texts need none of it

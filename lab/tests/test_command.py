@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import partial
 from html import unescape
 from pathlib import Path
@@ -197,6 +198,71 @@ def test_failures_are_counted_in_the_table(
     assert (recall["n"], recall["n_failed"], recall["mean"]) == (4, 2, 1.0)
     table = (tmp_path / "run" / "result.md").read_text()
     assert "n_failed" in table
+
+
+ALOUD = (
+    r"Both name the town. \boxed{entailment}",
+    "Let us see whether it follows.\n1. The town is named.\n\nThe hypothesis follows.",
+    "Entailment\n\nThe premise says so in its first sentence, so nothing is missing.",
+    "Die Hypothese folgt aus der Prämisse.",
+    r"It is said of another. The hypothesis does not follow. \boxed{\text{neutral}}",
+    "It may well be so.",
+)
+"""What a judge says of each question; the last but one denies, and the last does not tell."""
+
+
+class ThinkingAloud(ScriptedModel):
+    """Says both facts and cites what they stand in; as a judge it thinks aloud."""
+
+    def generate(self, prompt, *, on_token=None):
+        n = int(re.findall(r"Jaws (\d)", prompt.text)[-1])
+        if prompt.task == "judge":
+            return ScriptedModel([ALOUD[n]]).generate(prompt)
+        return ScriptedModel([f"Jaws {n} is by Person {n} [1]."]).generate(prompt)
+
+
+def test_both_measures_of_claims_by_a_judge_that_thinks_aloud(
+    lab: Lab, asked: dict[str, object], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    model = ThinkingAloud()
+    monkeypatch.setattr(experiment, "make_model", lambda name, url: model)
+    monkeypatch.setattr("skr_app.models.make_model", lambda *_: model)
+    frozen = tmp_path / "frozen.jsonl"
+    rows = [
+        {
+            "id": f"q{n}",
+            "question": f"Where was the director of the film Jaws {n} born?",
+            "key_facts": [f"Jaws {n} is a film.", f"Jaws {n} has a director."],
+        }
+        for n in range(6)
+    ]
+    frozen.write_bytes(b"".join(orjson.dumps(row) + b"\n" for row in rows))
+    judged = {"key_facts": frozen, "entailment": "judge:any"}
+    found = lab("run", "knowledge-recall", "--json", **judged, **asked).json
+    [complete] = [row for row in found["result"]["rows"] if row["name"] == "complete"]
+    for name in ("key_fact_recall", "key_fact_precision", "self_consistency"):
+        cell = complete["cells"][name]
+        assert (cell["mean"], cell["n"], cell["n_failed"]) == (0.8, 5, 1), name
+
+
+def test_what_is_judged_is_the_conclusion_in_both_commands(
+    lab: Lab, skr: Skr, asked: dict[str, object], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    model = ScriptedModel(["He is Person 1, of Town1 [1]. So the answer is Town1."])
+    monkeypatch.setattr(experiment, "make_model", lambda name, url: model)
+    monkeypatch.setattr("skr_app.models.make_model", lambda *_: model)
+    shown = tmp_path / "shown.jsonl"
+    shown.write_bytes(orjson.dumps({"question": "Who?", "answer": "So the answer is Ada."}) + b"\n")
+    systems = "zero_shot,manual_cot,cot_ir,single_shot,loop"
+    fields = {"systems": systems, "templates": "skr", "demonstrations": shown, **asked}
+    rows = lab("run", "baselines", "--json", **fields).json["result"]["rows"]
+    given = ("--dataset", "hotpotqa", "--model", "any", "--templates", "skr", "--json")
+    evaluated = skr(
+        *("evaluate", asked["questions"], "--systems", "never,always", *given),
+        *("--demonstrations", shown),
+    ).json["result"]["rows"]
+    means = {row["name"]: row["cells"]["exact_match"]["mean"] for row in [*rows, *evaluated]}
+    assert means == dict.fromkeys([*systems.split(","), "never", "always"], pytest.approx(1 / 6))
 
 
 def test_key_facts_from_model_to_evaluation(

@@ -29,6 +29,13 @@ class PaperTemplates(PromptTemplates):
     adds_protocol: ClassVar[bool] = False
 
 
+@dataclass(frozen=True, slots=True)
+class ReasonedTemplates(PaperTemplates):
+    """Words whose replies reason first: what stands behind "the answer is" is the answer."""
+
+    concludes: ClassVar[bool] = True
+
+
 _RALLM_REFLECTION = f"""\
 {{demonstrations}}Question: {{question}}
 
@@ -95,7 +102,7 @@ Here are some passages:
 {references}
 Answer:"""
 
-SKR_TEMPLATES = PaperTemplates(
+SKR_TEMPLATES = ReasonedTemplates(
     answer_directly=_SKR_DIRECTLY,
     answer_with_references=_SKR_WITH_PASSAGES,
     answer_anyway=_SKR_WITH_PASSAGES,
@@ -103,7 +110,8 @@ SKR_TEMPLATES = PaperTemplates(
 """SKR §3.3: few-shot, with "Here are some passages:" where the question is unknown.
 
 The paper gives four demonstrations and three passages; both are the caller's to give, as
-`demonstrations` and as ``Budget(max_references=3)``.
+`demonstrations` and as ``Budget(max_references=3)``. Where a reply reasons as they do, what is
+served, streamed and judged is its conclusion.
 """
 
 _W2R_DIRECTLY = """\

@@ -68,10 +68,13 @@ _SAY = (
 _PUNISH = ' You will be punished if the answer is not right but you say "certain".'
 
 VANILLA = f"{_INTERNAL} with one or few words. {_SAY}\n\nQ: {{question}}\nA:"
-"""W2R Figure 3; Figure 5 (Challenge) begins with it."""
+"""W2R Figure 3."""
 
 PUNISH = f"{_INTERNAL} with one or few words. {_SAY}{_PUNISH}\n\nQ: {{question}}\nA:"
 """W2R Figure 4."""
+
+CHALLENGED = f"{_INTERNAL} with one or few words. {_SAY}\n\nQuestion: {{question}}"
+"""W2R Figure 5, the first turn: Vanilla in a chat, whose question has another label."""
 
 CHALLENGE = (
     "I do not think your answer is right. If you are still sure that your answer is accurate and "
@@ -120,7 +123,7 @@ ANSWER_ALONE = "Give your best answer to the question with one or few words, and
 _FIRST_TURN: dict[Strategy, str] = {
     "vanilla": VANILLA,
     "punish": PUNISH,
-    "challenge": VANILLA,
+    "challenge": CHALLENGED,
     "think_step_by_step": THINK_STEP_BY_STEP,
     "generate": GENERATE,
     "explain": EXPLAIN,

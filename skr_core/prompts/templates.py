@@ -358,6 +358,7 @@ class PromptTemplates:
             _check_template(each.name, getattr(self, each.name))
 
     adds_protocol: ClassVar[bool] = True
+    concludes: ClassVar[bool] = False
     protocol: ClassVar[tuple[str, str]] = PROTOCOL
 
     @property
@@ -477,7 +478,8 @@ class PromptTemplates:
         names = [each.name for each in fields(self) if each.name != "condense"]
         words = (str(getattr(self, name)) for name in names)
         protocol = self.protocol if self.adds_protocol else ()
-        return version_of(MISSING, SEARCHED, PARTIAL, *protocol, *words)
+        concludes = ("concludes",) if self.concludes else ()
+        return version_of(MISSING, SEARCHED, PARTIAL, *protocol, *words, *concludes)
 
 
 _WITHOUT_PROTOCOL = ("answer_directly", "answer_anyway")

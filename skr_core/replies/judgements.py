@@ -229,11 +229,37 @@ _RIGHT_SENTENCE = re.compile(
     rf"(?:(?P<not>not) )?\W*{_RIGHT}{_NO_ECHO}",
     re.IGNORECASE,
 )
-_ENTAILMENTS: dict[str, Entailment] = {each: each for each in get_args(Entailment)}
+_ENTAILMENTS: tuple[Entailment, ...] = get_args(Entailment)
+# The prompt asks for the English words; a judge may give them in the language of the premise.
+_ENTAILMENT_WORDS = (
+    r"(?P<entailment>entailment|folgerung|implikation|implication|implicación|蕴含|蘊含|含意)"
+    r"|(?P<neutral>neutral(?:e|idad)?|neutre|neutro|中立|中性)"
+    r"|(?P<contradiction>contradiction|widerspruch|contradicción|矛盾)"
+)
+_LABELLED = (
+    r"[\W_]{0,20}(?:(?:final )?(?:verdict|judge?ment|reply|answer|label|relation(?:ship)?)"
+    r"|urteil|antwort|réponse|respuesta|答案|结论|回答)?[\W_]{0,20}(?P<not>not )?(?:an? )?"
+    rf"(?:{_ENTAILMENT_WORDS})(?!\w)"
+)
+_ENTAILMENT_ALONE = re.compile(rf"^{_LABELLED}[^\w?]*$", re.IGNORECASE | re.MULTILINE)
 _ENTAILMENT_OPENING = re.compile(
-    rf"{_TITLE}(?P<word>{'|'.join(_ENTAILMENTS)})\b(?=[\W_]*(?:$|\n)|[*_\"'`]*\s?[.:;–—(-])",
+    rf"^{_LABELLED}(?=[\W_]*(?:$|\n)|[*_\"'`]*\s?[.:;–—(。：-])", re.IGNORECASE | re.MULTILINE
+)
+_BOXED = re.compile(r"\\boxed\{\s*(?:\\\w+\{)?([^{}]*)\}+")
+_ENTAILMENT_STATED = re.compile(
+    r"(?P<neutral>(?:\bnot|n't|\bcannot|\bnever) (?:\w+ ){0,3}?"
+    r"(?:follow|entail(?:ed|ment)?|inferred|implied|deduced)\b|\b(?:is|as|remains) neutral\b"
+    r"|\bfolgt (?:\w+ ){0,5}?nicht\b|\bnicht (?:\w+ ){0,3}?(?:folgt|gefolgert)\b"
+    r"|\bne (?:découle|suit|résulte) pas\b|\bno (?:se )?(?:sigue|deduce|desprende|infiere)\b"
+    r"|(?:不能|无法|無法|不可)\w{0,9}?(?:推出|推断|推斷|得出)|(?:導かれ|導け|推論でき)(?:ない|ません))"
+    r"|(?P<contradiction>\bcontradicts\b|\b(?:is|are) (?:\w+ly )?(?:contradicted|a contradiction)\b"
+    r"|\bwiderspricht\b|\bcontredit\b|\bcontradice\b|(?<![不无無])矛盾)"
+    r"|(?P<entailment>\bfollows\b|\bentails\b|\b(?:is|be) (?:\w+ly )?(?:entailed|an entailment)\b"
+    r"|\bfolgt\b|\bdécoule\b|\bse (?:sigue|deduce|desprende|infiere)\b"
+    r"|(?:可以|能|可)\w{0,9}?(?:推出|推断|推斷|得出)|導かれ(?:る|ます)|推論でき(?:る|ます))",
     re.IGNORECASE,
 )
+_SUPPOSED = re.compile(r"[?？]|\b(?:whether|if|would|could|ob|wenn|si)\b|是否", re.IGNORECASE)
 
 
 def parse_sufficient(text: str) -> tuple[bool, str] | None:
@@ -297,9 +323,12 @@ def parse_right(text: str) -> bool | None:
 
 
 def parse_entailment(text: str) -> Entailment | None:
-    """The verdict on a premise and a hypothesis: the word that a reply begins with, alone.
+    """The verdict on a premise and a hypothesis, or None where a reply gives none.
 
-    Anything else is no verdict, for example a denial or a sentence that names the word.
+    A verdict that stands alone on a line or in a box outweighs one that a line begins with, and
+    that one a sentence such as "The hypothesis follows"; of each kind the last counts, because a
+    model that thinks aloud concludes at the end. What is weighed ("if it follows ...") is no
+    verdict, nor are lines that begin with different ones. A denial of entailment is neutral.
 
     Args:
         text: The reply to `skr_core.prompts.ask_entailment`.
@@ -307,8 +336,29 @@ def parse_entailment(text: str) -> Entailment | None:
     Example:
         >>> parse_entailment("**Entailment.** The premise says so.")
         'entailment'
-        >>> parse_entailment("It is not entailment") is None
+        >>> parse_entailment("Neutral? No: both name Paris. So it follows from the premise.")
+        'entailment'
+        >>> parse_entailment("It may be entailment or neutral.") is None
         True
     """
-    opening = _ENTAILMENT_OPENING.match(text)
-    return None if opening is None else _ENTAILMENTS[opening.group("word").lower()]
+    said = _BOXED.sub(r"\n\1\n", straight_quotes(text))
+    if alone := [*filter(None, map(_entailment, _ENTAILMENT_ALONE.finditer(said)))]:
+        return alone[-1]
+    concluded = _ENTAILMENT_OPENING.match(conclusion(said) or "")
+    opening = {_entailment(each) for each in _ENTAILMENT_OPENING.finditer(said)}
+    if concluded or len(opening) == 1:
+        return _entailment(concluded) if concluded else opening.pop()
+    for sentence in reversed(split_sentences(said)):
+        stated = [*_ENTAILMENT_STATED.finditer(sentence)]
+        if stated and not _SUPPOSED.search(sentence):
+            return _entailment(stated[-1])
+    return None
+
+
+def _entailment(found: re.Match[str]) -> Entailment | None:
+    """The verdict of a match, by the name of its group."""
+    groups = found.groupdict()
+    verdict = next(each for each in _ENTAILMENTS if groups[each])
+    if groups.get("not"):
+        return "neutral" if verdict == "entailment" else None
+    return verdict

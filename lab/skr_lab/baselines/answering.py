@@ -12,10 +12,9 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import Generic, TypeVar
 
-from skr_core.answering import generate
+from skr_core.answering import answer_directly, answer_with_references, generate
 from skr_core.flow import Flow, arun, call, run
 from skr_core.ports import LanguageModel, Retriever
-from skr_core.prompts import asking as prompts
 from skr_core.prompts.templates import PromptTemplates
 from skr_core.references.citations import resolve_citations
 from skr_core.references.passages import one_line
@@ -136,7 +135,18 @@ def concluded(
     rounds: Sequence[Round] = (),
 ) -> Answer:
     """An answer from a finished reasoning; its citations name the references."""
-    cited = resolve_citations(final_answer(reasoning), references)
+    return answered(question, final_answer(reasoning), usage, references, rounds)
+
+
+def answered(
+    question: str,
+    text: str,
+    usage: Mapping[str, Usage],
+    references: Sequence[Reference] = (),
+    rounds: Sequence[Round] = (),
+) -> Answer:
+    """An answer in these words; its citations name the references."""
+    cited = resolve_citations(text, references)
     return Answer(
         question=question,
         text=cited.text,
@@ -192,11 +202,11 @@ def few_shot(
         >>> run(few_shot(model, "Largest city of France?", [])).text
         'Paris.'
     """
-    prompt = ask(question, demonstrations)
-    if templates is not None:
-        prompt = prompts.answer_directly(question, demonstrations, templates=templates)
-    reply = yield from generate(model, prompt)
-    return concluded(question, reply.text, {"answer_directly": reply.usage})
+    if templates is None:
+        reply = yield from generate(model, ask(question, demonstrations))
+        return concluded(question, reply.text, {"answer_directly": reply.usage})
+    reply = yield from answer_directly(model, question, demonstrations, templates=templates)
+    return answered(question, reply.text, {"answer_directly": reply.usage})
 
 
 def zero_shot_cot(model: LanguageModel, question: str) -> Flow[Answer]:
@@ -241,14 +251,16 @@ def cot_ir(
         'Paris [1].'
     """
     found = (yield from call(retriever.retrieve, retriever.aretrieve, question))[:PASSAGES]
-    prompt = ask(question, demonstrations, found)
-    if templates is not None:
-        prompt = prompts.answer_with_references(
-            question, found, demonstrations, templates=templates
+    if templates is None:
+        reply = yield from generate(model, ask(question, demonstrations, found))
+        said = final_answer(reply.text)
+    else:
+        reply = yield from answer_with_references(
+            model, question, found, demonstrations, templates=templates
         )
-    reply = yield from generate(model, prompt)
+        said = reply.text
     rounds = (round_of(question, found, reply.text),)
-    return concluded(question, reply.text, {"answer_with_references": reply.usage}, found, rounds)
+    return answered(question, said, {"answer_with_references": reply.usage}, found, rounds)
 
 
 def ircot(

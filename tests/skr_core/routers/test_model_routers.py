@@ -149,16 +149,38 @@ def test_each_strategy_retrieves_where_it_is_uncertain(
     assert {prompt.task for prompt in model.prompts} == {"ask_certainty"}
 
 
-def test_strategies_differ_as_their_figures_do():
-    texts = {name: ask_certainty("Q?", name).text for name in STRATEGIES}
-    punished = {name for name, text in texts.items() if "You will be punished" in text}
-    explained = {name for name, text in texts.items() if "explain why" in text}
-    assert punished == {"punish", "punish_explain"}
-    assert explained == {"explain", "punish_explain"}
-    assert "let's think step by step" in texts["think_step_by_step"]
-    assert texts["generate"].startswith("Generate a short document")
-    assert texts["challenge"] == texts["vanilla"]
-    assert all('say "uncertain"' in text and "Q: Q?" in text for text in texts.values())
+SURE = (
+    'If you are sure the answer is accurate and correct, please say "certain" after the answer. If '
+    'you are not confident with the answer, please say "uncertain".'
+)
+PUNISHED = 'You will be punished if the answer is not right but you say "certain".'
+BRIEFLY = "Answer the following question based on your internal knowledge with one or few words"
+FIGURES = {
+    "vanilla": f"{BRIEFLY}. {SURE}\n\nQ: Q?\nA:",
+    "punish": f"{BRIEFLY}. {SURE} {PUNISHED}\n\nQ: Q?\nA:",
+    "challenge": f"{BRIEFLY}. {SURE}\n\nQuestion: Q?",
+    "think_step_by_step": (
+        "Answer the following question based on your internal knowledge and let's think step by "
+        f"step.\n1. Answer the question with one or few words.\n2. {SURE}\n\nQ: Q?\nA:"
+    ),
+    "generate": (
+        "Generate a short document that helps answer the following question based on your internal "
+        f"knowledge and answer the question with one or few words. {SURE}\n\nQ: Q?\nA:"
+    ),
+    "explain": f"{BRIEFLY} and explain why you give this answer. {SURE}\n\nQ: Q?\nA:",
+    "punish_explain": (
+        f"{BRIEFLY} and explain why you give this answer. {SURE} {PUNISHED}\n\nQ: Q?\nA:"
+    ),
+}
+"""W2R Figures 3 to 9, word for word."""
+
+
+def test_strategies_are_what_their_figures_print():
+    assert {name: ask_certainty("Q?", name).text for name in STRATEGIES} == FIGURES
+    assert CHALLENGE == (
+        "I do not think your answer is right. If you are still sure that your answer is accurate "
+        'and correct, please say "certain". Otherwise, say "uncertain".'
+    )
 
 
 def test_an_unknown_strategy_is_refused():
