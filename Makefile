@@ -8,7 +8,7 @@ PIP := -m pip install --quiet --disable-pip-version-check -c constraints.txt
 # from pip 25.3 on, the second before.
 PINNED := PIP_BUILD_CONSTRAINT="$(CURDIR)/constraints.txt" PIP_CONSTRAINT="$(CURDIR)/constraints.txt"
 
-.PHONY: help demo test unit soak lint typecheck format docs tutorials lock audit dist bench clean
+.PHONY: help demo test unit soak lint typecheck format docs tutorials lock audit dist bench results clean
 
 help: ## Show this list
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/'
@@ -72,6 +72,9 @@ dist: $(DEV)/.installed ## The wheels, and the hashes of all that skr-rag[all] b
 
 bench: $(DEV)/.installed ## Everything beside a peer, into lab/docs/; two hours, with the recorded data (SKR_DATA)
 	cd lab && ../$(DEV)/bin/python -m benchmarks
+
+results: $(DEV)/.installed ## The tables of recorded figures on their pages, anew; minutes, with the recorded data (SKR_DATA)
+	cd lab && ../$(DEV)/bin/python -m benchmarks.results
 
 clean: ## Remove the environments and caches
 	rm -rf $(DEMO) $(DEV) skr-demo site .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -245,8 +245,10 @@ def open_embedder(embedder: str) -> Embedder:
     return make_embedder(embedder)
 
 
-def store_embedder(embedder: str) -> Embedder | None:
+def store_embedder(embedder: str | Embedder) -> Embedder | None:
     """The embedder of a store; None for ``hashing``, which a store has that was made with it."""
+    if not isinstance(embedder, str):
+        return embedder
     return None if embedder == HASHING else open_embedder(embedder)
 
 
@@ -337,7 +339,7 @@ def open_searched(
     store: str | None,
     corpus: Path | None,
     questions: Sequence[Question],
-    embedder: str,
+    embedder: str | Embedder,
     search: SearchMode,
     skip_bad: bool,
 ) -> tuple[Store, str]:
@@ -348,7 +350,7 @@ def open_searched(
         store: A store that is there already.
         corpus: A file of passages, ingested for this run alone.
         questions: The questions, whose contexts are searched where neither is given.
-        embedder: The embedder, as --embedder names it.
+        embedder: The embedder, or its name as --embedder takes it.
         search: The way the store is searched.
         skip_bad: Leave out lines of the corpus that cannot be read.
 

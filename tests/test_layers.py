@@ -50,6 +50,7 @@ ALLOWED = {
 HEAVY_ROOMS = (
     *("skr_core/models/", "skr_store/", "skr_learn/routers/"),
     *("skr_learn/ray_workers.py", "lab/skr_lab/entailment.py"),
+    "lab/skr_lab/encoders.py",
 )
 
 

@@ -35,6 +35,7 @@ from skr_lab.opening import (
     load_questions,
     make_entailment,
     make_model,
+    named_embedder,
     open_searched,
     read_demonstrations,
     within_limits,
@@ -284,7 +285,7 @@ class Searching(Asking):
     store: str | None = None
     """A store that is there already; without it and `corpus` the questions' contexts."""
     embedder: str = Field(default_factory=lambda: os.environ.get("SKR_EMBEDDER", "hashing"))
-    """The embedder: hashing, or a sentence-transformers model by name or folder."""
+    """The embedder: hashing, pooled:NAME (SimCSE, DPR), or a sentence-transformers model."""
     search: Literal["hybrid", "dense", "bm25"] = "dense"
     """How the store is searched."""
 
@@ -306,7 +307,7 @@ class Searching(Asking):
             store=None if corpus else self.store,
             corpus=corpus or self.corpus,
             questions=questions,
-            embedder=self.embedder,
+            embedder=named_embedder(self.embedder),
             search=self.search,
             skip_bad=self.skip_bad,
         )

@@ -8,7 +8,7 @@ from contextvars import ContextVar
 from dataclasses import replace
 from pathlib import Path
 
-from skr_app import report
+from skr_app import opening, report
 from skr_app.extractive import THRESHOLD as LEXICAL_THRESHOLD
 from skr_app.extractive import ExtractiveModel, LexicalEntailment, content_words
 from skr_app.main import run as run_command
@@ -18,7 +18,6 @@ from skr_app.opening import (
     collect_references,
     digest_of,
     load_questions,
-    open_embedder,
     open_router,
     open_searched,
     read_demonstrations,
@@ -38,9 +37,10 @@ from skr_app.report import (
 )
 from skr_core.budget import Price
 from skr_core.errors import InputError
-from skr_core.ports import EntailmentModel, LanguageModel, Reflector
+from skr_core.ports import Embedder, EntailmentModel, LanguageModel, Reflector
 from skr_core.questions import Question
 from skr_core.reflectors import EntailmentReflector
+from skr_lab.encoders import PooledEmbedder
 from skr_lab.entailment import T5Entailment
 from skr_lab.metrics import F1_OF_MEANS, key_fact_f1_of_means
 from skr_learn.evaluate import Answers, Judged, Measure, System
@@ -65,6 +65,7 @@ __all__ = [
     "make_entailment",
     "make_model",
     "messages",
+    "named_embedder",
     "open_embedder",
     "open_reflector",
     "open_router",
@@ -143,6 +144,22 @@ def make_entailment(name: str, base_url: str | None = None) -> EntailmentModel:
     if kind == "true" and rest:
         return T5Entailment(rest)
     return Models(base_url, _LIMITS.get()).entailment(name)
+
+
+def named_embedder(name: str) -> str | Embedder:
+    """The embedder ``pooled:NAME``, SimCSE or DPR as published; any other name as it is."""
+    kind, _, rest = name.partition(":")
+    return PooledEmbedder(rest) if kind == "pooled" and rest else name
+
+
+def open_embedder(name: str) -> Embedder:
+    """Make an embedder by its name.
+
+    Args:
+        name: ``hashing``, ``pooled:NAME``, or a sentence-transformers model by name or folder.
+    """
+    named = named_embedder(name)
+    return opening.open_embedder(named) if isinstance(named, str) else named
 
 
 def open_reflector(name: str, model: LanguageModel, *, base_url: str | None = None) -> Reflector:

@@ -342,8 +342,9 @@ def parse_entailment(text: str) -> Entailment | None:
         True
     """
     said = _BOXED.sub(r"\n\1\n", straight_quotes(text))
-    if alone := [*filter(None, map(_entailment, _ENTAILMENT_ALONE.finditer(said)))]:
-        return alone[-1]
+    alone = [_entailment(each) for each in _ENTAILMENT_ALONE.finditer(said)]
+    if verdicts := [verdict for verdict in alone if verdict is not None]:
+        return verdicts[-1]
     concluded = _ENTAILMENT_OPENING.match(conclusion(said) or "")
     opening = {_entailment(each) for each in _ENTAILMENT_OPENING.finditer(said)}
     if concluded or len(opening) == 1:
@@ -358,7 +359,6 @@ def parse_entailment(text: str) -> Entailment | None:
 def _entailment(found: re.Match[str]) -> Entailment | None:
     """The verdict of a match, by the name of its group."""
     groups = found.groupdict()
-    verdict = next(each for each in _ENTAILMENTS if groups[each])
-    if groups.get("not"):
-        return "neutral" if verdict == "entailment" else None
-    return verdict
+    if not groups.get("not"):
+        return next(each for each in _ENTAILMENTS if groups[each])
+    return "neutral" if groups["entailment"] else None

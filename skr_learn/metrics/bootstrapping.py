@@ -95,7 +95,7 @@ def mean_by_question(
     counts = np.bincount(groups).astype(np.float64)
     if len(counts) == len(values):
         return bootstrap(values)
-    return bootstrap_ratio(np.bincount(groups, weights=values), counts)
+    return bootstrap_ratio(np.bincount(groups, weights=values).astype(np.float64), counts)
 
 
 def bootstrap_sums(

@@ -27,6 +27,7 @@ from skr_lab.opening import (
     collect_references,
     compare,
     digest_of,
+    named_embedder,
     open_embedder,
     open_router,
     open_searched,
@@ -59,7 +60,7 @@ class Corpora(Demonstrated):
     corpora: Paths = Field(min_length=1)
     """The corpora, JSON Lines with id, title and text, with commas between."""
     embedder: str = "hashing"
-    """The embedder: hashing, or a sentence-transformers model by name or folder."""
+    """The embedder: hashing, pooled:NAME (SimCSE, DPR), or a sentence-transformers model."""
     search: Literal["hybrid", "dense", "bm25"] = "dense"
     """How the corpora are searched."""
 
@@ -79,7 +80,7 @@ class Corpora(Demonstrated):
                 store=None,
                 corpus=path,
                 questions=asked,
-                embedder=self.embedder,
+                embedder=named_embedder(self.embedder),
                 search=self.search,
                 skip_bad=self.skip_bad,
             )
@@ -121,7 +122,7 @@ class RetrievalQuality(Claiming):
     corpus: Path | None = None
     """JSON Lines with id, title and text; else the questions' contexts."""
     embedder: str = "hashing"
-    """The embedder: hashing, or a sentence-transformers model by name or folder."""
+    """The embedder: hashing, pooled:NAME (SimCSE, DPR), or a sentence-transformers model."""
     router: Path | None = None
     """The folder of a saved router: each row also adaptive."""
 

@@ -306,7 +306,7 @@ class ReflectionScores:
             accuracy=mean_by_question((lack == said).astype(np.float64), groups),
             # F1 = 2 TP / (2 TP + FP + FN) = 2 TP / (positives + predicted positives)
             f1=bootstrap_ratio(
-                np.bincount(groups, weights=2.0 * (lack & said)),
-                np.bincount(groups, weights=lack.astype(np.float64) + said),
+                np.bincount(groups, weights=2.0 * (lack & said)).astype(np.float64),
+                np.bincount(groups, weights=1.0 * lack + said).astype(np.float64),
             ),
         )
