@@ -183,18 +183,6 @@ def test_what_has_to_be_put_right(tmp_path: Path, lines: list[str], words: str):
         accept(write(tmp_path / "r.md", *lines))
 
 
-def test_all_that_has_to_be_put_right_is_told_at_once(tmp_path: Path):
-    lines = ["## a", "- One is.", "- Two is.", "## b", "- One.", "Hm.", "## c", "- A.", "- a.", "-"]
-    with pytest.raises(DataError) as refused:
-        accept(write(tmp_path / "r.md", *lines))
-    problems = str(refused.value).partition("r.md, ")[2].split("; ")
-    above = len(HEADER.splitlines()) + 1
-    told = [int(each.removeprefix("line ").partition(":")[0]) - above for each in problems]
-    assert told == [4, 6, 7, 7]
-    assert [each.rpartition(" ")[2] for each in problems] == ["4", '">"', "key-fact", "twice"]
-    assert refused.value.line == above + 4
-
-
 def test_files_that_are_not_there_or_are_something_else(tmp_path: Path):
     with pytest.raises(InputError, match="no file"):
         accept(tmp_path / "absent.md")
