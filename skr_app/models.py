@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from skr_app.extractive import LexicalEntailment, is_extractive, load_extractive
+from skr_app.importing import import_model
 from skr_app.options import ModelOptions
 from skr_core.bounds import Bounds, bounded
 from skr_core.budget import TokenCount, count_tokens, read_prices
@@ -128,6 +129,8 @@ def make_model(
         raise InputError(f"SKR_TEMPERATURE must be a number, not {given!r}") from error
     if is_extractive(model):  # which needs no framework
         return load_extractive(model, count=count)
+    if not base_url and (own := import_model(model)) is not None:
+        return own
     from langchain_skr import load_model
 
     return load_model(model, base_url=base_url, temperature=temperature)

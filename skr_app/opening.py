@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from inspect import signature
 from itertools import islice
 from pathlib import Path
@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING
 
 import orjson
 
+from skr_app.importing import import_retriever
 from skr_app.models import Models
-from skr_app.options import SearchMode, SystemOptions
+from skr_app.options import AskOptions, SearchMode, SystemOptions
 from skr_app.output import Advance, escape, messages, progress
 from skr_core.budget import Budget
 from skr_core.errors import DataError, InputError, StoreError
@@ -333,20 +334,32 @@ def check_writable(path: Path) -> None:
         raise InputError(f"{path} cannot be written: {folder} is read-only")
 
 
+@contextmanager
+def open_retriever(options: AskOptions) -> Iterator[Retriever]:
+    """Open what a person's questions are searched in: one's own retriever, or the store."""
+    if options.retriever is not None:
+        yield import_retriever(options.retriever)
+        return
+    with open_store(options.store, store_embedder(options.embedder), options.search) as store:
+        yield store
+
+
 def open_searched(
     stack: ExitStack,
     *,
+    retriever: str | None = None,
     store: str | None,
     corpus: Path | None,
     questions: Sequence[Question],
     embedder: str | Embedder,
     search: SearchMode,
     skip_bad: bool,
-) -> tuple[Store, str]:
+) -> tuple[Retriever, str]:
     """Open what questions are searched in: a store, a corpus file, or their own contexts.
 
     Args:
         stack: The stack that closes the store.
+        retriever: The retriever of one's own that is searched instead, as --retriever names it.
         store: A store that is there already.
         corpus: A file of passages, ingested for this run alone.
         questions: The questions, whose contexts are searched where neither is given.
@@ -355,13 +368,17 @@ def open_searched(
         skip_bad: Leave out lines of the corpus that cannot be read.
 
     Returns:
-        The store, and a name for its passages that tells one corpus from another.
+        The store or the retriever, and a name for its passages that tells one corpus from another.
 
     Raises:
-        InputError: Both are given, or there is nothing to search.
+        InputError: Several are given, or there is nothing to search.
     """
     from skr_store import Store
 
+    if retriever is not None:
+        if corpus is not None or store is not None:
+            raise InputError("give one of --retriever, --corpus and --store")
+        return import_retriever(retriever), retriever
     if corpus is not None and store is not None:
         raise InputError("give either --corpus or --store")
     if store is not None:

@@ -19,6 +19,7 @@ from platformdirs import user_data_path
 
 from skr_core.budget import Budget
 from skr_core.settings import Settings, WhenInsufficient
+from skr_learn.scoring import Metric
 
 T = TypeVar("T")
 
@@ -109,8 +110,9 @@ Model = Annotated[
         envvar="SKR_MODEL",
         help="`extractive` (a baseline that needs no key; `extractive:FILE` knows what stands in a "
         "file of passages), or a chat model: `openai:gpt-4.1-mini`, "
-        "`anthropic:claude-haiku-4-5`, or any name with --base-url. SKR_TEMPERATURE is sent "
-        "with each request; without, none is.",
+        "`anthropic:claude-haiku-4-5`, or any name with --base-url; or `module:name`, your own "
+        "model of LangChain or LlamaIndex, or a function that makes it. SKR_TEMPERATURE is sent "
+        "with each request to a model that is named; without, none is.",
     ),
 ]
 BaseUrl = Annotated[
@@ -179,6 +181,16 @@ class ModelOptions:
 class SystemOptions(ModelOptions):
     """The system that answers: how it searches, and the settings of its loop."""
 
+    retriever: Annotated[
+        str | None,
+        typer.Option(
+            "--retriever",
+            metavar="MODULE:NAME",
+            help="Your own retriever in place of the store, such as `app:retriever`: an object of "
+            "LangChain or LlamaIndex, or a function that makes it, in a module of this folder or "
+            "an installed one.",
+        ),
+    ] = None
     embedder: Embedder = "hashing"
     search: Search = "hybrid"
     max_rounds: Annotated[
@@ -316,6 +328,39 @@ class BatchOptions(SystemOptions):
         ),
     ] = None
     skip_bad: SkipBad = False
+    metric: Annotated[
+        Metric | None,
+        typer.Option(
+            "--metric",
+            help="How answers are compared with the right ones; by default by what contains one, "
+            "or by `f1` where the right answers are sentences.",
+            show_default=False,
+        ),
+    ] = None
+    judge: Annotated[
+        str | None,
+        typer.Option("--judge", help="A model that says right or wrong, in place of --metric."),
+    ] = None
+    rubric: Annotated[
+        Path | None,
+        typer.Option("--rubric", help="A text that tells the judge what makes an answer right."),
+    ] = None
+    marked: Annotated[
+        Path | None,
+        typer.Option(
+            "--marked",
+            help="JSONL of answers that a person has marked: question, answers, reply, and right "
+            "(true or false). How often the judge or metric says the same is told first.",
+        ),
+    ] = None
+    yes: Annotated[
+        bool,
+        typer.Option(
+            "--yes",
+            help="Do not ask whether to go on. What it will cost is said all the same; where "
+            "standard input is no terminal nothing is ever asked.",
+        ),
+    ] = False
 
 
 @dataclass(frozen=True, kw_only=True)

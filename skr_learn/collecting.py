@@ -11,7 +11,7 @@ import hashlib
 import json
 import logging
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -40,7 +40,7 @@ from skr_learn.records import (
     question_key,
     row_of,
 )
-from skr_learn.scoring import AnyMetric
+from skr_learn.scoring import AnyMetric, proposed_metric
 
 Item = TypeVar("Item")
 Kept = TypeVar("Kept")
@@ -136,7 +136,7 @@ def collect(
     app: object,
     *,
     out: str | Path | None = None,
-    metric: AnyMetric = "accuracy",
+    metric: AnyMetric | None = None,
     ask: Asking | None = None,
     concurrency: int = 8,
     corpus: str = "",
@@ -160,8 +160,9 @@ def collect(
             `workers`, a function that makes it, which each worker calls once: no live client leaves
             a process.
         out: The file that the records are appended to.
-        metric: How answers are scored, see `skr_learn.scoring.AnyMetric`. With `workers` a judge is
-            given as a function that makes it.
+        metric: How answers are scored, see `skr_learn.scoring.AnyMetric`. By default ``accuracy``,
+            or ``f1`` where the right answers are so long that no answer contains them; the log then
+            says so. With `workers` a judge is given as a function that makes it.
         ask: Names of routers that ask the model itself, such as ``confidence``, or routers by the
             name of their statements: each is asked once a question, and is shown records of other
             questions alone.
@@ -182,7 +183,8 @@ def collect(
         StampMismatch: The file holds records made with something else.
         EngineError: The workers failed. What is on record stays there.
     """
-    work = _collection(app, metric, ask, corpus, on_progress, workers)
+    questions = list(questions)
+    work = _collection(questions, app, metric, ask, corpus, on_progress, workers)
     with KeyedLog(out) as file:
         return run(work.flow(questions, file, concurrency))
 
@@ -192,22 +194,24 @@ async def acollect(
     app: object,
     *,
     out: str | Path | None = None,
-    metric: AnyMetric = "accuracy",
+    metric: AnyMetric | None = None,
     ask: Asking | None = None,
     concurrency: int = 8,
     corpus: str = "",
     on_progress: OnCollected | None = None,
 ) -> Records:
     """Async version of `collect`, without workers."""
-    work = await asyncio.to_thread(_collection, app, metric, ask, corpus, on_progress)
+    questions = list(questions)
+    work = await asyncio.to_thread(_collection, questions, app, metric, ask, corpus, on_progress)
     opened = await asyncio.to_thread(KeyedLog, out)
     with opened as file:
         return await arun(work.flow(questions, file, concurrency))
 
 
 def _collection(
+    questions: Sequence[Question],
     app: object,
-    metric: AnyMetric,
+    metric: AnyMetric | None,
     ask: Asking | None,
     corpus: str,
     on_progress: OnCollected | None,
@@ -217,6 +221,10 @@ def _collection(
         raise InputError(
             "a live system cannot be sent to Ray's workers: give a function that makes it"
         )
+    if metric is None:
+        metric, reason = proposed_metric(_checked(questions))
+        if reason:
+            log.warning("%s: give metric=Judge(model), or metric= to choose another", reason)
     make = partial(make_collector, app, metric, ask)
     collector = make()
     stamp = collector.answerer.settings.stamp(corpus=corpus, metric=collector.scorer.name)
@@ -354,12 +362,7 @@ def _wanted(questions: Iterable[Question]) -> tuple[dict[str, Question], Progres
     """The different questions that can be scored, by key, and how many were left out."""
     wanted: dict[str, Question] = {}
     scored = unscored = 0
-    for question in questions:
-        if not isinstance(question, Question):
-            raise InputError(
-                f"a Question is wanted, not {type(question).__name__}: give "
-                "Question(id, text, gold), or what read_questions(path) reads of a file"
-            )
+    for question in _checked(questions):
         if not question.is_scorable:
             unscored += 1
             continue
@@ -370,6 +373,16 @@ def _wanted(questions: Iterable[Question]) -> tuple[dict[str, Question], Progres
         log.warning("none of the questions has a right answer: there is nothing to collect")
     repeated = scored - len(wanted)
     return wanted, Progress(len(wanted), unscored=unscored, repeated=repeated)
+
+
+def _checked(questions: Iterable[Question]) -> Iterator[Question]:
+    for question in questions:
+        if not isinstance(question, Question):
+            raise InputError(
+                f"a Question is wanted, not {type(question).__name__}: give "
+                "Question(id, text, gold), or what read_questions(path) reads of a file"
+            )
+        yield question
 
 
 def _check_gold(question: Question, gold: Iterable[str], place: str) -> None:

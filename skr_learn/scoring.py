@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Literal, cast, get_args
+from statistics import median
+from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 
 from skr_core.answering import generate
 from skr_core.errors import InputError, ModelError
@@ -15,23 +17,36 @@ from skr_core.prompts.judging import ask_is_right, judge_name
 from skr_core.questions import Question, types_of
 from skr_core.replies.judgements import choice_match, implied_choices, parse_right
 from skr_core.replies.refusals import without_notice
+from skr_core.texts import encodable
 from skr_core.types import NO_USAGE, Action, Answer, Decision, StopReason, Usage
 from skr_learn.evaluators import Evaluator, OwnMetric, StringEvaluator, is_maker, own_metric
 from skr_learn.records import Record, Records, question_key
 
+if TYPE_CHECKING:
+    from skr_learn.evaluate import Asked, Measure, Values
+
 Metric = Literal["accuracy", "contains", "exact_match", "f1", "choice"]
 METRICS: tuple[Metric, ...] = get_args(Metric)
-"""The names of the metrics that call nothing; the first is the default."""
+"""The names of the metrics that call nothing; the first is that of short right answers."""
+
+FEW_WORDS = 5
+"""Words of a right answer that answers still repeat as they are: names, dates, quantities."""
 
 
 class Judge:
     """A metric for answers whose words differ from the gold: a model says right or wrong.
 
     Args:
-        model: The judge, preferably another than the one that is judged.
+        model: The judge, preferably another than the one that is judged. A `CachedModel` is asked
+            nothing twice.
+        rubric: What makes an answer right, in words of one's own; by default that it says the same
+            as a right answer. Whether a person would judge so, `skr_learn.agreement` tells.
 
     Attributes:
         name: Of the model and the wording, so that scores given in other words are told apart.
+
+    Raises:
+        InputError: The rubric is no text, or an empty one.
 
     Example:
         >>> from skr_core.flow import run
@@ -41,9 +56,14 @@ class Judge:
         1.0
     """
 
-    def __init__(self, model: AnyModel) -> None:
-        self._model = as_language_model(model)
+    def __init__(self, model: AnyModel, *, rubric: str | None = None) -> None:
+        if rubric is not None and not (isinstance(rubric, str) and rubric.strip()):
+            raise InputError("the rubric is no text: say what makes an answer right")
+        self._model, self._rubric = as_language_model(model), rubric or ""
         self.name = judge_name(self._model.name)
+        if rubric:
+            digest = hashlib.blake2b(encodable(rubric).encode(), digest_size=4).hexdigest()
+            self.name += f"+{digest}"
 
     def score(self, answer: str, question: Question) -> Flow[tuple[float, Usage]]:
         """Ask for one verdict.
@@ -60,7 +80,7 @@ class Judge:
         """
         if question.is_unanswerable:  # there is nothing to compare with
             return float(is_right(question, answer)), NO_USAGE
-        prompt = ask_is_right(question.question, question.gold, answer)
+        prompt = ask_is_right(question.question, question.gold, answer, self._rubric)
         reply = yield from generate(self._model, prompt)
         verdict = parse_right(reply.text)
         if verdict is None:
@@ -155,6 +175,63 @@ def as_scorer(metric: AnyMetric) -> Scorer:
     if is_maker(metric):
         return as_scorer(metric())
     return own_metric(metric)
+
+
+def proposed_metric(questions: Iterable[Question]) -> tuple[Metric, str]:
+    """The metric that right answers of this length can be compared by, and why it is no other.
+
+    The words of the shortest right answer of each question without options are counted. Up to
+    `FEW_WORDS` in the median an answer is right that contains it. A longer one is hardly ever
+    repeated as it is: every answer would be wrong, and the share of shared words tells more.
+
+    Args:
+        questions: The questions.
+
+    Returns:
+        ``accuracy`` and no words, or ``f1`` and the reason in words.
+
+    Example:
+        >>> proposed_metric([Question("1", "Who?", ("Ada Lovelace",))])
+        ('accuracy', '')
+        >>> why = "They are let out when the tide turns, as the board had ordered"
+        >>> proposed_metric([Question("1", "Why?", (why,))])[0]
+        'f1'
+    """
+    lengths = [
+        min(words)
+        for each in questions
+        if not (each.choices or implied_choices(each.gold))
+        and (words := [len(gold.split()) for gold in each.gold if gold.strip()])
+    ]
+    middle = median(lengths) if lengths else 0
+    if middle <= FEW_WORDS:
+        return METRICS[0], ""
+    return "f1", (
+        f"the right answers have {middle:g} words in the median, which no answer repeats as they "
+        f"are: answers are scored by the F1 of their words, and a judge would tell better"
+    )
+
+
+def measured_by(scorer: Scorer, name: str, *, concurrency: int = 8) -> Measure:
+    """Make a measure of `skr_learn.evaluate` of a metric.
+
+    Args:
+        scorer: The metric.
+        name: The name of the measure. Where the metric fails, its value is None.
+        concurrency: The number of answers that are scored at a time.
+    """
+
+    def one(each: Asked) -> Flow[Values]:
+        if each.answer is None:
+            return {name: None}
+        answers: dict[Action, Answer] = {each.answer.decision.action: each.answer}
+        try:
+            scores, _ = yield from score_each(scorer, answers, each.question)
+        except ModelError:
+            return {name: None}
+        return {name: next(iter(scores.values()))}
+
+    return lambda asked: gather(map(one, asked), concurrency)
 
 
 def score_each(

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from skr_app.models import Models
-from skr_app.opening import open_settings, open_store, store_embedder
+from skr_app.opening import open_retriever, open_settings
 from skr_app.options import AskOptions, Json, Question, spread
 from skr_app.output import console, messages, print_json, show_answer, show_event
 from skr_core.budget import tokens_by_length
@@ -28,11 +28,11 @@ def ask(
 
     question = checked_question(question)
     models = Models.of(options, tokens_by_length)
-    with open_store(options.store, store_embedder(options.embedder), options.search) as store:
+    with open_retriever(options) as retriever:
         settings = open_settings(
             options,
             models,
-            store,
+            retriever,
             router=options.router,
             force=options.force,
             max_calls=options.max_calls,

@@ -9,7 +9,7 @@ import shlex
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field, replace
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -18,6 +18,8 @@ import typer
 from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
 from rich.progress import Progress as Bars
 
+from skr_app.beforehand import ask_to_go_on, make_judge, make_scorer, tell_agreement
+from skr_app.importing import import_retriever
 from skr_app.models import Limits, Models, open_cache
 from skr_app.opening import (
     add_all,
@@ -29,26 +31,31 @@ from skr_app.opening import (
     searched_references,
     store_embedder,
 )
-from skr_app.options import DEFAULT_STORE, BatchOptions, Json, Questions, spread
+from skr_app.options import DEFAULT_STORE, BatchOptions, Json, Questions, split, spread
 from skr_app.output import console, counted, escape, messages, print_json, print_table, progress
 from skr_core.errors import InputError
-from skr_core.types import ACTIONS
-from skr_learn import RayWorkers, Record, acollect
+from skr_core.files import KeyedLog
+from skr_core.types import ACTIONS, Action
+from skr_learn import RayWorkers, Record, Records, acollect
 from skr_learn import collect as collect_records
-from skr_learn.collecting import Progress
+from skr_learn.collecting import Progress, key_of
 from skr_learn.metrics import bootstrap
-from skr_learn.scoring import Judge, Metric, TextMetric
 
 if TYPE_CHECKING:
+    from skr_core.ports import Retriever
     from skr_core.questions import Question
     from skr_core.types import Effect
     from skr_graphs import GraphAnswerer
+    from skr_learn.scoring import Judge
 
 ACTION_WORDS = {
     "direct": "without retrieval",
     "single": "one round",
     "loop": "until it suffices",
 }
+
+ASKED: tuple[Action, ...] = ("direct", "loop")
+"""The actions that cost something; the first round of the loop stands for the third."""
 
 
 @spread
@@ -59,13 +66,6 @@ def collect(
         Path,
         typer.Option("--out", help="Records are appended here; the same command again goes on."),
     ] = Path("self-knowledge.jsonl"),
-    metric: Annotated[
-        Metric, typer.Option("--metric", help="How answers are compared with the right ones.")
-    ] = "accuracy",
-    judge: Annotated[
-        str | None,
-        typer.Option("--judge", help="A model that says right or wrong, in place of --metric."),
-    ] = None,
     ask: Annotated[
         str | None,
         typer.Option(
@@ -116,15 +116,17 @@ def collect(
     if engine == "local" and (address, workers) != (None, None):
         given = "--workers" if address is None else "--address"
         raise InputError(f"{given} is for --engine ray")
-    if options.store is None and options.corpus is None and not any(q.contexts for q in read):
+    given_to_search = (options.retriever, options.store, options.corpus)
+    if given_to_search == (None, None, None) and not any(q.contexts for q in read):
         options = replace(options, store=DEFAULT_STORE)
     limits = Limits.of(
         options.deadline, options.max_spend, options.prices, options.requests_per_second
     )
-    last = Progress(0)
+    last, show = Progress(0), None
 
     def remember(progress: Progress) -> None:
-        nonlocal last
+        nonlocal last, show
+        show = show or stack.enter_context(_bar())
         last = progress
         show(progress)
 
@@ -133,23 +135,38 @@ def collect(
         if engine == "ray":
             ray = stack.enter_context(RayWorkers(address, count=workers))
             recipe, searched = _for_workers(stack, ray, options, read)
-            answerer: Any = recipe.answerer
-            make_judge: Callable[[str], Judge] = recipe.judge
+            given: Any = recipe.answerer
+            answerer, models = recipe.opened(stack), recipe.models(stack)
         else:
-            answerer, make_judge, searched = _here(stack, options, limits, read)
-        show = stack.enter_context(_bar())
+            models = Models(options.base_url, limits, open_cache(stack, options.cache))
+            given, searched = _here(stack, options, models, read)
+            answerer = given
+        scorer = make_scorer(options, models, read)
+        names, left = split(ask), _not_on_record(asked, out)
         collecting: dict[str, Any] = {
             "out": out,
-            "metric": partial(make_judge, judge) if judge else TextMetric(metric),
-            "ask": ask.split(",") if ask else (),
+            "metric": scorer if ray is None or options.judge is None else recipe.judge,
+            "ask": names,
             "concurrency": options.concurrency,
             "corpus": searched,
             "on_progress": remember,
         }
-        if ray is None:
-            records = asyncio.run(acollect(asked, answerer, **collecting))
-        else:
-            records = collect_records(asked, answerer, workers=ray, **collecting)
+
+        async def begin() -> Records | None:
+            await ask_to_go_on(
+                options,
+                answerer.settings,
+                [(each, action) for action in ASKED for each in left],
+                # What two actions answer alike is judged once, and each draft of the loop is.
+                verdicts=(len(left), len(left) * (len(ACTIONS) + options.max_rounds)),
+                statements=len(left) * len(names),
+            )
+            await tell_agreement(scorer, options.marked)
+            return await acollect(asked, given, **collecting) if ray is None else None
+
+        records = asyncio.run(begin())
+        if records is None:
+            records = collect_records(asked, given, workers=ray, **collecting)
     found = _summary(records, last)
     if json:
         print_json({"out": str(out), **found})
@@ -158,13 +175,14 @@ def collect(
 
 
 def _here(
-    stack: ExitStack, options: BatchOptions, limits: Limits, questions: Sequence[Question]
-) -> tuple[GraphAnswerer, Callable[[str], Judge], str]:
-    """The system in this process, what makes a judge beside it, and a name for its corpus."""
+    stack: ExitStack, options: BatchOptions, models: Models, questions: Sequence[Question]
+) -> tuple[GraphAnswerer, str]:
+    """The system in this process, and a name for its corpus."""
     from skr_graphs import GraphAnswerer
 
     store, searched = open_searched(
         stack,
+        retriever=options.retriever,
         store=options.store,
         corpus=options.corpus,
         questions=questions,
@@ -172,9 +190,14 @@ def _here(
         search=options.search,
         skip_bad=options.skip_bad,
     )
-    models = Models(options.base_url, limits, open_cache(stack, options.cache))
-    answerer = GraphAnswerer(open_settings(options, models, store))
-    return answerer, lambda name: Judge(models.model(name)), searched
+    return GraphAnswerer(open_settings(options, models, store)), searched
+
+
+def _not_on_record(questions: Sequence[Question], out: Path) -> list[Question]:
+    """The questions that are asked: those that can be scored and that no earlier run has asked."""
+    with KeyedLog(out if out.exists() else None) as held:
+        keyed = {key_of(each): each for each in questions if each.is_scorable}
+        return [each for key, each in keyed.items() if key not in held.rows]
 
 
 @dataclass(frozen=True)
@@ -193,21 +216,31 @@ class SystemRecipe:
 
     def answerer(self) -> GraphAnswerer:
         """The system, opened for as long as this process lasts."""
+        return self.opened(_opened())
+
+    def opened(self, stack: ExitStack) -> GraphAnswerer:
+        """The system, opened for as long as a stack is."""
         from skr_graphs import GraphAnswerer
 
-        models = self._models()
-        embedder = store_embedder(self.options.embedder)
-        store = open_store(self.store, embedder, self.options.search)
-        return GraphAnswerer(open_settings(self.options, models, _opened().enter_context(store)))
+        models = self.models(stack)
+        searched: Retriever
+        if self.options.retriever is not None:
+            searched = import_retriever(self.options.retriever)
+        else:
+            embedder = store_embedder(self.options.embedder)
+            opened = open_store(self.store, embedder, self.options.search)
+            searched = stack.enter_context(opened)
+        return GraphAnswerer(open_settings(self.options, models, searched))
 
-    def judge(self, name: str) -> Judge:
-        """A judge within the same limits, through the same cache."""
-        return Judge(self._models().model(name))
+    def judge(self) -> Judge:
+        """The judge within the same limits, through the same cache."""
+        return make_judge(self.options, self.models(_opened()))
 
-    def _models(self) -> Models:
+    def models(self, stack: ExitStack) -> Models:
+        """The models, whose cache is open for as long as a stack is."""
         with suppress(OSError):  # another machine may not have the folder
             os.chdir(self.folder)
-        kept = open_cache(_opened(), self.options.cache)
+        kept = open_cache(stack, self.options.cache)
         options = self.options
         limits = Limits.of(
             options.deadline, options.max_spend, options.prices, options.requests_per_second
@@ -257,6 +290,10 @@ def _store_for_workers(
     from skr_store import Store
 
     store, embedder = options.store, store_embedder(options.embedder)
+    if options.retriever is not None:
+        if options.corpus is not None or store is not None:
+            raise InputError("give one of --retriever, --corpus and --store")
+        return "", options.retriever
     if options.corpus is not None and store is not None:
         raise InputError("give either --corpus or --store")
     if store is not None and "://" in store:

@@ -11,6 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
+from skr_app.beforehand import ask_to_go_on, make_scorer, tell_agreement
 from skr_app.models import Limits, Models, open_cache
 from skr_app.opening import (
     check_writable,
@@ -50,10 +51,12 @@ from skr_learn.evaluate import (
     answer_rows,
     difference,
     folds_of,
+    log_key,
     mean,
     reliability_of,
     unseen,
 )
+from skr_learn.scoring import measured_by
 
 ADAPTIVE = "adaptive"
 ACTIONS: dict[str, Action | None] = {
@@ -80,6 +83,9 @@ COLUMNS = {
     "prompt_tokens": "prompt_tokens",
 }
 """Names in the output, and the measures behind them."""
+
+SCORES = {"accuracy": "answer_accuracy", "exact_match": "exact_match", "f1": "token_f1"}
+"""The measures by the metrics that every answer is measured by."""
 
 
 @spread
@@ -150,6 +156,7 @@ def evaluate(
     with ExitStack() as stack:
         store, searched = open_searched(
             stack,
+            retriever=options.retriever,
             store=options.store,
             corpus=options.corpus,
             questions=read,
@@ -186,18 +193,36 @@ def evaluate(
             "system": system.version,
             **router_stamp(router or cross_fit),
         }
+        scorer = make_scorer(options, models, read)
+        score = SCORES.get(scorer.name, scorer.name if options.judge is None else "judged_right")
         with RunFolder(out, stamp) as folder:
-            answers, judged = asyncio.run(
-                ask_and_judge(
+
+            async def begin() -> tuple[dict[str, Answers], dict[str, list[Judged]]]:
+                actions = {each.key or each.name: ACTIONS[each.name] for each in chosen}
+                due = [
+                    (each, action)
+                    for name, action in actions.items()
+                    for each in asked
+                    if log_key(name, each) not in folder.answers.rows
+                ]
+                answers_judged = len(asked) * len(chosen)
+                await ask_to_go_on(options, system, due, verdicts=(answers_judged,) * 2)
+                await tell_agreement(scorer, options.marked)
+                return await ask_and_judge(
                     chosen,
                     asked,
                     folder,
                     price=price,
+                    measure=None
+                    if score in SCORES.values()
+                    else measured_by(scorer, score, concurrency=options.concurrency),
                     concurrency=options.concurrency,
                     limits=limits,
                 )
-            )
-            result = result_of(judged, {"questions": questions.name, **settings}, left_out)
+
+            answers, judged = asyncio.run(begin())
+            about = {"questions": questions.name, **settings}
+            result = result_of(judged, about, left_out, score=score)
             folder.write(result, judged)
             if export is not None:
                 make_folder(export.parent)
@@ -209,19 +234,23 @@ def evaluate(
         "model": system.model.name,
         "retriever": settings["retriever"],
         "left_out": left_out,
-        **{name: _summary(answers[name], judged[name]) for name in judged},
+        **{name: _summary(answers[name], judged[name], score) for name in judged},
     }
     if {"single_shot", "loop"} <= judged.keys():
         more["gain"] = {
             name: difference(judged["loop"], judged["single_shot"], measure)
-            for name, measure in COLUMNS.items()
+            for name, measure in {**COLUMNS, score: score}.items()
         }
     labels = {measure: name for name, measure in COLUMNS.items()}
     show_result(result, out, json=json, more=more, labels=labels)
 
 
 def result_of(
-    judged: Mapping[str, list[Judged]], settings: Mapping[str, str], left_out: int = 0
+    judged: Mapping[str, list[Judged]],
+    settings: Mapping[str, str],
+    left_out: int = 0,
+    *,
+    score: str = "answer_accuracy",
 ) -> Result:
     """The table: every system, each beside the first, and the loop and the router's gain.
 
@@ -229,12 +258,13 @@ def result_of(
         judged: The judged answers by the names of the systems.
         settings: The settings of the run.
         left_out: How many questions were left out because the router has learnt from them.
+        score: The measure that decides.
     """
     notes = [
         f"Left out, because the router has learnt from them: {left_out:,} questions."
         if left_out
         else "",
-        whether_the_loop_pays(judged),
+        whether_the_loop_pays(judged, score),
         *(
             f"{name}: {told.sentence}"
             for name, each in judged.items()
@@ -252,22 +282,24 @@ def result_of(
         comparisons=tuple(
             compare(name, judged[name], against, judged[against]) for name, against in pairs
         ),
-        plotted=("answer_accuracy", "title_recall", "prompt_tokens"),
+        plotted=(score, "title_recall", "prompt_tokens"),
         notes=tuple(filter(None, notes)),
     )
 
 
-def whether_the_loop_pays(judged: Mapping[str, list[Judged]]) -> str:
+def whether_the_loop_pays(
+    judged: Mapping[str, list[Judged]], score: str = "answer_accuracy"
+) -> str:
     """Whether going on until the references suffice makes better answers than one search does.
 
     RaLLM Table 4: it does for strong models, and costs weak ones answers.
     """
     if not {"single_shot", "loop"} <= judged.keys():
         return ""
-    gain = difference(judged["loop"], judged["single_shot"], "answer_accuracy")
+    gain = difference(judged["loop"], judged["single_shot"], score)
     if not gain.n:
         return ""
-    figures = f"answer_accuracy {shown(gain, signed=True)} over a single shot, n {gain.n}"
+    figures = f"{score} {shown(gain, signed=True)} over a single shot, n {gain.n}"
     if gain.low > 0:
         return f"The loop pays with this model: {figures}."
     if gain.high < 0:
@@ -282,12 +314,13 @@ def _write_page(out: Path) -> None:
         replace_file(out / "report.html", page.encode())
 
 
-def _summary(answers: Answers, judged: list[Judged]) -> dict[str, object]:
+def _summary(answers: Answers, judged: list[Judged], score: str) -> dict[str, object]:
     """The figures of a system: means over questions, and the seconds that all of them took."""
     answered = [each.answer for each in judged if each.answer is not None]
     reasons = [answer.stop_reason for answer in answered]
     return {
         **{name: mean(judged, measure).mean for name, measure in COLUMNS.items()},
+        score: mean(judged, score).mean,
         "cached_calls": sum(answer.total_usage.cached_calls for answer in answered),
         "seconds": answers.seconds,
         "n": len(judged) - answers.n_failed,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from skr_app.models import Models
-from skr_app.opening import open_settings, open_store, store_embedder
+from skr_app.opening import open_retriever, open_settings
 from skr_app.options import AskOptions, spread
 from skr_core.errors import SKRError, extra
 from skr_core.plain import Plain
@@ -17,9 +17,9 @@ from skr_core.plain import Plain
 if TYPE_CHECKING:
     from mcp.server.mcpserver import MCPServer
 
+    from skr_core.ports import Retriever
     from skr_core.settings import Settings
     from skr_core.types import Reference
-    from skr_store import Store
 
 INSTRUCTIONS = (
     "Answers questions from a library of documents. Ask it what you are not sure of yourself. What "
@@ -43,29 +43,30 @@ def mcp(
 ) -> None:
     """Give any MCP client, such as an assistant or an editor, the tools ask, search and sources."""
     models = Models.of(options)
-    with open_store(options.store, store_embedder(options.embedder), options.search) as store:
+    with open_retriever(options) as retriever:
         settings = open_settings(
             options,
             models,
-            store,
+            retriever,
             router=options.router,
             force=options.force,
             max_calls=options.max_calls,
             abstain_below=options.abstain_below,
         )
-        server = create_server(settings, store)
+        server = create_server(settings, retriever)
         if port is None:
             server.run("stdio")
         else:
             server.run("streamable-http", host="127.0.0.1", port=port)
 
 
-def create_server(settings: Settings, store: Store) -> MCPServer[Any]:
+def create_server(settings: Settings, retriever: Retriever) -> MCPServer[Any]:
     """Make the server.
 
     Args:
         settings: The system that answers.
-        store: The store that it searches; of its scopes the shared one alone is shown.
+        retriever: What it searches; of a store's scopes the shared one alone is shown, and a
+            retriever of one's own lists no sources.
 
     Returns:
         The server of the official SDK, which serves by any of its transports.
@@ -77,7 +78,7 @@ def create_server(settings: Settings, store: Store) -> MCPServer[Any]:
         from mcp.server.mcpserver import MCPServer
         from mcp.server.mcpserver.exceptions import ToolError
     from skr_graphs import GraphAnswerer
-    from skr_store.store import SHARED
+    from skr_store.store import SHARED, Store
 
     answerer = GraphAnswerer(settings)
     server: MCPServer[Any] = MCPServer("skr", instructions=INSTRUCTIONS, log_level="WARNING")
@@ -114,14 +115,17 @@ def create_server(settings: Settings, store: Store) -> MCPServer[Any]:
     async def search(query: str, limit: int = 5) -> list[Plain]:
         """Find passages of the documents, best first, without an answer made of them."""
         with told():
-            found = await store.aretrieve(query)
+            found = await retriever.aretrieve(query)
         return [shown(each) for each in found[: max(1, limit)]]
+
+    if not isinstance(retriever, Store):
+        return server
 
     @server.tool()
     def sources() -> list[Plain]:
         """List the documents that are searched, with the number of their passages."""
         with told():
-            found = store.sources(SHARED)
+            found = retriever.sources(SHARED)
         return [{"name": each.name, "passages": each.passages} for each in found]
 
     return server

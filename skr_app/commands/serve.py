@@ -16,6 +16,7 @@ from platformdirs import user_data_path
 
 from skr_app.country import QUESTION, Country, country_store, load_country
 from skr_app.extractive import NAME, is_extractive
+from skr_app.importing import import_retriever
 from skr_app.models import Models
 from skr_app.opening import (
     load_questions,
@@ -120,7 +121,7 @@ def serve(
         listening = stack.enter_context(closing(_listen(host, port)))
         port = listening.getsockname()[1]
         access = Access.of(host, port, token, no_token=no_token)
-        facts = facts_of(options.model, options.store, country)
+        facts = facts_of(options.model, options.retriever or options.store, country)
         if country is not None:
             folder = Path(stack.enter_context(TemporaryDirectory(prefix="skr-demo-")))
         elif store_port is not None:
@@ -131,7 +132,9 @@ def serve(
         unrouted = replace(options, router=None, abstain_below=None)
         opened = partial(open_system, unrouted, models, demo=demo)
         calibrating = Calibrating(system, opened, folder, records=known, questions=asked)
-        documents = stack.enter_context(Documents(folder / "uploads", store))
+        documents = stack.enter_context(
+            Documents(folder / "uploads", store, is_searched=options.retriever is None)
+        )
         page = Page(system, calibrating, documents, facts)
         shown = f"[{host}]" if ":" in host else host
         address = f"http://{shown}:{port}/{access.query}"
@@ -151,8 +154,16 @@ def open_system(
         demo: Search the invented country in place of the store.
 
     Yields:
-        The settings, and the store, which is made where it is missing: files can be uploaded.
+        The settings, and the store, which is made where it is missing: files can be uploaded. It
+        is empty beside a retriever of one's own.
+
+    Raises:
+        InputError: The demo has its own store.
     """
+    from skr_store import Store
+
+    if demo and options.retriever is not None:
+        raise InputError("--demo searches its own passages: leave --retriever out")
     known = demo and options.model == NAME
     country = models.limits.model(load_country().model()) if known else None
     model = country or models.model(options.model)
@@ -161,6 +172,8 @@ def open_system(
     with ExitStack() as stack:
         if demo:
             store = stack.enter_context(country_store())
+        elif options.retriever is not None:
+            store = stack.enter_context(Store.ephemeral())
         else:
             embedder = store_embedder(options.embedder)
             opened = open_store(options.store, embedder, options.search, must_exist=False)
@@ -168,7 +181,7 @@ def open_system(
         settings = open_settings(
             options,
             models,
-            store,
+            store if options.retriever is None else import_retriever(options.retriever),
             model=model,
             router=options.router,
             force=options.force,
@@ -204,7 +217,7 @@ def facts_of(model: str, store: str, country: Country | None = None) -> Mapping[
 
     Args:
         model: The model, as --model names it.
-        store: The store, as --store names it.
+        store: The store or retriever, as --store or --retriever names it.
         country: The invented country, where it is searched in place of the store.
     """
     name = store if "://" in store else Path(store).name

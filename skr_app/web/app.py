@@ -178,7 +178,10 @@ def _documents(page: Page) -> APIRouter:
         about = {
             **page.about,
             "model": settings.model.name,
-            "references": await asyncio.to_thread(page.system.store.count),
+            # How many passages a retriever of one's own searches is not known.
+            "references": await asyncio.to_thread(page.system.store.count)
+            if page.documents.is_searched
+            else None,
             "kinds": TAKEN,
             "longest_question": LONGEST_QUESTION,
         }

@@ -96,10 +96,12 @@ class Documents:
     Args:
         folder: The folder that keeps uploaded files.
         store: The store; open for as long as this is.
+        is_searched: Whether questions are searched in it. What is not searched takes no uploads.
     """
 
-    def __init__(self, folder: Path, store: Store) -> None:
+    def __init__(self, folder: Path, store: Store, *, is_searched: bool = True) -> None:
         self.store = store
+        self.is_searched = is_searched
         self._folder = Path(os.path.abspath(folder))
         self._waiting = self._folder / ".waiting"
         self._uploads: list[Upload] = []
@@ -156,10 +158,13 @@ class Documents:
         """Keep uploaded files, which wait then for their turn to be read.
 
         Raises:
-            InputError: There is none, there are too many, they are too large together with those
-                that are kept, or one is of an unknown kind; nothing is kept then.
+            InputError: The store is not searched, there is no file or too many, they are too large
+                together with those that are kept, or one is of an unknown kind; nothing is kept
+                then.
             StoreError: They could not be written.
         """
+        if not self.is_searched:
+            raise InputError("this page searches a retriever of its own: add documents to that")
         if not files:
             raise InputError("choose a file")
         if len(files) > MOST_FILES:

@@ -34,6 +34,8 @@ Does the given answer say the same as any of the right answers? Reply with one w
 "wrong"."""
 """For the metric of SKR equation 4 where words differ: a model compares. The wording is ours."""
 
+_SAYS_THE_SAME = "Does the given answer say the same as any of the right answers? "
+
 ENTAILMENT = """\
 Premise: {premise}
 
@@ -73,14 +75,24 @@ def ask_is_sufficient(question: str, references: Sequence[Reference], draft: str
     return Prompt("judge", text, question, tuple(references))
 
 
-def ask_is_right(question: str, gold: Sequence[str], answer: str) -> Prompt:
+def ask_is_right(question: str, gold: Sequence[str], answer: str, rubric: str = "") -> Prompt:
     """Ask whether an answer says the same as a right one (in place of SKR's metric E).
+
+    Args:
+        question: The question.
+        gold: Its right answers.
+        answer: The answer that is judged.
+        rubric: What makes an answer right, in place of saying the same as a right answer.
 
     Example:
         >>> ask_is_right("Who wrote Emma?", ["Jane Austen"], "Miss Austen").task
         'judge'
     """
-    text = IS_RIGHT.format(
+    template = IS_RIGHT
+    if rubric:
+        asked = rubric.replace("{", "{{").replace("}", "}}").strip()
+        template = template.replace(_SAYS_THE_SAME, f"{asked}\n\n")
+    text = template.format(
         question=one_line(question),
         gold="; ".join(map(one_line, gold)),
         answer=one_line(answer),

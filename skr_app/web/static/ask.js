@@ -70,7 +70,7 @@ export async function showAsk(place, about, [conversation = null]) {
 
 function beginning(about, choose) {
   const parts = [h("p", {}, "Each step is shown as it is taken: whether to search at all, what is searched and found, what was missing, and which answer was trusted.")];
-  if (!about.references) parts.push(failure("The store is empty: add documents first."));
+  if (about.references === 0) parts.push(failure("The store is empty: add documents first."));
   if (about.examples.length) {
     const examples = about.examples.map((each) =>
       h("li", {}, h("button", { type: "button", class: "example", onclick: () => choose(each) }, each)));

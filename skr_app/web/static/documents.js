@@ -27,7 +27,9 @@ export async function showDocuments(place, about) {
     const { documents, total } = await ask("GET", `/api/documents?find=${encodeURIComponent(find.value)}`);
     const { references } = await ask("GET", "/api/system");
     if (asked !== state.asked) return; // another one was asked for meanwhile
-    held.textContent = `The store “${about.store}” holds ${count(references, "passage")}.`;
+    held.textContent = references === null
+      ? `The retriever “${about.store}” is searched, and takes no documents here.`
+      : `The store “${about.store}” holds ${count(references, "passage")}.`;
     list.replaceChildren(...documents.map((each) => entry({ ...each, name: each.name || "(without a name)" }, remove)));
     more.textContent = total > documents.length
       ? `The latest ${documents.length} of ${count(total, "document")}: filter to see others.`
