@@ -514,6 +514,20 @@ def test_another_model_does_not_go_into_the_same_file(gather: Collect, tmp_path:
 
 
 @both
+def test_right_answers_that_are_sentences_are_scored_by_their_words(
+    gather: Collect, caplog: pytest.LogCaptureFixture
+):
+    long = [replace(each, gold=(f"It is {each.gold[0]} as was said before",)) for each in QUESTIONS]
+    records = gather(iter(long), model=Student(), retriever=retriever())
+    assert {record.stamp.metric for record in records} == {"f1"}
+    assert 0 < records[1].retrieved.score < 1
+    assert caplog.text.count("7 words in the median") == 1
+    named = gather(long, model=Student(), retriever=retriever(), metric="accuracy")
+    assert {outcome.score for each in named for outcome in each.outcomes.values()} == {0.0}
+    assert caplog.text.count("median") == 1
+
+
+@both
 def test_an_unknown_metric_is_refused_before_any_call(gather: Collect):
     model = Student()
     with pytest.raises(InputError, match="metric"):

@@ -23,7 +23,7 @@ from skr_core.testing import ScriptedModel
 from skr_core.types import NO_USAGE, Stamp
 from skr_learn import Outcome, Record, Records, arescore, rescore
 from skr_learn.records import Statement
-from skr_learn.scoring import METRICS, Judge, TextMetric, as_scorer
+from skr_learn.scoring import METRICS, Judge, TextMetric, as_scorer, proposed_metric
 
 ADA = Question("1", "Who?", ("Ada", "Lovelace"))
 SHOP = Question("2", "Where?", ("shop",), choices=("street", "shop"))
@@ -86,6 +86,48 @@ def test_a_judge_compares() -> None:
     (prompt,) = model.prompts
     assert prompt.task == "judge"
     assert "Right answers: Ada; Lovelace\nGiven answer: Bob Reply: right\n" in prompt.text
+
+
+def test_a_judge_has_a_rubric_of_one_s_own() -> None:
+    model = ScriptedModel(["right"], name="strict")
+    judge = Judge(model, rubric="Does it name {her}, with no doubt?\n")
+    assert run(judge.score("Bob", ADA))[0] == asyncio.run(arun(judge.score("Bob", ADA)))[0] == 1.0
+    assert model.prompts[0].text.endswith(
+        "Given answer: Bob\n\nDoes it name {her}, with no doubt?\n\n"
+        'Reply with one word: "right" or "wrong".'
+    )
+    names = {Judge(model, rubric=each).name for each in (None, "Is it she?", "Is it her?")}
+    assert len(names) == 3
+    with pytest.raises(InputError, match="rubric"):
+        Judge(model, rubric=" ")
+
+
+@pytest.mark.parametrize(
+    ("gold", "metric"),
+    [
+        (
+            [("Ada",), ("Ada Lovelace", "the Countess of Lovelace, who was Byron's daughter")],
+            "accuracy",
+        ),
+        (
+            [
+                ("the harbour board of Port Elm",),
+                ("Ada",),
+                ("in 1844, when the harbour froze over",),
+            ],
+            "f1",
+        ),
+        ([("yes",), ("a right answer that is a whole sentence",), ("(b)",)], "f1"),
+        ([()], "accuracy"),
+    ],
+)
+def test_long_right_answers_are_not_looked_for_as_they_are(
+    gold: list[tuple[str, ...]], metric: str
+) -> None:
+    name, reason = proposed_metric([Question("1", "?", each) for each in gold])
+    assert (name, bool(reason)) == (metric, metric == "f1")
+    choice = Question("1", "?", ("a street that is long and has many shops",), choices=("a", "b"))
+    assert proposed_metric([choice]) == ("accuracy", "")
 
 
 def test_a_judge_without_a_verdict_fails() -> None:
