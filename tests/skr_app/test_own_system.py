@@ -5,14 +5,23 @@ from __future__ import annotations
 import asyncio
 import sys
 from collections.abc import Callable
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
 import pytest
+from fastapi import UploadFile
+from mcp import Client
 
 from langchain_skr import create_skr_chain
 from llamaindex_skr import SKRQueryEngine
+from skr_app.commands.mcp import create_server
+from skr_app.commands.serve import open_system
 from skr_app.importing import import_model, import_retriever
+from skr_app.models import Models
+from skr_app.opening import open_retriever, open_settings
+from skr_app.options import AskOptions
+from skr_app.web.documents import Documents
 from skr_core.errors import InputError
 from skr_core.questions import read_questions
 from skr_learn import Records, acollect, collect
@@ -140,6 +149,31 @@ def test_one_question_is_answered_by_them(skr: Skr, program: Path):
     parts = ("--retriever", "harbour:retriever", "--model", "harbour:model")
     result = skr("ask", first.question, *parts, "--json")
     assert first.gold[0] in result.json["answer"], result.err
+
+
+async def test_a_client_s_tools_search_them_and_list_no_documents(program: Path):
+    options = AskOptions(retriever="harbour:retriever", model="harbour:model")
+    with open_retriever(options) as retriever:
+        settings = open_settings(options, Models.of(options), retriever)
+        async with Client(create_server(settings, retriever)) as client:
+            assert {each.name for each in (await client.list_tools()).tools} == {"ask", "search"}
+            found = await client.call_tool("search", {"query": "Firm", "limit": 1})
+            assert "The books of the firm" in str(found.structured_content)
+
+
+def test_the_page_searches_them_and_takes_no_documents(program: Path, tmp_path: Path):
+    options = AskOptions(retriever="harbour:retriever", model="harbour:model")
+    models = Models.of(options)
+    with open_system(options, models, demo=False) as (settings, store):
+        assert settings.retriever is not None
+        assert settings.retriever.retrieve("Firm Bel")
+        assert store.count() == 0
+        documents = Documents(tmp_path / "uploads", store, is_searched=False)
+        with documents, pytest.raises(InputError, match="searches a retriever of its own"):
+            documents.add([UploadFile(BytesIO(b"text"), filename="a.txt")])
+    demo = open_system(options, models, demo=True)
+    with pytest.raises(InputError, match="--demo searches its own passages"), demo:
+        pass
 
 
 def test_what_cannot_be_had_is_told(skr: Skr, program: Path):
