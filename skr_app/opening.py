@@ -15,7 +15,7 @@ import orjson
 
 from skr_app.importing import import_retriever
 from skr_app.models import Models
-from skr_app.options import AskOptions, SearchMode, SystemOptions
+from skr_app.options import AskOptions, BatchOptions, SearchMode, SystemOptions
 from skr_app.output import Advance, escape, messages, progress
 from skr_core.budget import Budget
 from skr_core.errors import DataError, InputError, StoreError
@@ -344,22 +344,48 @@ def open_retriever(options: AskOptions) -> Iterator[Retriever]:
         yield store
 
 
+def open_searched_by(
+    stack: ExitStack, options: BatchOptions, questions: Sequence[Question]
+) -> tuple[Retriever, str]:
+    """Open what a file of questions is searched in: one's own retriever, or as `open_searched`."""
+    if options.retriever is not None:
+        check_alone(options)
+        return import_retriever(options.retriever), options.retriever
+    return open_searched(
+        stack,
+        store=options.store,
+        corpus=options.corpus,
+        questions=questions,
+        embedder=options.embedder,
+        search=options.search,
+        skip_bad=options.skip_bad,
+    )
+
+
+def check_alone(options: BatchOptions) -> None:
+    """Refuse a store or a corpus beside a retriever of one's own.
+
+    Raises:
+        InputError: There is one.
+    """
+    if (options.store, options.corpus) != (None, None):
+        raise InputError("give one of --retriever, --corpus and --store")
+
+
 def open_searched(
     stack: ExitStack,
     *,
-    retriever: str | None = None,
     store: str | None,
     corpus: Path | None,
     questions: Sequence[Question],
     embedder: str | Embedder,
     search: SearchMode,
     skip_bad: bool,
-) -> tuple[Retriever, str]:
+) -> tuple[Store, str]:
     """Open what questions are searched in: a store, a corpus file, or their own contexts.
 
     Args:
         stack: The stack that closes the store.
-        retriever: The retriever of one's own that is searched instead, as --retriever names it.
         store: A store that is there already.
         corpus: A file of passages, ingested for this run alone.
         questions: The questions, whose contexts are searched where neither is given.
@@ -368,17 +394,13 @@ def open_searched(
         skip_bad: Leave out lines of the corpus that cannot be read.
 
     Returns:
-        The store or the retriever, and a name for its passages that tells one corpus from another.
+        The store, and a name for its passages that tells one corpus from another.
 
     Raises:
-        InputError: Several are given, or there is nothing to search.
+        InputError: Both are given, or there is nothing to search.
     """
     from skr_store import Store
 
-    if retriever is not None:
-        if corpus is not None or store is not None:
-            raise InputError("give one of --retriever, --corpus and --store")
-        return import_retriever(retriever), retriever
     if corpus is not None and store is not None:
         raise InputError("give either --corpus or --store")
     if store is not None:

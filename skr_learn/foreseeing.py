@@ -111,8 +111,10 @@ def _foreseen(settings: Settings, due: Due, verdicts: Range, statements: int) ->
     settings = settings.of_run({})
     sample = [question for question, _ in due[:: max(1, len(due) // SAMPLE)][:SAMPLE]]
     shown = yield from gather(_prompts(settings, each) for each in sample)
-    lengths = [[estimate_usage(each, "").prompt_tokens for each in pair] for pair in shown]
-    closed, read = (fmean(each) for each in zip(*lengths or [(0, 0)], strict=True))
+    closed, read = (
+        fmean([estimate_usage(pair[place], "").prompt_tokens for pair in shown] or [0])
+        for place in (0, 1)
+    )
     rounds, direct, first = settings.budget.max_rounds, _calls(1, closed), _calls(1, read)
     if settings.decompose:
         first += _calls(1, closed)

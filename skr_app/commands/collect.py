@@ -23,9 +23,10 @@ from skr_app.importing import import_retriever
 from skr_app.models import Limits, Models, open_cache
 from skr_app.opening import (
     add_all,
+    check_alone,
     existing_store,
     load_questions,
-    open_searched,
+    open_searched_by,
     open_settings,
     open_store,
     searched_references,
@@ -135,12 +136,12 @@ def collect(
         if engine == "ray":
             ray = stack.enter_context(RayWorkers(address, count=workers))
             recipe, searched = _for_workers(stack, ray, options, read)
-            given: Any = recipe.answerer
+            app: Any = recipe.answerer
             answerer, models = recipe.opened(stack), recipe.models(stack)
         else:
             models = Models(options.base_url, limits, open_cache(stack, options.cache))
-            given, searched = _here(stack, options, models, read)
-            answerer = given
+            answerer, searched = _here(stack, options, models, read)
+            app = answerer
         scorer = make_scorer(options, models, read)
         names, left = split(ask), _not_on_record(asked, out)
         collecting: dict[str, Any] = {
@@ -162,11 +163,11 @@ def collect(
                 statements=len(left) * len(names),
             )
             await tell_agreement(scorer, options.marked)
-            return await acollect(asked, given, **collecting) if ray is None else None
+            return await acollect(asked, app, **collecting) if ray is None else None
 
         records = asyncio.run(begin())
         if records is None:
-            records = collect_records(asked, given, workers=ray, **collecting)
+            records = collect_records(asked, app, workers=ray, **collecting)
     found = _summary(records, last)
     if json:
         print_json({"out": str(out), **found})
@@ -180,17 +181,8 @@ def _here(
     """The system in this process, and a name for its corpus."""
     from skr_graphs import GraphAnswerer
 
-    store, searched = open_searched(
-        stack,
-        retriever=options.retriever,
-        store=options.store,
-        corpus=options.corpus,
-        questions=questions,
-        embedder=options.embedder,
-        search=options.search,
-        skip_bad=options.skip_bad,
-    )
-    return GraphAnswerer(open_settings(options, models, store)), searched
+    retriever, searched = open_searched_by(stack, options, questions)
+    return GraphAnswerer(open_settings(options, models, retriever)), searched
 
 
 def _not_on_record(questions: Sequence[Question], out: Path) -> list[Question]:
@@ -291,8 +283,7 @@ def _store_for_workers(
 
     store, embedder = options.store, store_embedder(options.embedder)
     if options.retriever is not None:
-        if options.corpus is not None or store is not None:
-            raise InputError("give one of --retriever, --corpus and --store")
+        check_alone(options)
         return "", options.retriever
     if options.corpus is not None and store is not None:
         raise InputError("give either --corpus or --store")

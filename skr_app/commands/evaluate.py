@@ -17,7 +17,7 @@ from skr_app.opening import (
     check_writable,
     load_questions,
     open_router,
-    open_searched,
+    open_searched_by,
     open_settings,
     read_records,
     router_stamp,
@@ -154,18 +154,9 @@ def evaluate(
         options.deadline, options.max_spend, options.prices, options.requests_per_second
     )
     with ExitStack() as stack:
-        store, searched = open_searched(
-            stack,
-            retriever=options.retriever,
-            store=options.store,
-            corpus=options.corpus,
-            questions=read,
-            embedder=options.embedder,
-            search=options.search,
-            skip_bad=options.skip_bad,
-        )
+        retriever, searched = open_searched_by(stack, options, read)
         models = Models(options.base_url, limits, open_cache(stack, options.cache))
-        system = open_settings(options, models, store, router=router, force=force)
+        system = open_settings(options, models, retriever, router=router, force=force)
         prices = None if options.prices is None else read_prices(options.prices)
         price = None if prices is None else price_of(prices, system.model.name)
         learnt = {
@@ -183,7 +174,7 @@ def evaluate(
             chosen = [adaptive if each.name == ADAPTIVE else each for each in chosen]
         settings = {
             "model": system.model.name,
-            "retriever": store.name,
+            "retriever": retriever.name,
             "corpus": searched,
             "max_rounds": str(options.max_rounds),
         }
