@@ -49,9 +49,13 @@ def settings(replies: list[str], **options: Any) -> Settings:
         {"reflector": JudgeReflector(ScriptedModel(["insufficient: her name"] * 999))},
         {"when_insufficient": "own_knowledge"},
     ],
-    ids=str,
+    ids=["plain", "one_round", "judged", "own_knowledge"],
 )
-@pytest.mark.parametrize("reply", [f"{SUFFICIENT}\n{REPLY}", GOES_ON.format("the harbour board")])
+@pytest.mark.parametrize(
+    "reply",
+    [f"{SUFFICIENT}\n{REPLY}", GOES_ON.format("the harbour board")],
+    ids=["suffices", "goes_on"],
+)
 async def test_what_is_used_is_what_was_said(reply: str, options: dict[str, Any]):
     system = settings([reply], **options)
     due = [(each, action) for action in ("direct", "loop") for each in ASKED]
