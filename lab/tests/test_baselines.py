@@ -135,8 +135,8 @@ def test_thoughts_change_neither_what_is_asked_nor_what_is_read(name: str, thoug
         "Search: Where was Spielberg born?",
         "So the answer is Ohio [1].",
     ]
-    if name.startswith("auto_cot"):  # examples are asked for side by side, in any order
-        del replies[:-1]
+    if name.startswith(("auto_cot", "cot_rr")):  # which ask side by side, in any order
+        replies = ["Spielberg made Jaws. He is old. So the answer is Ohio [1]."]
     has, model, retriever = resources(*replies)
     thinking, thinks, searched = resources(*(f"{thoughts}{reply}" for reply in replies))
     said, same = (make_baseline(name, each).answer(QUESTION) for each in (has, thinking))

@@ -177,7 +177,7 @@ def test_reflectors_over_complete_and_partial_references(
     kept = ("--out", tmp_path / "run")
     command = partial(lab, "run", "reflection", **named)
     found = checked(command(*kept, "--json"))
-    n = 2 * COUNT
+    n = COUNT  # each with complete and with partial references
     assert figures(found) | {"learned": None} == {
         "always sufficient": (0.5, 0.0, n),
         "always insufficient": (0.5, 0.667, n),
@@ -269,4 +269,4 @@ def test_reflectors_over_answers_of_real_models(lab: Lab, data_dir: Path):
     assert learned["reflection_f1"] > 0.69
     labelled = data_dir / "replies_financebench_gpt4.jsonl.gz"
     accuracy, f1, n = figures(checked(command(recorded=labelled, reflectors="refusal")))["refusal"]
-    assert (n, accuracy > 0.9, f1 > 0.9) == (462, True, True)
+    assert (n, accuracy > 0.9, f1 > 0.9) == (77, True, True)  # questions of 462 answers

@@ -46,6 +46,7 @@ MODULES = (
     "skr_core.settings",
     "skr_core.testing",
     "skr_learn.evaluate",
+    "skr_learn.langsmith",
     "skr_learn.reply_cache",
 )
 """Modules that are imported by themselves, beside the packages and their rooms."""

@@ -321,7 +321,7 @@ def test_an_error_of_the_system_is_one_line(
     def refuse(*_: object, **__: object) -> None:
         raise PermissionError(13, "Permission denied", "some/file")
 
-    monkeypatch.setattr("skr_app.commands.ask.open_store", refuse)
+    monkeypatch.setattr("skr_app.commands.ask.open_retriever", refuse)
     _no_traceback(skr("ask", QUESTION, "--store", store), "Permission denied", "some/file")
 
 

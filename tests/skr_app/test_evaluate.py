@@ -249,8 +249,11 @@ def test_recorded_hotpotqa_with_sentences(skr: Skr, data_dir: Path):
 )
 def test_whether_the_loop_pays(loop: list[float], words: str):
     def judged(values: list[float]) -> list[Judged]:
-        who = Question("1", "Who?", ("Ada",))
-        return [Judged(who, None, {"answer_accuracy": each}) for each in values]
+        asked = [Question(str(n), f"Who is {n}?", ("Ada",)) for n in range(len(values))]
+        return [
+            Judged(question, None, {"answer_accuracy": each})
+            for question, each in zip(asked, values, strict=True)
+        ]
 
     single = [0.0] * 6 + [1.0, 1.0] if max(loop) else [1.0] * 6 + [0.0, 0.0]
     both = {"single_shot": judged(single), "loop": judged(loop)}

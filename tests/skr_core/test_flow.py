@@ -474,6 +474,15 @@ def test_a_stream_that_is_closed_gives_up_what_its_threads_wait_for():
     over.set()
 
 
+@pytest.fixture
+def default_interrupts() -> Iterator[None]:
+    """Without it a run that was started in the background ignores interrupts."""
+    kept = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, kept)
+
+
+@pytest.mark.usefixtures("default_interrupts")
 def test_an_interrupt_gives_up_calls_side_by_side():
     over = Event()
 
