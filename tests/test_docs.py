@@ -1,25 +1,33 @@
-"""The documentation: its ```python blocks run, its commands are parsed, its links and paths lead.
+"""The documentation: its ```python and ```sh blocks run, its links and paths lead.
 
-Python blocks of a page run one after another. The shell itself reads the ```sh blocks, with a `skr`
-and a `skr-lab` that only record their arguments, and no other command to find. Links are followed
-as GitHub follows them, to files of the repository and to headings.
+Python blocks of a page run one after another. The shell itself reads the ```sh blocks: once with a
+`skr` and a `skr-lab` that only record their arguments, which are parsed, and once with a `skr` that
+runs them, all of a page in one folder, with the extractive model in place of a provider's. What is
+not run says why in `NOT_RUN`. What a ```text block shows has to be printed. Links are followed as
+GitHub follows them, to files of the repository and to headings.
 """
 
 from __future__ import annotations
 
 import ast
 import asyncio
+import gzip
+import json
+import os
 import re
+import shutil
 import subprocess
 import sys
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 import typer
+from reportlab.pdfgen.canvas import Canvas
 
-from skr_app.main import app
+from skr_app.country import write_country
+from skr_app.main import app, main
 from skr_app.opening import load_questions
 from skr_core import Settings, load_router, registered
 from skr_core.registry import _announced
@@ -37,12 +45,48 @@ skr() { record skr "$@"; }
 skr_lab() { record skr-lab "$@"; }
 """
 COMMAND = re.compile(r"^ *(skr|skr-lab) ", re.MULTILINE)
+RUNNING = """
+exec 3>&2 2>/dev/null 4<&0 0</dev/null
+skr() {
+    printf '%s\\037' "${SKR_MODEL-}" "${SKR_STORE-}" "$@" >&3
+    printf '\\n' >&3
+    read -r code <&4
+    /bin/cat told
+    return "$code"
+}
+"""
+"""A `skr` that tells the test its words by one pipe, and learns by another how they ended."""
+INSTEAD = {
+    "openai:gpt-4.1-mini": "extractive:skr-demo/memory.jsonl",
+    "sentence-transformers/all-MiniLM-L6-v2": "hashing",
+}
+"""What needs a key or a download, and what the same command is run with here."""
+NOT_RUN = {
+    "demo --out": "takes a minute; the folder has its files, and test_first_hour.py goes on there",
+    "serve": "serves until it is stopped: tests/skr_app/web and tests/skr_store",
+    "--store http://": "asks a server of a store: tests/skr_store/test_chroma_server.py",
+    "--base-url": "asks a server of the reader's own",
+    "--engine ray": "starts workers: tests/test_examples.py runs examples/19_ray.py",
+    "questions make": "a model that quotes writes no questions: tests/skr_learn/test_questions.py",
+    "--judge": "a model that quotes does not judge: tests/skr_app/test_evaluate.py",
+    "adarague": "takes more than ten seconds; `make results` runs it and writes its table",
+    "realtimeqa": "the same",
+    "evaluate $SKR_DATA": "the same",
+}
+"""Words of commands that are parsed alone, and why."""
+NOT_PRINTED = {
+    "200 questions: 400 to": "of all questions, with --prices: tests/skr_app/test_beforehand.py",
+    "answers     accuracy": "of recorded answers, over more than ten seconds",
+}
+"""Beginnings of ```text blocks that the commands of their page do not print here, and why."""
 # Blocks that name what only the reader has, each with its reason in words.
 LEFT_OUT: dict[str, str] = dict.fromkeys(
     ("from langgraph_sdk", "output = client.", "thread = client."),
     "serving.md's client asks the server of tests/integration/test_langgraph_dev.py",
 )
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+RUN = [page for page in PAGES[1:] if re.search(r"^skr ", page.read_text("utf-8"), re.MULTILINE)]
+"""test_first_hour.py runs the README's way."""
 LAB = ROOT / "lab"
 OF_THE_LAB = [
     LAB / "README.md",
@@ -51,6 +95,7 @@ OF_THE_LAB = [
 ]
 LINKING = [*PAGES, *OF_THE_LAB, ROOT / "CHANGELOG.md", ROOT / "examples" / "README.md"]
 LINK = re.compile(r"\]\((?!https?:)([^)#\s]*)(?:#([^)\s]+))?\)")
+TEXT = re.compile(r"^```text\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 FENCED = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
 HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
 
@@ -106,6 +151,138 @@ def parse(words: list[str]) -> None:
         if words[:2] == ["skr-lab", "run"] and not context.params["experiment"].endswith(".toml"):
             found, values = read_values(context.params["experiment"], context.params["settings"])
             assert {*values} <= {*EXPERIMENTS[found].model_fields}
+
+
+def write_files(folder: Path) -> None:
+    """Write what the pages' commands are given: what a reader brings, and the country's files."""
+    write_country(folder / "skr-demo")
+    asked = folder / "skr-demo" / "questions.jsonl"
+    lines = asked.read_text(encoding="utf-8").splitlines(keepends=True)
+    asked.write_text("".join(lines[::16]), encoding="utf-8")  # in seconds
+    (folder / "held-out.jsonl").write_text("".join(lines[5::30]), encoding="utf-8")
+    review = "".join(
+        f"## {row['id']}\nQuestion: {row['question']}\nAnswer: {row['answers'][0]}\n\n"
+        for row in map(json.loads, lines[::16])
+    )
+    (folder / "review.md").write_text(review, encoding="utf-8")
+    (folder / "docs").mkdir()
+    (folder / "docs" / "old.md").write_text("# The harbour\n\nThe board keeps the books.\n")
+    canvas = Canvas(str(folder / "notes.pdf"))
+    canvas.drawString(72, 720, "The lighthouse is 31 metres tall.")
+    canvas.save()
+    (folder / "app.py").write_text(
+        "from langchain_core.documents import Document\n"
+        "from langchain_core.language_models import FakeListChatModel\n"
+        "from langchain_core.runnables import RunnableLambda\n"
+        "retriever = RunnableLambda(lambda query: [Document('The board keeps the books.')])\n"
+        "model = FakeListChatModel(responses=['The board [1].'])\n"
+    )
+
+
+Call = Callable[..., tuple[int, str]]
+
+
+@pytest.fixture
+def call(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Call:
+    """Run `skr` in this process; what it ends with, and all that it printed."""
+
+    def called(model: str, store: str, *words: str) -> tuple[int, str]:
+        with monkeypatch.context() as patch:
+            patch.setattr("sys.argv", ["skr", *(INSTEAD.get(each, each) for each in words)])
+            patch.setenv("COLUMNS", "100")
+            for name, value in (("SKR_MODEL", INSTEAD.get(model, model)), ("SKR_STORE", store)):
+                patch.setenv(name, value) if value else patch.delenv(name, raising=False)
+            try:
+                main()
+            except SystemExit as end:
+                return int(end.code or 0), "".join(capsys.readouterr())
+        return 0, "".join(capsys.readouterr())
+
+    return called
+
+
+@pytest.fixture(scope="module")
+def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("prepared")
+
+
+@pytest.fixture
+def workshop(prepared: Path, tmp_path: Path, call: Call, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with what the commands of one page find from those of another: a store, records."""
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    if not any(prepared.iterdir()):
+        monkeypatch.chdir(prepared)
+        write_files(prepared)
+        model = INSTEAD["openai:gpt-4.1-mini"]
+        for line in (
+            "ingest skr-demo/corpus.jsonl --store store",
+            "questions accept review.md --out questions.jsonl",
+            "collect questions.jsonl --out self-knowledge.jsonl --store store",
+            "collect held-out.jsonl --out others.jsonl --store store",
+            "calibrate self-knowledge.jsonl --out router --router ladder --anyway",
+        ):
+            code, told = call(model, "", *line.split())
+            assert code == 0, told
+        shutil.copy("others.jsonl", "other-records.jsonl")
+        rows = [*map(json.loads, Path("self-knowledge.jsonl").read_text("utf-8").splitlines())]
+        for number, row in enumerate(rows):
+            row["extra"] = {**row.get("extra", {}), "dataset": f"set {number % 2}"}
+        packed = "".join(json.dumps(row) + "\n" for row in rows).encode()
+        Path("records.jsonl.gz").write_bytes(gzip.compress(packed))
+        Path("others.jsonl.gz").write_bytes(gzip.compress(Path("others.jsonl").read_bytes()))
+    folder = tmp_path / "workshop"
+    shutil.copytree(prepared, folder)
+    monkeypatch.chdir(folder)
+    monkeypatch.syspath_prepend(folder)
+    monkeypatch.delitem(sys.modules, "app", raising=False)
+    return folder
+
+
+def run_blocks(script: str, folder: Path, call: Call) -> Iterator[tuple[list[str], int, str]]:
+    """Run blocks in a shell: the words of each `skr`, what it ended with, and what it printed."""
+    data = os.environ.get("SKR_DATA", "")
+    shell = subprocess.Popen(
+        ["/bin/sh", "-c", RUNNING + script],
+        cwd=folder, env={"PATH": "", "SKR_DATA": data or "$SKR_DATA"},
+        stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    assert shell.stdin
+    assert shell.stderr
+    with shell:
+        for line in shell.stderr:
+            model, store, *words = line.removesuffix("\x1f\n").split("\x1f")
+            named = " ".join(words).replace(data or "$SKR_DATA", "$SKR_DATA")
+            known = next((why for part, why in NOT_RUN.items() if part in named), "")
+            if not data and "$SKR_DATA" in named:
+                known = "there is no recorded data"
+            code, told = (0, "") if known else call(model, store, *words)
+            (folder / "told").write_text(told, encoding="utf-8")
+            yield ([] if known else words), code, told
+            shell.stdin.write(f"{code}\n")
+            shell.stdin.flush()
+
+
+@pytest.mark.integration
+@pytest.mark.usefixtures("few_trees")
+@pytest.mark.parametrize("page", RUN, ids=of_the_project)
+def test_commands_of_a_page_run(page: Path, workshop: Path, call: Call) -> None:
+    text = page.read_text(encoding="utf-8")
+    printed = ""
+    script = "\n".join(each[1] for each in SHELL.finditer(text))
+    for words, code, told in run_blocks(script, workshop, call):
+        assert code == 0, (words, told)
+        printed += told
+    for block in TEXT.findall(text):
+        if not block.startswith(tuple(NOT_PRINTED)):
+            for line in block.splitlines():
+                assert " ".join(line.split()) in " ".join(printed.split())
+
+
+def test_what_is_not_run_stands_on_a_page() -> None:
+    text = "\n".join(page.read_text(encoding="utf-8") for page in RUN)
+    shell = "\n".join(each[1] for each in SHELL.finditer(text))
+    assert [part for part in NOT_RUN if part not in shell] == []
+    assert [part for part in NOT_PRINTED if f"```text\n{part}" not in text] == []
 
 
 def test_a_command_with_an_unknown_option_is_refused(tmp_path: Path) -> None:
