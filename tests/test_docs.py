@@ -55,7 +55,8 @@ skr() {
     return "$code"
 }
 """
-"""A `skr` that tells the test its words by one pipe, and learns by another how they ended."""
+"""A `skr` that tells the test its words by one pipe, and learns by another how they ended. What
+else a block calls (pip, langgraph, python) is not found."""
 INSTEAD = {
     "openai:gpt-4.1-mini": "extractive:skr-demo/memory.jsonl",
     "sentence-transformers/all-MiniLM-L6-v2": "hashing",
@@ -69,6 +70,7 @@ NOT_RUN = {
     "--engine ray": "starts workers: tests/test_examples.py runs examples/19_ray.py",
     "questions make": "a model that quotes writes no questions: tests/skr_learn/test_questions.py",
     "--judge": "a model that quotes does not judge: tests/skr_app/test_evaluate.py",
+    "--cross-fit": "calibrates five routers: tests/skr_app/test_evaluate.py",
     "adarague": "takes more than ten seconds; `make results` runs it and writes its table",
     "realtimeqa": "the same",
     "evaluate $SKR_DATA": "the same",
