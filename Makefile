@@ -15,7 +15,7 @@ help: ## Show this list
 
 $(DEMO)/.installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(DEMO)
-	$(PINNED) $(DEMO)/bin/python $(PIP) -e ".[cli]"
+	$(PINNED) $(DEMO)/bin/python $(PIP) -e ".[cli,learning]"
 	@touch $@
 
 $(DEV)/.installed: pyproject.toml lab/pyproject.toml constraints.txt

@@ -146,8 +146,14 @@ def tell_once(message: str) -> None:
     warnings.warn(message, StampWarning, stacklevel=3)
 
 
+_ROOT = Path(__file__).resolve().parents[1]
+"""The folder that the packages lie in: a clone's own, where they are run from one."""
+
+
 class MissingDependency(SKRError, ImportError):
     """An optional dependency is not installed.
+
+    The message is the line that installs it, which within a clone of the project is the clone's.
 
     Args:
         package: The package that could not be imported.
@@ -155,7 +161,8 @@ class MissingDependency(SKRError, ImportError):
     """
 
     def __init__(self, package: str, extra: str) -> None:
-        super().__init__(f'{package} is not installed: run  pip install "skr-rag[{extra}]"')
+        named = f'-e ".[{extra}]"' if Path.cwd() == _ROOT else f'"skr-rag[{extra}]"'
+        super().__init__(f"{package} is not installed: run  pip install {named}")
         self.package, self.extra = package, extra
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -177,7 +184,7 @@ def extra(name: str) -> Iterator[None]:
         ...     import gone
         Traceback (most recent call last):
         ...
-        skr_core.errors.MissingDependency: gone is not installed: run  pip install "skr-rag[local]"
+        skr_core.errors.MissingDependency: gone is not installed: run  pip install -e ".[local]"
     """
     try:
         yield

@@ -20,10 +20,10 @@ from skr_core.replies.refusals import without_notice
 from skr_core.texts import encodable
 from skr_core.types import NO_USAGE, Action, Answer, Decision, StopReason, Usage
 from skr_learn.evaluators import Evaluator, OwnMetric, StringEvaluator, is_maker, own_metric
-from skr_learn.records import Record, Records, question_key
 
 if TYPE_CHECKING:
     from skr_learn.evaluate import Asked, Measure, Values
+    from skr_learn.records import Record, Records
 
 Metric = Literal["accuracy", "contains", "exact_match", "f1", "choice"]
 METRICS: tuple[Metric, ...] = get_args(Metric)
@@ -287,6 +287,7 @@ def rescore(
         ModelError: The judge, or whatever else scores, failed.
 
     Example:
+        >>> from skr_learn import Record
         >>> record = Record.of("Who?", ["Ada"], direct=("Ada L.", 1), single=("Ada", 1))
         >>> [each.score for each in rescore([record], "exact_match")[0].outcomes.values()]
         [0.0, 1.0]
@@ -311,6 +312,8 @@ def _rescored(
     questions: Iterable[Question] | None,
     concurrency: int,
 ) -> Flow[Records]:
+    from skr_learn.records import Records, question_key  # which the command's options do without
+
     known = {question_key(each.asked): each for each in questions or ()}
 
     def one(record: Record) -> Flow[Record]:

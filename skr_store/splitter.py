@@ -58,7 +58,7 @@ class TokenSplitter:
 
     @cached_property
     def _splitter(self) -> Any:
-        with extra("documents"):
+        with extra("store"):
             from langchain_text_splitters import RecursiveCharacterTextSplitter
 
         return RecursiveCharacterTextSplitter(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import subprocess
 import sys
+import tempfile
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
@@ -29,9 +30,9 @@ BROUGHT_BY = {
     "jinja2": "plots",
     "jsonschema": "schemas",
     "referencing": "schemas",
-    "fastapi": "web",
-    "starlette": "web",
-    "uvicorn": "web",
+    "fastapi": "cli",
+    "starlette": "cli",
+    "uvicorn": "cli",
     "mcp": "mcp",
     "bs4": "documents",
     "mammoth": "documents",
@@ -39,7 +40,7 @@ BROUGHT_BY = {
     "openpyxl": "documents",
     "pptx": "documents",
     "pypdfium2": "documents",
-    "langchain_text_splitters": "documents",
+    "langchain_text_splitters": "store",
     "sentence_transformers": "local",
     "transformers": "local",
     "langchain": "langchain",
@@ -62,7 +63,7 @@ FIRST_USES = {
     ),
     "sklearn": ("learning", "from skr_core import HashingEmbedder; HashingEmbedder().embed(['a'])"),
     "langchain_text_splitters": (
-        "documents",
+        "store",
         "from skr_store.splitter import TokenSplitter\n"
         "TokenSplitter(limit=1, overlap=0).split('one two three')",
     ),
@@ -90,8 +91,8 @@ FIRST_USES = {
         "from skr_core import read_questions; open(folder + '/a.parquet', 'w'); "
         "read_questions(folder + '/a.parquet')",
     ),
-    "fastapi": ("web", "import skr_app.web.app"),
-    "uvicorn": ("web", "import skr_app.web.streaming"),
+    "fastapi": ("cli", "import skr_app.web.app"),
+    "uvicorn": ("cli", "import skr_app.web.streaming"),
     "mcp": (
         "mcp",
         "from skr_app.commands.mcp import create_server; create_server(None, None)",
@@ -119,6 +120,7 @@ def without(missing: str, code: str, *arguments: str) -> subprocess.CompletedPro
         text=True,
         timeout=150,
         check=False,
+        cwd=tempfile.gettempdir(),  # of somebody who has no clone
     )
 
 
@@ -205,8 +207,13 @@ def test_the_extras_that_errors_name_are_declared() -> None:
 def test_a_failing_import_becomes_the_pip_line() -> None:
     with pytest.raises(MissingDependency) as caught, extra("plots"):
         raise ImportError("a library of the system is missing")
-    assert str(caught.value).endswith('run  pip install "skr-rag[plots]"')
+    assert "[plots]" in str(caught.value)
     assert isinstance(caught.value.__cause__, ImportError)
+
+
+def test_within_a_clone_the_line_installs_the_clone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    assert str(MissingDependency("jinja2", "plots")).endswith('run  pip install -e ".[plots]"')
 
 
 def guarded(node: ast.AST, name: str | None = None) -> Iterator[tuple[str, str | None]]:

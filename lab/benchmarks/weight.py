@@ -30,11 +30,12 @@ BESIDE = {
     "learning": "scikit-learn",
     "plots": "matplotlib",
     "cli": BARE,
-    "web": BARE,
+    "cli,learning": BARE,
     "ray": "ray",
     "all": BARE,
 }
-"""By extra; without `local` and `server`, most of which is torch and langgraph-cli."""
+"""By extra; `cli,learning` is what the demonstration takes. Without `local` and `server`, most of
+which is torch and langgraph-cli."""
 
 
 def rows(quick: bool) -> Iterator[Row]:

@@ -132,7 +132,7 @@ def test_what_extras_weigh_is_told_as_it_was_measured() -> None:
     known = json.loads((LAB / "docs" / "benchmarks.json").read_text(encoding="utf-8"))
     weighed = {each["what"]: each["ours"] for each in known["parts"]["weight"]["rows"][::2]}
     page = (ROOT / "docs" / "install.md").read_text(encoding="utf-8")
-    told = re.findall(r"^\| `([\w-]+)` \|.* (\d+) \|$", page, re.MULTILINE)
+    told = re.findall(r"^\| `([\w,-]+)` \|.* (\d+) \|$", page, re.MULTILINE)
     assert {f"`skr-rag[{extra}]`" for extra, _ in told} == weighed.keys() - {"`skr-rag`"}
     for extra, megabytes in told:
         assert int(megabytes) == pytest.approx(weighed[f"`skr-rag[{extra}]`"], rel=0.05)

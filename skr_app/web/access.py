@@ -16,7 +16,7 @@ from urllib.parse import quote, urlsplit
 
 from skr_core.errors import InputError, extra
 
-with extra("web"):
+with extra("cli"):
     from starlette.datastructures import Headers, MutableHeaders, QueryParams
     from starlette.requests import cookie_parser
     from starlette.responses import JSONResponse, RedirectResponse, Response

@@ -19,7 +19,7 @@ from skr_core.errors import InputError, SKRError, extra
 from skr_core.files import json_line
 from skr_learn.figures import variables
 
-with extra("web"):
+with extra("cli"):
     from fastapi import APIRouter, FastAPI, Form, Query, Request
     from fastapi.concurrency import run_in_threadpool
     from fastapi.exceptions import RequestValidationError

@@ -23,7 +23,7 @@ from skr_store.ingestion import IngestReport, ingest
 from skr_store.loaders import KINDS
 from skr_store.store import SHARED
 
-with extra("web"):
+with extra("cli"):
     from starlette.datastructures import UploadFile
 
 MOST_FILES = 20

@@ -21,7 +21,7 @@ import orjson
 from skr_core.cleaning import cleaned
 from skr_core.errors import SKRError, extra
 
-with extra("web"):
+with extra("cli"):
     import uvicorn
     from starlette.responses import StreamingResponse
     from starlette.types import ASGIApp, Send

@@ -28,10 +28,12 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from openai import OpenAIError
-
 from skr_core.bounds import MAX_CHARACTERS
 from skr_core.budget import is_count
+from skr_core.errors import extra
+
+with extra("openai"):
+    from openai import OpenAIError
 
 MAX_BYTES = 32_000_000
 """The longest reply or event: more than 500,000 characters take, with what stands beside them."""

@@ -198,7 +198,7 @@ except ImportError as error:
         [sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=150
     )
     assert done.stdout.startswith("MissingDependency langchain")
-    assert done.stdout.endswith('is not installed: run  pip install "skr-rag[langchain]"\n')
+    assert done.stdout.endswith('is not installed: run  pip install -e ".[langchain]"\n')
 
 
 def test_the_package_has_no_other_names() -> None:

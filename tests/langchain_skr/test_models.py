@@ -415,7 +415,7 @@ except ImportError as error:
         [sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=150
     )
     assert done.stdout.startswith("MissingDependency langchain")
-    assert done.stdout.endswith('is not installed: run  pip install "skr-rag[openai]"\n')
+    assert done.stdout.endswith('is not installed: run  pip install -e ".[openai]"\n')
 
 
 SEARCH = MappingRetriever({"Capital?": ["Paris is the capital of France."]})

@@ -257,7 +257,7 @@ def test_missing_sentence_transformers_names_the_extra(
 ) -> None:
     monkeypatch.setitem(__import__("sys").modules, "sentence_transformers", None)
     result = skr("ingest", corpus, "--store", tmp_path / "s", "--embedder", "some-model")
-    _no_traceback(result, "skr-rag[local]")
+    _no_traceback(result, "[local]")
 
 
 def contents(folder: Path) -> dict[str, bytes]:

@@ -64,7 +64,7 @@ def test_without_the_package_the_error_says_what_to_install(monkeypatch):
         return genuine(name, *args, **kwargs)
 
     monkeypatch.setattr(builtins, "__import__", without)
-    with pytest.raises(MissingDependency, match=r"skr-rag\[local\]"):
+    with pytest.raises(MissingDependency, match=r"\[local\]"):
         SentenceTransformerEmbedder("mini").embed(["text"])
 
 
