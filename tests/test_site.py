@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from scripts.docs.reference import PACKAGES
+from scripts.docs.reference import FIRST, PACKAGES
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = [page.relative_to(ROOT / "docs") for page in sorted((ROOT / "docs").rglob("*.md"))]
@@ -64,6 +64,8 @@ class Fetching(HTMLParser):
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         if tag in FETCHED:
+            if dict(attrs).get("rel") in ("alternate", "canonical"):
+                return  # where else the page is to be had, which nobody asks for by itself
             self.addresses += [value or "" for name, value in attrs if name in ADDRESSES]
 
 
@@ -140,6 +142,50 @@ def test_each_page_is_built_under_its_heading(site: Path) -> None:
         assert heading.startswith("# "), page
         assert text.count("<h1") == 1, page
         assert heading.removeprefix("# ").replace("`", "") in re.sub("<[^>]+>", "", text), page
+
+
+def test_the_site_is_searched_from_its_folder(site: Path) -> None:
+    index = (site / "search" / "search_index.js").read_text(encoding="utf-8")
+    assert index.startswith("var __index = {")
+    assert "create_skr_chain" in index
+    assert 'src="javascripts/iframe-worker.js"' in (site / "index.html").read_text("utf-8")
+
+
+def test_each_page_lies_there_as_markdown_and_is_listed(site: Path) -> None:
+    listed = re.findall(
+        r"^- \[.+?\]\((\S+)\)", (site / "llms.txt").read_text("utf-8"), re.MULTILINE
+    )
+    names = [each.removeprefix("https://skr-rag.github.io/skr-rag/") for each in listed]
+    assert names[0] == "README.md"
+    assert {page.as_posix() for page in PAGES} <= set(names)
+    assert len(names) == len(set(names)) == len(list(site.rglob("*.html"))) - 1  # 404
+    for name in names:
+        text = (site / name).read_text(encoding="utf-8")
+        assert text.startswith("# "), name
+        assert "\n::: " not in text, name
+        page = name.replace("README.md", "index.html").replace(".md", ".html")
+        html = (site / page).read_text(encoding="utf-8")
+        assert f'type="text/markdown" href="{Path(name).name}"' in html, name
+
+
+def test_each_page_can_be_edited_and_has_a_card(site: Path) -> None:
+    for page in PAGES:
+        built = (
+            page.parent / "index.html" if page.name == "README.md" else page.with_suffix(".html")
+        )
+        text = (site / built).read_text(encoding="utf-8")
+        assert f"/skr-rag/edit/main/docs/{page.as_posix()}" in text, page
+        assert 'property="og:image" content="https://skr-rag.github.io/skr-rag/pict' in text, page
+    assert (site / "pictures" / "card.png").read_bytes()[1:4] == b"PNG"
+
+
+def test_the_reference_begins_with_what_programs_begin_with(site: Path) -> None:
+    first, *_ = re.findall(
+        r'<h2 id="([\w.]+)"', (site / "reference/langchain_skr.html").read_text()
+    )
+    assert first == "langchain_skr.factories.create_skr_chain"
+    front = (site / "reference" / "index.html").read_text(encoding="utf-8")
+    assert all(name in front for name in FIRST)
 
 
 def test_links_to_files_beside_the_documentation_lead_to_github(site: Path) -> None:
