@@ -8,7 +8,7 @@ PIP := -m pip install --quiet --disable-pip-version-check -c constraints.txt
 # from pip 25.3 on, the second before.
 PINNED := PIP_BUILD_CONSTRAINT="$(CURDIR)/constraints.txt" PIP_CONSTRAINT="$(CURDIR)/constraints.txt"
 
-.PHONY: help demo test unit soak lint typecheck format docs tutorials lock audit dist bench results clean
+.PHONY: help demo test unit soak lint typecheck format docs tutorials lock audit dist sbom wheels bench results clean
 
 help: ## Show this list
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/'
@@ -62,13 +62,22 @@ lock: ## Write down what the test environment holds: its pins and its licences
 audit: $(DEV)/.installed ## Known advisories on the pinned packages, of which PyPI is asked
 	$(DEV)/bin/uv tool run pip-audit@2.10.1 --strict --disable-pip --no-deps --requirement constraints.txt
 
+WHEELS := . lab packaging/langchain-skr packaging/llama-index-query-engines-skr
+
 # What the wheel brings is tried by these hashes:  pip install --require-hashes -r dist/requirements.txt
 dist: $(DEV)/.installed ## The wheels, and the hashes of all that skr-rag[all] brings, in dist/
 	rm -rf dist
-	for each in . lab; do $(DEV)/bin/uv build --wheel --out-dir dist --build-constraints constraints.txt $$each || exit 1; done
+	for each in $(WHEELS); do $(DEV)/bin/uv build --wheel --out-dir dist --build-constraints constraints.txt $$each || exit 1; done
 	$(DEV)/bin/uv pip compile pyproject.toml --extra all --constraints constraints.txt --quiet \
 		--generate-hashes --no-annotate --no-header --output-file dist/requirements.txt \
 		--python-version $$($(DEV)/bin/python -c "import platform; print(platform.python_version())")
+
+sbom: ## What the wheel brings, as a bill of materials, of which PyPI is asked
+	$(DEV)/bin/uv tool run --from cyclonedx-bom==7.1.0 cyclonedx-py requirements dist/requirements.txt \
+		--pyproject pyproject.toml --output-reproducible --output-file dist/sbom.cdx.json
+
+wheels: ## Each wheel of dist/ by its name in an empty environment, with both frameworks' suites
+	PATH="$(CURDIR)/$(DEV)/bin:$$PATH" $(DEV)/bin/python scripts/wheels.py
 
 bench: $(DEV)/.installed ## Everything beside a peer, into lab/docs/; two hours, with the recorded data (SKR_DATA)
 	cd lab && ../$(DEV)/bin/python -m benchmarks

@@ -95,7 +95,8 @@ OF_THE_LAB = [
     LAB / "benchmarks" / "README.md",
     *sorted((LAB / "docs").glob("*.md")),
 ]
-LINKING = [*PAGES, *OF_THE_LAB, ROOT / "CHANGELOG.md", ROOT / "examples" / "README.md"]
+BESIDE = ("CHANGELOG", "CONTRIBUTING", "SECURITY", "examples/README", "packaging/README")
+LINKING = [*PAGES, *OF_THE_LAB, *(ROOT / f"{name}.md" for name in BESIDE)]
 LINK = re.compile(r"\]\((?!https?:)([^)#\s]*)(?:#([^)\s]+))?\)")
 TEXT = re.compile(r"^```text\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 FENCED = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)

@@ -23,6 +23,7 @@ ROOT = Path(__file__).resolve().parents[1]
 PAGES = [page.relative_to(ROOT / "docs") for page in sorted((ROOT / "docs").rglob("*.md"))]
 BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 FETCHED = {"audio", "embed", "iframe", "img", "link", "object", "script", "source", "video"}
+ADDRESS = "https://skr-rag.github.io/skr-rag/latest/"
 ADDRESSES = {"data", "href", "poster", "src", "srcset"}
 
 
@@ -155,7 +156,7 @@ def test_each_page_lies_there_as_markdown_and_is_listed(site: Path) -> None:
     listed = re.findall(
         r"^- \[.+?\]\((\S+)\)", (site / "llms.txt").read_text("utf-8"), re.MULTILINE
     )
-    names = [each.removeprefix("https://skr-rag.github.io/skr-rag/") for each in listed]
+    names = [each.removeprefix(ADDRESS) for each in listed]
     assert names[0] == "README.md"
     assert {page.as_posix() for page in PAGES} <= set(names)
     assert len(names) == len(set(names)) == len(list(site.rglob("*.html"))) - 1  # 404
@@ -175,7 +176,7 @@ def test_each_page_can_be_edited_and_has_a_card(site: Path) -> None:
         )
         text = (site / built).read_text(encoding="utf-8")
         assert f"/skr-rag/edit/main/docs/{page.as_posix()}" in text, page
-        assert 'property="og:image" content="https://skr-rag.github.io/skr-rag/pict' in text, page
+        assert f'property="og:image" content="{ADDRESS}pictures/card.png"' in text, page
     assert (site / "pictures" / "card.png").read_bytes()[1:4] == b"PNG"
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import glob
 import os
+import platform
 import threading
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -34,7 +35,7 @@ def replace_file(path: Path, content: bytes | Iterable[bytes]) -> None:
         >>> replace_file(path, b"whole"); path.read_bytes()
         b'whole'
     """
-    drafts = f".{path.name}.{os.uname().nodename}-"
+    drafts = f".{path.name}.{platform.node()}-"
     _remove_strays(path.parent, drafts)
     draft = path.with_name(f"{drafts}{os.getpid()}-{token_hex(4)}.draft")
     try:
@@ -51,6 +52,8 @@ def replace_file(path: Path, content: bytes | Iterable[bytes]) -> None:
 
 def _remove_strays(folder: Path, drafts: str) -> None:
     """Remove the drafts of processes that are no more."""
+    if os.name == "nt":  # where to ask whether a process is there would end it
+        return
     for draft in folder.glob(f"{glob.escape(drafts)}*.draft"):
         with suppress(OSError, ValueError):
             try:
@@ -76,6 +79,8 @@ def make_folder(folder: Path) -> None:
 
 def sync_folder(folder: Path) -> None:
     """Make a new or renamed file's name survive a power cut."""
+    if os.name == "nt":  # where a folder cannot be opened
+        return
     handle = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(handle)
