@@ -20,8 +20,9 @@ with Store.ephemeral() as store:
     first = graph.invoke({"question": question}, thread)
     print("first:", [searched for each in first["rounds"] for searched in each["queries"]])
 
+    # The latest step comes first, so this is before the last search, be it of round 1 or 3.
     history = graph.get_state_history(thread)
-    earlier = next(state for state in history if state.next == ("follow_up",))
+    earlier = next(state for state in history if "retrieve" in state.next)
     edited = graph.update_state(
         earlier.config, {"queries": ["clockmakers of Hallerfeld"]}, as_node="follow_up"
     )

@@ -8,6 +8,7 @@ from llama_index.core.instrumentation.event_handlers import BaseEventHandler
 from llama_index.core.llms import MockLLM
 
 from llamaindex_skr import SKRQueryEngine, SKRQueryEvent, SKRReflectionEvent, SKRRouteEvent
+from skr_core.testing import ScriptedModel
 
 
 class Show(BaseEventHandler):
@@ -29,6 +30,11 @@ documents = [
 ]
 index = SimpleKeywordTableIndex.from_documents(documents, llm=MockLLM())
 retriever = index.as_retriever(num_chunks_per_query=1)
-SKRQueryEngine.from_defaults(retriever, llm=os.environ.get("SKR_MODEL", "extractive")).query(
-    "Where was the director of Jaws born?"
+scripted = ScriptedModel(
+    [
+        "INSUFFICIENT\nSteven Spielberg directed it [1].\nSearch: Steven Spielberg born",
+        "SUFFICIENT\nIn Cincinnati, Ohio [2], as Steven Spielberg, who directed it [1].",
+    ]
 )
+engine = SKRQueryEngine.from_defaults(retriever, llm=os.environ.get("SKR_MODEL") or scripted)
+engine.query("Where was the man who directed Jaws born?")

@@ -1,8 +1,9 @@
 """Builds the tutorials: scripts of `tutorials/` become executed notebooks of `docs/tutorials/`.
 
 A script is a notebook in jupytext's percent format. It is executed in a kernel and a folder of its
-own, without keys and recorded data, so that everybody builds the same. What a notebook keeps is its
-cells and what they show: no times, no paths and no word about the machine.
+own, without keys and recorded data, so that everybody builds the same. The solutions of exercises,
+which are folded into texts, are run behind the last cell, so that none of them is wrong. What a
+notebook keeps is its cells and what they show: no times, no paths and no word about the machine.
 
 Usage: python scripts/tutorials.py [--check] [NAME ...]
 
@@ -13,6 +14,7 @@ executed again, are others, the difference is told and the exit code is 1.
 from __future__ import annotations
 
 import os
+import re
 import sys
 from argparse import ArgumentParser
 from collections.abc import Mapping
@@ -27,6 +29,7 @@ import nbformat
 from jupyter_client.manager import KernelManager
 from nbclient import NotebookClient
 from nbformat import NotebookNode, from_dict
+from nbformat.v4 import new_code_cell
 
 ROOT = Path(__file__).resolve().parents[1]
 SCRIPTS = ROOT / "tutorials"
@@ -40,7 +43,8 @@ METADATA = {
 }
 NOTHING: Mapping[str, str] = MappingProxyType({})
 SECONDS = 120
-"""Of one cell, at most; all five notebooks together take less."""
+"""Of one cell, at most; all notebooks together take less."""
+SOLUTION = re.compile(r"<summary>Solution</summary>\n\n```python\n(.*?)^```$", re.S | re.M)
 
 
 def main() -> None:
@@ -67,6 +71,8 @@ def main() -> None:
 def build(script: Path, told: Mapping[str, str] = NOTHING) -> NotebookNode:
     """A script as a notebook, executed; its kernel is also told these variables."""
     notebook = notebook_of(script)
+    own = len(notebook.cells)
+    notebook.cells += [new_code_cell(code) for code in solutions_of(notebook)]
     with TemporaryDirectory() as folder:
         client = NotebookClient(
             notebook,
@@ -81,7 +87,13 @@ def build(script: Path, told: Mapping[str, str] = NOTHING) -> NotebookNode:
             record_timing=False,
         )
         client.execute(env={**environment(Path(folder)), **told}, cleanup_kc=True)
+    del notebook.cells[own:]
     return tidied(notebook)
+
+
+def solutions_of(notebook: NotebookNode) -> list[str]:
+    """The code of each solution that is folded into a text, in order."""
+    return [code for cell in notebook.cells for code in SOLUTION.findall(cell.source)]
 
 
 def notebook_of(script: Path) -> NotebookNode:

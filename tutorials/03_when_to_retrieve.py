@@ -1,39 +1,52 @@
 # %% [markdown]
-# # Does my RAG need retrieval?
+# # 3. When to retrieve
 #
-# A language model answers some of your users' questions as well without your documents, and some
-# even better, because a passage that is only near the topic can mislead it. Nobody can tell from
-# outside which questions these are. This tutorial measures it: it asks one system all questions
-# in three ways, learns from what came out, and ends with a sentence that says whether routing
-# pays.
+# [![Open in Colab](../pictures/colab.svg)](https://colab.research.google.com/github/skr-rag/skr-rag/blob/main/docs/tutorials/03_when_to_retrieve.ipynb)
 #
-# You need questions with known answers, the documents that you search, and the model that you
-# use. Here all three are invented, so that everything runs without a key, without a network and
-# in seconds: *Varnland* is a country of 117 passages and 200 questions, and its model has no
-# weights. It answers by quoting sentences, from the passages or from a memory that is partly out
-# of date. It stands for your model only in its place, not in its skill.
+# **At the end** you have one sentence that says whether it pays to search only for some questions,
+# for your model and your documents, and a file that decides it. **Time:** 25 minutes. **You need**
+# no key here; for your own system later, some hundred questions with right answers.
+#
+# A model answers some of your users' questions as well without your documents, and some even
+# better, because a passage that is only near the topic can mislead it. Nobody can tell from outside
+# which these are, so this lesson measures it. Four words more:
+#
+# - An **action** is a way to answer: `direct` (no search), `single` (one search), `loop` (until the
+#   documents suffice).
+# - A **record** is what each action answered to one question, whether it was right, what it cost.
+# - A **router** decides for a question which action to take. It is fitted on records.
+# - The **verdict** of a calibration is its one sentence: is that worth it?
 
 # %%
 import os
+from importlib.util import find_spec
 
+from IPython import get_ipython
+
+if find_spec("skr_core") is None:  # on Colab nothing is installed yet
+    source = "git+https://github.com/skr-rag/skr-rag"
+    get_ipython().run_line_magic("pip", f"install -q 'skr-rag[all] @ {source}'")
+
+# %%
 from skr_app.country import load_country, write_country
 from skr_core import read_questions
 from skr_store import Store
 
-country = load_country()
-if "SKR_MODEL" in os.environ:  # a real one, such as SKR_MODEL=openai:gpt-4.1-mini
+country = load_country()  # an invented country: 117 passages and 200 questions
+if "SKR_MODEL" in os.environ:  # a real model, such as openai:gpt-4.1-mini
     from langchain_skr import load_model
 
     model = load_model(os.environ["SKR_MODEL"])
 else:
-    model = country.model()
+    model = country.model()  # quotes passages, or a memory that is partly out of date
 
 # %% [markdown]
-# A real model knows nothing of an invented country. If you use one, bring your own questions and
-# documents too: replace the next cell.
+# **Your questions.** A file with one JSON object a line: `question`, the right `answers`, and if
+# you like a `type`, to look at kinds of questions apart. None yet? `skr questions make` writes some
+# from your documents for you to review.
 #
-# Questions are a file with one JSON object a line. `question` and the right `answers` are all
-# that is needed; `type` is optional and lets you look at kinds of questions apart.
+# **Your documents.** `Store("folder").add(...)`, or any retriever of LangChain or LlamaIndex in its
+# place. A real model knows nothing of an invented country, so bring both, and replace this cell.
 
 # %%
 from pathlib import Path
@@ -118,10 +131,9 @@ rows.append(["**all**", len(records), *(accuracy(records, action) for action in 
 table(["kind", "questions", *ACTIONS], rows)
 
 # %% [markdown]
-# There is something to gain on both sides. Nearly all known questions are right without a search,
-# and only half of them with one, because passages speak of something similar and this reader
-# quotes them. The other kinds need the passages, and those of two hops gain by the loop. Of the
-# last kind none is right with passages: this reader finds something to quote in any of them.
+# There is something to gain on both sides. Known questions are right without a search, and fewer of
+# them with one, because passages speak of something similar and this reader quotes them. The other
+# kinds need the passages, and those of two hops gain by the loop.
 #
 # An *oracle* that always took the best action would show how much there is to gain at most:
 
@@ -164,22 +176,6 @@ found.curve.plot("curve.png")
 Image("curve.png", width=500, alt="Accuracy against cost: the router and the constant actions")
 
 # %% [markdown]
-# You need not take what was chosen. `calibrate(records, budget=0.3)` aims at a mean cost, here in
-# thousands of tokens, `retrieval_rate=0.5` at a share of questions, `cost_weight=0.1` says what a
-# unit of cost is worth, and `stream=True` serves only answers that stream:
-
-# %%
-AIMS = ({"budget": 0.3}, {"budget": 0.6}, {"retrieval_rate": 0.7}, {"stream": True})
-rows = []
-for aim in AIMS:
-    summary = calibrate(records, routers=["ladder"], **aim).summary
-    served = summary.promised
-    said = ", ".join(f"{name}={value}" for name, value in aim.items())
-    shares = [f"{summary.shares[action]:.0%}" for action in ACTIONS]
-    rows.append([said, *shares, f"{served.cost.mean:.2f}", f"{served.accuracy.mean:.2f}"])
-table(["aim", *ACTIONS, "thousand tokens a question", "accuracy"], rows)
-
-# %% [markdown]
 # ## What does each router cost?
 #
 # A router that looks at more can decide better, but looking costs something. `ladder` reads the
@@ -197,7 +193,7 @@ table(["router", "accuracy (95 % interval)", "thousand tokens", "calls"], rows)
 
 # %% [markdown]
 # More routers, such as those that ask the model how certain it is, are in [the
-# list](../routing.md#the-routers). They have to be asked while records are collected.
+# list](../routing.md). They have to be asked while records are collected.
 #
 # ## Put the router in its place
 #
@@ -235,30 +231,78 @@ show(never_pays.summary.verdict)
 print("the router that is saved:", type(never_pays.router).__name__)
 
 # %% [markdown]
-# ## How many records does it take?
+# ## The same with a real model
 #
-# The same on the first 20, 50, 100 and 200 records. What is gained is told with an interval, and
-# with few records that is so wide that there is little to be sure of.
+# Do real models know when to search? R1-Searcher, a model of seven billion parameters trained to
+# search by itself ([MIT licence](https://github.com/RUCAIBox/R1-Searcher)), answered these two
+# without any search, in the same tone. The first answer is right and the second wrong:
+#
+# > - **question:** What country does Washington Dulles International Airport and
+# >   Baltimore–Washington metropolitan area have in common?
+# > - **answer:** United States
+# > - **question:** What do Woodstock and American Dream have in common?
+# > - **answer:** aspiration
+#
+# (Both are films.) How sure it sounds does not tell them apart; records do. Where `SKR_DATA` names
+# a folder of recorded data, this cell shows all that it answered without a search:
 
 # %%
-rows = []
-for n in (20, 50, 100, 200):
-    small = calibrate(records[:n], routers=["ladder"]).summary
-    gain = small.gain
-    interval = f"{100 * gain.mean:+.0f} ({100 * gain.low:+.0f} to {100 * gain.high:+.0f})"
-    rows.append([n, small.state, f"{small.saved:.0%}", interval])
-table(["records", "routing", "tokens saved", "change of accuracy, points"], rows)
+import gzip
+import json
+
+TRACES = Path(os.environ.get("SKR_DATA", "nowhere")) / "multistep_traces.jsonl.gz"
+if TRACES.exists():
+    with gzip.open(TRACES, "rt", encoding="utf-8") as lines:
+        traces = [each for each in map(json.loads, lines) if "r1-searcher" in each["source"]]
+    for trace in traces:
+        if not trace["steps"]:
+            show(trace["question"])
+            print(f"  said: {trace['answer']}, right is: {trace['gold'][0]}")
 
 # %% [markdown]
-# The questions of Varnland part cleanly into known and unknown. Real ones do not: on recorded
-# answers of real models ([measured results](../results.md#caveats)), below about 500
-# records expect the advice to retrieve for everything.
+# ## Exercises
 #
-# ## What to do next
+# **1.** You need not take what was chosen. Calibrate for at most 0.3 thousand tokens a question,
+# for a search for half of the questions, and for answers that stream. What does each aim cost you?
 #
-# - Take some hundred questions that your users asked, write the right answers beside them, and
-#   run `collect` and `calibrate` on your own model and store. On the command line that is `skr
-#   collect questions.jsonl --model ... --store ...` and `skr calibrate records.jsonl --out
-#   router`.
-# - Calibrate anew when you change the model, the documents or the prompts: a router is about
-#   them.
+# <details markdown="1"><summary>Solution</summary>
+#
+# ```python
+# for aim in ({"budget": 0.3}, {"retrieval_rate": 0.5}, {"stream": True}):
+#     summary = calibrate(records, routers=["ladder"], **aim).summary
+#     served = summary.promised
+#     print(aim, f"{served.accuracy.mean:.2f} right at {served.cost.mean:.2f} thousand tokens")
+# ```
+#
+# Accuracy is what you pay with; `summary.shares` says how many questions take each action.
+#
+# </details>
+#
+# **2.** How many records does it take? Calibrate on the first 20, 50, 100 and 200.
+#
+# <details markdown="1"><summary>Solution</summary>
+#
+# ```python
+# for n in (20, 50, 100, 200):
+#     gain = calibrate(records[:n], routers=["ladder"]).summary.gain
+#     print(f"{n:3} records: {100 * gain.mean:+.0f} points ({100 * gain.low:+.0f} to "
+#           f"{100 * gain.high:+.0f})")
+# ```
+#
+# With few records nothing can be promised, so the advice is one action for everything, which gains
+# nothing; then the interval narrows. The questions of Varnland part cleanly into known and unknown.
+# Real ones do not: below about 500 records expect the advice to retrieve for everything ([measured
+# results](../results.md)).
+#
+# </details>
+#
+# ## With yours
+#
+# ```sh
+# skr collect questions.jsonl --retriever app:retriever --model app:model   # what your app.py has
+# skr calibrate self-knowledge.jsonl --out router
+# ```
+#
+# Calibrate anew when you change the model, the documents or the prompts: a router is about them.
+# The measures and the other routers: [choosing a router](../routing.md). Next: [4. An agent that
+# knows](04_an_agent_that_knows.ipynb).

@@ -1,26 +1,37 @@
 # %% [markdown]
-# # Reproduce a table of the papers
+# # 6. The papers: reproduce a table
 #
-# This project stands on three papers, and each of their tables has a command. This tutorial takes
-# one question of one of them, *does a model know what it knows?*, and follows it from the
-# recorded answers to the printed table, so that you can do the same with your model, and can say
-# what a difference between your figures and the paper's means.
+# [![Open in Colab](../pictures/colab.svg)](https://colab.research.google.com/github/skr-rag/skr-rag/blob/main/docs/tutorials/06_the_papers.ipynb)
 #
-# The paper is [When Do LLMs Need Retrieval Augmentation?](https://arxiv.org/abs/2402.11457)
-# (W2R). It asks a model a question together with *are you certain?*, and counts how often the
-# certainty is deserved: Table 6 of its appendix. Then it retrieves only where the model is
-# uncertain: Table 5.
+# **At the end** you have followed one question of a paper, *does a model know what it knows?*, from
+# recorded answers to the printed table, and can say what a difference between your figures and the
+# paper's means. **Time:** 20 minutes. **You need** `skr-lab` beside `skr-rag`; no key.
 #
-# ## The answers
-#
-# The authors published replies of ChatGPT to 500 questions of Natural Questions. Where a folder
-# of recorded data is named by `SKR_DATA`, this notebook reads 256 of them from
-# `whentoretrieve_nq_chatgpt.jsonl.gz`. They are not part of the package, so what you see **below
-# was made without them**: the same measures over a small sample, which the next cells make in
-# place. What the published replies gave stands at the end, beside the paper's figures.
+# This project stands on three papers, and each of their tables has a command. This one is [When Do
+# LLMs Need Retrieval Augmentation?](https://arxiv.org/abs/2402.11457) (W2R). It asks a model a
+# question together with *are you certain?*, and counts how often the certainty is deserved: Table 6
+# of its appendix. Then it retrieves only where the model is uncertain: Table 5.
 
 # %%
 import os
+from importlib.util import find_spec
+
+from IPython import get_ipython
+
+if find_spec("skr_lab") is None:  # on Colab nothing is installed yet
+    source = "git+https://github.com/skr-rag/skr-rag"
+    both = f"'skr-rag[all] @ {source}' 'skr-lab @ {source}#subdirectory=lab'"
+    get_ipython().run_line_magic("pip", f"install -q {both}")
+
+# %% [markdown]
+# ## The answers
+#
+# The authors published replies of ChatGPT to 500 questions of Natural Questions. Where `SKR_DATA`
+# names a folder of recorded data, this notebook reads 256 of them. They are not part of the
+# package, so what you see **below was made without them**: the same measures over a sample that the
+# next cells make in place. What the published replies gave stands at the end, beside the paper's.
+
+# %%
 from pathlib import Path
 
 from skr_app.country import load_country
@@ -233,6 +244,72 @@ table(
 #   apart on 256 questions, or on 500.
 # - An answer counts as right where it contains a right one, as in the paper. Longer answers
 #   contain more, so an explanation raises the accuracy without the model knowing more.
+
+# %% [markdown]
+# ## The same with a model that searches
+#
+# The paper asks a model whether it is certain. A model that may search says so by searching. In 499
+# published traces of R1-Searcher, a model of seven billion parameters trained to search ([MIT
+# licence](https://github.com/RUCAIBox/R1-Searcher)), the questions that it searched for most were
+# those that it got wrong:
+#
+# | searches | questions | right |
+# | --- | --- | --- |
+# | 0 to 1 | 13 | 0.62 |
+# | 2 | 389 | 0.76 |
+# | 3 | 77 | 0.43 |
+# | 4 to 5 | 20 | 0.35 |
+#
+# Most of these questions need two. A long search is the mark of a hard question, not its cure,
+# which is why the loop has a bound. Where `SKR_DATA` names the folder, this cell counts again:
+
+# %%
+import gzip
+
+TRACES = Path(os.environ.get("SKR_DATA", "nowhere")) / "multistep_traces.jsonl.gz"
+if TRACES.exists():
+    with gzip.open(TRACES, "rt", encoding="utf-8") as lines:
+        traces = [each for each in map(json.loads, lines) if "r1-searcher" in each["source"]]
+    for least, most in ((0, 1), (2, 2), (3, 3), (4, 5)):
+        some = [each["correct"] for each in traces if least <= len(each["steps"]) <= most]
+        searches = f"{least}" if least == most else f"{least} to {most}"
+        print(f"| {searches} | {len(some)} | {sum(some) / len(some):.2f} |")
+
+# %% [markdown]
+# ## Exercises
+#
+# **1.** An answer counts as right where it contains a right one, as in the paper. How many of the
+# sample's answers are right by exact match?
+#
+# <details markdown="1"><summary>Solution</summary>
+#
+# ```python
+# from skr_learn import rescore
+#
+# strict = rescore(records, metric="exact_match")
+# for each in (records, strict):
+#     print(sum(one.outcomes["direct"].score for one in each), "of", len(each))
+# ```
+#
+# None or few: the model answers in sentences. A table that does not say its metric says nothing.
+#
+# </details>
+#
+# **2.** What would retrieving at random bring, for as many questions as the uncertain ones? If
+# asking for certainty does no better, it is not worth its call.
+#
+# <details markdown="1"><summary>Solution</summary>
+#
+# ```python
+# rate = row.cells["unc_rate"].mean
+# never, always = row.cells["accuracy"].mean, row.cells["static"].mean
+# print("at random:", round((1 - rate) * never + rate * always, 3))
+# print("adaptive: ", round(row.cells["adaptive"].mean, 3))
+# ```
+#
+# What lies between the two is what the certainty is worth.
+#
+# </details>
 #
 # ## The same from the command line
 #

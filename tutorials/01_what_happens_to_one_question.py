@@ -1,23 +1,42 @@
 # %% [markdown]
-# # Read a trace: one question through the loop
+# # 1. What happens to one question
 #
-# When an answer surprises you, the trace says why. This tutorial follows one question from its
-# start to its end and looks at everything on the way: the steps, what each of them tells and
-# writes down, every prompt and every reply, what is left out when room is short, why the loop
-# stopped, and how to go back to the middle and try something else.
+# [![Open in Colab](../pictures/colab.svg)](https://colab.research.google.com/github/skr-rag/skr-rag/blob/main/docs/tutorials/01_what_happens_to_one_question.ipynb)
 #
-# It runs offline over Varnland, an invented country of 117 passages. The model is a stand-in that
-# quotes sentences and knows no language. With `SKR_MODEL=openai:gpt-4.1-mini` a real one takes
-# its place; it may take another course than the one that the text describes.
+# **At the end** you can say of any answer what was searched, what the model was shown, what it
+# replied, and why it stopped there. **Time:** 20 minutes. **You need** no key and no documents:
+# the package brings an invented country, *Varnland*, of 117 short documents.
+#
+# If you know LangChain, you need four words more:
+#
+# - A **reference** is a document that was found for this question. Each is shown to the model once.
+# - A **round** is one turn of the loop: search, let the model answer, look at what it says.
+# - The **verdict** is how a reply begins: `SUFFICIENT` or `INSUFFICIENT`. It ends the loop, or not.
+# - A **stop reason** says why the loop ended.
 
 # %%
 import os
+from importlib.util import find_spec
 
+from IPython import get_ipython
+
+if find_spec("skr_core") is None:  # on Colab nothing is installed yet
+    source = "git+https://github.com/skr-rag/skr-rag"
+    get_ipython().run_line_magic("pip", f"install -q 'skr-rag[all] @ {source}'")
+
+# %% [markdown]
+# ## A question that one search does not answer
+#
+# The model here is a *stand-in*: it quotes sentences, and knows no language. With
+# `SKR_MODEL=openai:gpt-4.1-mini`, or another id of LangChain's `init_chat_model`, a real one takes
+# its place; it may take another course than the text describes.
+
+# %%
 from skr_app.country import load_country
 from skr_store import Store
 
 country = load_country()
-store = Store.ephemeral(k=4)  # each search returns four passages
+store = Store.ephemeral(k=4)  # in memory; each search finds four documents
 added = store.add(list(country.corpus))
 
 QUESTION = "Where was the engineer who designed the Marrow Bay lighthouse born?"
@@ -25,8 +44,8 @@ QUESTION = "Where was the engineer who designed the Marrow Bay lighthouse born?"
 # %% [markdown]
 # The answer stands in no single passage. One names the engineer, another says where she was born.
 #
-# To see each prompt, a recorder stands between graph and model. It is a model itself: anything
-# with a `name`, `generate` and `agenerate` is one.
+# `create_skr_graph` is a LangGraph graph like any other. To see each prompt, a recorder stands
+# between it and the model: anything with a `name`, `generate` and `agenerate` is a model.
 
 # %%
 from langchain_skr import create_skr_graph, load_model
@@ -69,8 +88,8 @@ for kind, item in graph.stream({"question": QUESTION}, thread, stream_mode=["cus
 # %% [markdown]
 # ## The graph
 #
-# These are the steps that there are, as LangGraph itself lists them. Solid arrows are always
-# taken, dashed ones on a condition. The steps that this question went through are filled.
+# These are the steps that there are, drawn from `graph.get_graph()`. Solid arrows are always taken,
+# dashed ones on a condition. The steps that this question went through are filled.
 
 # %%
 import matplotlib.pyplot as plt
@@ -240,30 +259,6 @@ for budget in ({}, {"max_rounds": 1}, {"max_calls": 1}, {"max_tokens": 300}):
     print(f"{budget!s:20} {found.stop_reason:11} {cost}, {right}")
 
 # %% [markdown]
-# ## What is left out when room is short
-#
-# What does not fit into the model's context is left out: references are packed in their order,
-# the first that does not fit is cut at the end of a sentence, and the rest is dropped. An event,
-# `packed`, says so. Here room is made short on purpose:
-
-# %%
-tight = create_skr_graph(country.model(), store, budget=Budget(max_reference_tokens=250))
-titles = {}
-for event in tight.stream({"question": QUESTION}, stream_mode="custom"):
-    if event["type"] == "references":
-        titles |= {new["id"]: new["title"] for new in event["added"]}
-    if event["type"] == "packed":
-        dropped = [titles[key] for key in event["dropped"]]
-        print(f"round {event['round']}: cut {titles.get(event['cut'], 'nothing')}")
-        show(", ".join(dropped), before="         dropped: ")
-    if event["type"] == "answer":
-        print(f"stopped: {event['stop_reason']}")
-        show(event["answer"])
-
-# %% [markdown]
-# The room is shared among the rounds. In round 2 passages of the first search make way for the
-# one that the second search was made for, and the question is answered in less room.
-#
 # ## Time travel
 #
 # With a checkpointer every step is kept. The history of the thread, from the latest step to the
@@ -294,10 +289,78 @@ print("stopped:", again.stop_reason, "| further calls of the model:", len(model.
 show(again.text)
 
 # %% [markdown]
-# ## Where else to look
+# ## The same with a real model
 #
-# - `review_queries=True` stops the graph before each search, so that a person can look at the
-#   queries.
-# - The outcome of every question is on the OpenTelemetry span that is open where it is asked,
-#   without any text of the user's. See [reliability](../reliability.md).
-# - `skr ask "..." --stream` shows the same events in a terminal, and `skr serve` on a page.
+# A stand-in cannot show how a model reasons. This is a published trace of R1-Searcher, a model of
+# seven billion parameters that was trained to search ([MIT
+# licence](https://github.com/RUCAIBox/R1-Searcher)). It also needs two rounds, and its second
+# query holds a name that only the first round could find:
+#
+# > - **question:** When was the anthology, in which fisrt pages of The Incal" were released,
+# >   created?
+# > - **search:** first pages of "The Incal" in which anthology
+# > - **model:** From the search results, I can see that "The Incal" has its first pages originally
+# >   released as "Une aventure de John Difool" ("A John Difool Adventure") in "Métal hurlant"
+# > - **search:** creation date of "Métal hurlant"
+# > - **model:** From the search results, I can see that "Métal hurlant" is a French comics
+# >   anthology created in December 1974.
+#
+# Where `SKR_DATA` names a folder of recorded data, this cell shows the whole of it:
+
+# %%
+import gzip
+import json
+from pathlib import Path
+
+TRACES = Path(os.environ.get("SKR_DATA", "nowhere")) / "multistep_traces.jsonl.gz"
+if TRACES.exists():
+    with gzip.open(TRACES, "rt", encoding="utf-8") as lines:
+        traces = {each["id"]: each for each in map(json.loads, lines)}
+    for step in traces["r1searcher-hotpotqa_qwen-28"]["steps"]:
+        show(step["query"], before="search: ")
+        show(step["text_after"], before="model:  ")
+
+# %% [markdown]
+# ## Exercises
+#
+# **1.** The store finds four documents for each search. Before you run it: what does the loop do
+# when it finds one, and how many calls does that cost?
+#
+# <details markdown="1"><summary>Solution</summary>
+#
+# ```python
+# narrow = Store.ephemeral(k=1)
+# narrow.add(list(country.corpus))
+# answer = answer_of(create_skr_graph(model, narrow).invoke({"question": QUESTION}))
+# for round_ in answer.rounds:
+#     print(list(round_.queries), len(round_.found), round_.reflection.sufficient)
+# print(answer.stop_reason, answer.total_usage.calls)
+# ```
+#
+# The same two rounds and two calls, with fewer tokens: the right document is the first in both
+# rounds. Your documents are seldom so kind. A small `k` costs recall, a large one costs tokens.
+#
+# </details>
+#
+# **2.** Ask something that no document answers, such as what Queen Mathilda ate on the morning of
+# her coronation. What is the stop reason, and what would your users see?
+#
+# <details markdown="1"><summary>Solution</summary>
+#
+# ```python
+# ASKED = "What did Queen Mathilda eat on the morning of her coronation?"
+# for wish in ("best_draft", "refuse"):
+#     strict = create_skr_graph(model, store, when_insufficient=wish)
+#     answer = answer_of(strict.invoke({"question": ASKED}))
+#     print(wish, answer.stop_reason, answer.sufficient, answer.text, sep=" | ")
+# ```
+#
+# The loop ends without a sufficient verdict. By default users see the best draft under a line that
+# says that it is not a full answer; with `when_insufficient="refuse"` they see a refusal.
+#
+# </details>
+#
+# ## Read on
+#
+# [2. The loop in LangChain](02_the_loop_in_langchain.ipynb) builds this by hand.
+# [Concepts](../concepts.md) has every stop reason and every setting.

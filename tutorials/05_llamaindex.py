@@ -1,15 +1,25 @@
 # %% [markdown]
-# # A LlamaIndex chat engine that keeps looking
+# # 5. LlamaIndex: an engine that goes on searching
 #
-# `index.as_chat_engine()` searches once for each message and answers from what came up. People,
-# though, ask in steps: "How tall is it?", "And who built it?", "Where was she born?". Such
-# messages lean on what was said before, and the answer to the last one may stand in a passage
-# that no search for the question's words finds. `SKRChatEngine` takes the place of the plain
-# engine, rewrites a message that leans on others, and goes on searching until the passages
-# suffice.
+# [![Open in Colab](../pictures/colab.svg)](https://colab.research.google.com/github/skr-rag/skr-rag/blob/main/docs/tutorials/05_llamaindex.ipynb)
 #
-# This tutorial holds both engines side by side: the same index, the same model, the same
-# messages. It runs offline over Varnland, an invented country of 117 passages.
+# **At the end** you have a chat engine, a query engine and a retriever over your own index that go
+# on searching until the nodes suffice, and have held them beside LlamaIndex's. **Time:** 20
+# minutes. **You need** to have built one index before; no key.
+#
+# `index.as_chat_engine()` searches once for each message. People ask in steps: "How tall is it?",
+# "And who built it?", "Where was she born?". Such messages lean on what was said before, and the
+# answer to the last one may stand in a node that no search for its words finds.
+
+# %%
+import os
+from importlib.util import find_spec
+
+from IPython import get_ipython
+
+if find_spec("skr_core") is None:  # on Colab nothing is installed yet
+    source = "git+https://github.com/skr-rag/skr-rag"
+    get_ipython().run_line_magic("pip", f"install -q 'skr-rag[all] @ {source}'")
 
 # %%
 from llama_index.core import VectorStoreIndex
@@ -19,7 +29,7 @@ from llama_index.core.schema import TextNode
 from skr_app.country import load_country
 from skr_core import HashingEmbedder
 
-country = load_country()
+country = load_country()  # an invented country of 117 documents
 
 
 class SharedWords(BaseEmbedding):
@@ -51,7 +61,6 @@ index = VectorStoreIndex(nodes, embed_model=SharedWords())
 # it is given.
 
 # %%
-import os
 import re
 from dataclasses import replace
 
@@ -201,45 +210,104 @@ stream = await chat.astream_chat("Who is the mayor of Penmarrow?")
 print("".join([token async for token in stream.async_response_gen()]))
 
 # %% [markdown]
-# ## What it remembers
+# ## In front of an engine that you keep
 #
-# The conversation is LlamaIndex's own: `chat_history`, `reset()`, and `memory=` for a memory of
-# yours. The model is shown the latest turns that fit `Budget(max_history_tokens=...)`.
+# `SKRQueryEngine` is the same without a conversation, and `SKRRetriever` the search alone, for a
+# query engine of yours. Here are all questions of Varnland that take two documents: how often does
+# what was found hold the answer?
 
 # %%
-for message in chat.chat_history:
-    text = message.content
-    print(f"{message.role.value:9} {text if len(text) < 90 else text[:87] + '...'}")
+import matplotlib.pyplot as plt
+
+from llamaindex_skr import SKRRetriever
+
+once = index.as_retriever(similarity_top_k=4)
+until_it_suffices = SKRRetriever(once, llm=llm)
+two_hops = [each for each in country.questions if "two hops" in each.types]
+
+holds = {}
+for name, retriever in (("as_retriever", once), ("SKRRetriever", until_it_suffices)):
+    holds[name] = 0
+    for each in two_hops:
+        text = " ".join(node.text for node in retriever.retrieve(each.asked))
+        holds[name] += any(gold in text for gold in each.gold)
+
+figure, axes = plt.subplots(figsize=(6.4, 1.6), dpi=80)
+bars = axes.barh(list(holds), list(holds.values()), color=["#8fb8e0", "#1f66b8"])
+axes.bar_label(bars, padding=4)
+axes.invert_yaxis()
+axes.set(xlim=(0, len(two_hops) + 3), xlabel=f"answer among what was found, of {len(two_hops)}")
+figure.tight_layout()
 
 # %% [markdown]
-# The last message stood alone, so it was not rewritten and cost no call for that. The decision is
-# made without a model, by words that point back such as "its", "she" and "And":
+# ## The same with a real model
+#
+# R1-Searcher is a model of seven billion parameters that was trained to search ([MIT
+# licence](https://github.com/RUCAIBox/R1-Searcher)). On a question of the same form it does by
+# itself what the engine did above, the second query made of what the first one found:
+#
+# > - **question:** Where was the director of film Revenge Of The Ninja born?
+# > - **search:** Revenge of the Ninja director
+# > - **model:** From the search results, I can see that the director of "Revenge of the Ninja" is
+# >   Sam Firstenberg.
+# > - **search:** Sam Firstenberg birthplace
+# > - **model:** From the search results, I can see that Sam Firstenberg was born in Poland.
+#
+# Most models were not trained for that. The engine asks any of them for a verdict and the next
+# queries, and keeps count. Where `SKR_DATA` names a folder of recorded data, this cell shows all:
 
 # %%
-print("tasks of the last message: ", list(stream.metadata["usage"]))
-print("tasks of the second message:", list(response.metadata["usage"]))
+import gzip
+import json
+from pathlib import Path
+
+TRACES = Path(os.environ.get("SKR_DATA", "nowhere")) / "multistep_traces.jsonl.gz"
+if TRACES.exists():
+    with gzip.open(TRACES, "rt", encoding="utf-8") as lines:
+        traces = {each["id"]: each for each in map(json.loads, lines)}
+    for step in traces["r1searcher-2wiki_qwen-9"]["steps"]:
+        show("query:", step["query"])
+        show("model:", step["text_after"])
 
 # %% [markdown]
-# ## When nothing is found
+# ## Exercises
 #
-# Where the loop ends and the passages still do not suffice, you decide what is said. By default
-# that is the best draft, marked as it is; with `when_insufficient="refuse"` it is always a
-# refusal.
-
-# %%
-strict = SKRChatEngine.from_defaults(index, llm=llm, similarity_top_k=4, when_insufficient="refuse")
-refused = strict.chat("What did Queen Mathilda eat on the morning of her coronation?")
-print(refused.response)
-print("\nstopped:", refused.metadata["stop_reason"], "| grounded:", refused.metadata["grounded"])
-
-# %% [markdown]
-# ## What to change
+# **1.** Ask the chat engine for something that stands nowhere. What do your users see, and how do
+# you make it a plain refusal?
 #
-# - `budget=Budget(max_rounds=2)` bounds the rounds, and with them the calls of a message.
-# - `router="router"`, the file of a [calibrated router](01_does_my_rag_need_retrieval.ipynb),
-#   answers messages without a search where your model knows.
-# - `node_postprocessors=[...]`, rerankers among them, work on each search with its own query.
-# - `reference_store=` and `scope=` [remember](../store.md#a-store-that-remembers) what was found,
-#   and search there too.
-# - `SKRQueryEngine` is the same without a conversation, and `SKRRetriever` the search alone, for
-#   an engine that you keep. All of it is described in [LlamaIndex](../llamaindex.md).
+# <details markdown="1"><summary>Solution</summary>
+#
+# ```python
+# for wish in ("best_draft", "refuse"):
+#     strict = SKRChatEngine.from_defaults(index, llm=llm, when_insufficient=wish)
+#     refused = strict.chat("What did Queen Mathilda eat on the morning of her coronation?")
+#     show("", refused.response)
+#     print(wish, refused.metadata["stop_reason"], refused.metadata["sufficient"])
+# ```
+#
+# By default the best draft, under a line that says that it is not a full answer.
+#
+# </details>
+#
+# **2.** Which messages cost a call for their rewriting? Look at `chat.chat_history` and at the
+# `usage` of a message that stands alone and of one that leans on others.
+#
+# <details markdown="1"><summary>Solution</summary>
+#
+# ```python
+# for message in chat.chat_history:
+#     print(message.role.value, "-", message.content)
+# print("stood alone:", list(stream.metadata["usage"]))
+# print("leaned:     ", list(response.metadata["usage"]))
+# ```
+#
+# Only those with words that point back, such as "its", "she" and "And": that is found out without a
+# model. The history is LlamaIndex's own; `memory=` takes yours.
+#
+# </details>
+#
+# ## Read on
+#
+# A [router](03_when_to_retrieve.ipynb), `node_postprocessors`, tools, selectors, agents and
+# instrumentation: [LlamaIndex](../llamaindex.md). The examples from
+# [20](../../examples/README.md) on show one each. Last: [6. The papers](06_the_papers.ipynb).
