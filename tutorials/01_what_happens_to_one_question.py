@@ -5,7 +5,7 @@
 #
 # **At the end** you can say of any answer what was searched, what the model was shown, what it
 # replied, and why it stopped there. **Time:** 20 minutes. **You need** no key and no documents:
-# the package brings an invented country, *Varnland*, of 117 short documents.
+# the package brings an invented country, *Varnland*, of some hundred short documents.
 #
 # If you know LangChain, you need four words more:
 #
@@ -176,8 +176,8 @@ for event in told:
     show(in_words(event) or "-", before=f"{event.get('round', ''):1} {event['type']:11}")
 
 # %% [markdown]
-# Round 1 names Ottilie Brandt, but says nothing of her birth. The loop notices that and searches
-# for her. `start` comes before whatever may call a model, so that a page can say what is being
+# What round 1 finds names Ottilie Brandt, but says nothing of her birth. The loop notices that and
+# searches for her. `start` comes before whatever may call a model, so that a page can say what is being
 # waited for. The answer's tokens begin only when the verdict is known, so nothing that was shown
 # is taken back.
 #
@@ -213,8 +213,9 @@ usage = generation.usage
 print(f"\n({usage.prompt_tokens} tokens sent, {usage.completion_tokens} received)")
 
 # %% [markdown]
-# The second prompt is the same with more references, and with two paragraphs that the first one
-# lacks: what was searched, so that nothing is asked twice, and what was supported so far.
+# The second prompt is the same with more references, and with what the first one lacks: what was
+# searched, so that nothing is asked twice, and the part of an answer that was supported so far, if
+# there was one.
 
 # %%
 second, generation = model.calls[-1]

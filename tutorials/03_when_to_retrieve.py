@@ -32,7 +32,7 @@ from skr_app.country import load_country, write_country
 from skr_core import read_questions
 from skr_store import Store
 
-country = load_country()  # an invented country: 117 passages and 200 questions
+country = load_country()  # an invented country, with questions and a model for it
 if "SKR_MODEL" in os.environ:  # a real model, such as openai:gpt-4.1-mini
     from langchain_skr import load_model
 
@@ -132,8 +132,8 @@ table(["kind", "questions", *ACTIONS], rows)
 
 # %% [markdown]
 # There is something to gain on both sides. Known questions are right without a search, and fewer of
-# them with one, because passages speak of something similar and this reader quotes them. The other
-# kinds need the passages, and those of two hops gain by the loop.
+# them with one, because passages speak of something similar and mislead this reader. What is
+# outdated or unknown needs the passages, and what takes two hops the loop.
 #
 # An *oracle* that always took the best action would show how much there is to gain at most:
 
@@ -219,13 +219,11 @@ for question in ("What is the flower of Varnland?", "Who is the mayor of Penmarr
 #
 # ## When the answer is no
 #
-# Routing does not always pay, and it is as important to be told that. Here are the records again
-# without the known questions, as if the model knew nothing of your field:
+# Routing does not always pay, and it is as important to be told that. Here are only the records of
+# questions that take two hops, as if the model knew nothing of your field:
 
 # %%
-unfamiliar = [
-    each for each in records if kinds[each.question] in ("outdated", "unknown", "two hops")
-]
+unfamiliar = [each for each in records if kinds[each.question] == "two hops"]
 never_pays = calibrate(unfamiliar, routers=["question"])
 show(never_pays.summary.verdict)
 print("the router that is saved:", type(never_pays.router).__name__)

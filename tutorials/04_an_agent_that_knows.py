@@ -27,7 +27,7 @@ if find_spec("skr_core") is None:  # on Colab nothing is installed yet
 from skr_app.country import load_country
 from skr_store import Store
 
-country = load_country()  # an invented country of 117 documents
+country = load_country()  # an invented country
 store = Store.ephemeral(k=4)  # any LangChain retriever or vector store does as well
 added = store.add(list(country.corpus))
 

@@ -29,7 +29,7 @@ from llama_index.core.schema import TextNode
 from skr_app.country import load_country
 from skr_core import HashingEmbedder
 
-country = load_country()  # an invented country of 117 documents
+country = load_country()  # an invented country
 
 
 class SharedWords(BaseEmbedding):
