@@ -92,8 +92,8 @@ QUOTED = re.compile(r"^> - \*\*\w+:\*\* (.*(?:\n>   .*)*)", re.MULTILINE)
 
 @pytest.mark.data
 def test_what_is_quoted_of_a_recorded_trace_stands_in_it(data_dir: Path) -> None:
-    with gzip.open(data_dir / "multistep_traces.jsonl.gz", "rt", encoding="utf-8") as lines:
-        traces = [as_words(strings(json.loads(line))) for line in lines]
+    with gzip.open(data_dir / "multistep_traces.jsonl.gz", "rt", encoding="utf-8") as file:
+        traces = [as_words(strings(json.loads(line))) for line in file]
     for name in [each for each in NAMES if not each.endswith("the_papers")]:
         told = "\n".join(each.source for each in kept(name).cells if each.cell_type == "markdown")
         quotes = [as_words(quote.replace("\n>", " ")) for quote in QUOTED.findall(told)]

@@ -177,9 +177,9 @@ for event in told:
 
 # %% [markdown]
 # What round 1 finds names Ottilie Brandt, but says nothing of her birth. The loop notices that and
-# searches for her. `start` comes before whatever may call a model, so that a page can say what is being
-# waited for. The answer's tokens begin only when the verdict is known, so nothing that was shown
-# is taken back.
+# searches for her. `start` comes before whatever may call a model, so that a page can say what is
+# being waited for. The answer's tokens begin only when the verdict is known, so nothing that was
+# shown is taken back.
 #
 # ## What each step writes down
 #
