@@ -13,6 +13,7 @@ from typing import Annotated, Any
 
 import typer
 
+from skr_app.helping import COMMANDS, App
 from skr_app.output import console, escape, messages
 from skr_core.errors import (
     BudgetError,
@@ -24,38 +25,19 @@ from skr_core.errors import (
     extra,
 )
 
-COMMANDS = (
-    "demo",
-    "ingest",
-    "ask",
-    "serve",
-    "mcp",
-    "questions",
-    "collect",
-    "calibrate",
-    "route",
-    "replay",
-    "evaluate",
-    "monitor",
-    "store",
-)
-"""The commands, in the order of the help."""
 
-
-def make_app(names: Iterable[str] = COMMANDS) -> typer.Typer:
+def make_app(names: Iterable[str] = tuple(COMMANDS)) -> typer.Typer:
     """Make the command line of some commands: importing all takes longer than most of them run.
 
     Args:
         names: The names of the commands.
     """
-    made = typer.Typer(
+    made = App(
         name="skr",
-        help="Know when to retrieve, and keep retrieving until the references suffice.",
-        epilog="Begin with [bold]skr demo[/bold], then [bold]skr ingest[/bold] your documents "
-        "and [bold]skr ask[/bold].",
-        no_args_is_help=True,
-        rich_markup_mode="rich",
-        add_completion=False,
+        help="Answer from your documents, and find out which questions need them at all.",
+        epilog="Begin with `skr demo`. Then `skr ingest` your documents, and `skr ask`.",
+        # A mistake in the options is told in a box where somebody looks on, else in plain lines.
+        rich_markup_mode="rich" if sys.stderr.isatty() else None,
         pretty_exceptions_enable=False,
     )
     made.callback()(_begin)
@@ -63,9 +45,9 @@ def make_app(names: Iterable[str] = COMMANDS) -> typer.Typer:
         with extra("cli"):
             module = import_module(f"skr_app.commands.{name}")
         if hasattr(module, "app"):
-            made.add_typer(module.app, name=name)
+            made.add_typer(module.app, name=name, rich_help_panel=COMMANDS[name])
         else:
-            made.command(name)(getattr(module, name))
+            made.command(name, rich_help_panel=COMMANDS[name])(getattr(module, name))
     return made
 
 
@@ -135,7 +117,10 @@ FAILURES = (ModelError, RetrieverError, BudgetError, EngineError)
 
 def main() -> None:
     """Run ``skr``."""
-    first = sys.argv[1] if len(sys.argv) > 1 else ""
+    # A shell that completes a line gives it so far in a variable.
+    typed = os.environ.get("COMP_WORDS") or os.environ.get("_TYPER_COMPLETE_ARGS", "")
+    words = typed.split() if "_SKR_COMPLETE" in os.environ else sys.argv
+    first = words[1] if len(words) > 1 else ""
     run(lambda: make_app([first] if first in COMMANDS else COMMANDS))
 
 

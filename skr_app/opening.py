@@ -6,6 +6,7 @@ import hashlib
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from inspect import signature
 from itertools import islice
 from pathlib import Path
@@ -15,7 +16,7 @@ import orjson
 
 from skr_app.importing import import_retriever
 from skr_app.models import Models
-from skr_app.options import AskOptions, BatchOptions, SearchMode, SystemOptions
+from skr_app.options import DEFAULT_STORE, AskOptions, BatchOptions, SearchMode, SystemOptions
 from skr_app.output import Advance, escape, messages, progress
 from skr_core.budget import Budget
 from skr_core.errors import DataError, InputError, StoreError
@@ -25,7 +26,6 @@ from skr_core.prompts.templates import DEFAULT_TEMPLATES, PromptTemplates
 from skr_core.questions import Question, corpus_of, read_questions
 from skr_core.registry import registered
 from skr_core.settings import Settings
-from skr_core.types import Demonstration
 
 if TYPE_CHECKING:
     from skr_core.ports import Embedder, LanguageModel, ReferenceStore, Retriever, Router
@@ -33,8 +33,6 @@ if TYPE_CHECKING:
     from skr_learn import Records
     from skr_store import Store
 
-HASHING = "hashing"
-"""The default of --embedder."""
 BATCH = 1_000
 """Passages that are added between two updates of the progress bar."""
 
@@ -79,7 +77,6 @@ def open_settings(
         decompose=options.decompose,
         abstain_below=abstain_below,
         templates=read_templates(options.templates),
-        demonstrations=read_demonstrations(options.demonstrations),
     )
 
 
@@ -146,52 +143,23 @@ def read_records(path: Path, where: Sequence[str] = (), *, skip_bad: bool = Fals
     return kept
 
 
-def read_templates(templates: str | None) -> PromptTemplates:
-    """The words of the prompts that an option names: a set of templates, or a JSON file of them.
+def read_templates(path: Path | None) -> PromptTemplates:
+    """The words of the prompts in a JSON file; those that it does not hold are the default ones.
 
     Raises:
-        InputError: There is no such set or file, or a template lacks a placeholder.
-        DataError: The file is not JSON, or not of templates.
+        InputError: There is no such file.
+        DataError: The file is not JSON, not of templates, or a template lacks a placeholder.
     """
-    if templates is None:
+    if path is None:
         return DEFAULT_TEMPLATES
-    from skr_core.prompts.papers import RALLM_TEMPLATES, SKR_TEMPLATES, W2R_TEMPLATES
-
-    sets = {
-        "default": DEFAULT_TEMPLATES,
-        "rallm": RALLM_TEMPLATES,
-        "skr": SKR_TEMPLATES,
-        "w2r": W2R_TEMPLATES,
-    }
-    if templates in sets:
-        return sets[templates]
-    path = Path(templates)
-    if not path.is_file():
-        raise InputError(f"--templates {templates}: give {', '.join(sets)}, or a JSON file")
     try:
         return from_plain(PromptTemplates, orjson.loads(read_whole(path)), strict=True)
     except orjson.JSONDecodeError as error:
         raise DataError(path, None, f"this is not JSON ({error})") from error
+    except DataError:
+        raise
     except InputError as error:
         raise DataError(path, None, str(error)) from error
-
-
-def read_demonstrations(path: Path | None) -> tuple[Demonstration, ...]:
-    """Worked examples of a JSONL file: ``question``, ``answer``, and ``contexts`` where given.
-
-    Raises:
-        InputError: There is no such file.
-        DataError: A line is broken, or none has an answer.
-    """
-    if path is None:
-        return ()
-    rows = [each for each in read_questions(path) if each.gold]
-    if not rows:
-        raise DataError(path, None, "there is no question with an answer in this file")
-    return tuple(
-        Demonstration(each.asked, each.gold[0], tuple(part.text for part in each.contexts))
-        for each in rows
-    )
 
 
 def load_questions(
@@ -246,11 +214,9 @@ def open_embedder(embedder: str) -> Embedder:
     return make_embedder(embedder)
 
 
-def store_embedder(embedder: str | Embedder) -> Embedder | None:
-    """The embedder of a store; None for ``hashing``, which a store has that was made with it."""
-    if not isinstance(embedder, str):
-        return embedder
-    return None if embedder == HASHING else open_embedder(embedder)
+def store_embedder(embedder: str | Embedder | None) -> Embedder | None:
+    """The embedder of a store, or the one that its name stands for; None leaves it to the store."""
+    return open_embedder(embedder) if isinstance(embedder, str) else embedder
 
 
 def open_store(
@@ -362,6 +328,14 @@ def open_searched_by(
     )
 
 
+def with_default_store(options: BatchOptions, questions: Sequence[Question]) -> BatchOptions:
+    """The options, with the default store where nothing is named that could be searched."""
+    named = (options.retriever, options.store, options.corpus) != (None, None, None)
+    if named or any(each.contexts for each in questions):
+        return options
+    return replace(options, store=DEFAULT_STORE)
+
+
 def check_alone(options: BatchOptions) -> None:
     """Refuse a store or a corpus beside a retriever of one's own.
 
@@ -378,7 +352,7 @@ def open_searched(
     store: str | None,
     corpus: Path | None,
     questions: Sequence[Question],
-    embedder: str | Embedder,
+    embedder: str | Embedder | None,
     search: SearchMode,
     skip_bad: bool,
 ) -> tuple[Store, str]:
@@ -389,7 +363,7 @@ def open_searched(
         store: A store that is there already.
         corpus: A file of passages, ingested for this run alone.
         questions: The questions, whose contexts are searched where neither is given.
-        embedder: The embedder, or its name as --embedder takes it.
+        embedder: The embedder, or its name as --embedder takes it; None leaves it to the store.
         search: The way the store is searched.
         skip_bad: Leave out lines of the corpus that cannot be read.
 

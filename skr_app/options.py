@@ -1,106 +1,51 @@
 """Options that several commands share, each written once.
 
-Options that belong together are the fields of a dataclass, and a command takes the dataclass as one
-parameter: `spread` shows the fields to Typer as the command's own options. A default that a setting
-or a budget has is read from there.
+Options that belong together are the fields of a dataclass, which a command takes as one parameter
+(`skr_app.spreading`). A default that a setting or a budget has is read from there. The groups of
+the help are `skr_app.helping.PANELS`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, fields, is_dataclass
-from functools import wraps
-from inspect import Parameter, Signature, signature
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar, get_type_hints
+from typing import Annotated, Any, Literal
 
 import typer
 from platformdirs import user_data_path
 
+from skr_app.completing import models, routers, stores
 from skr_core.budget import Budget
 from skr_core.settings import Settings, WhenInsufficient
 from skr_learn.scoring import Metric
-
-T = TypeVar("T")
 
 DEFAULT_STORE = str(user_data_path("skr-rag", appauthor=False) / "store")
 LIMITS = Budget()
 """The limits of a question where no option says otherwise."""
 
 
-def spread(command: Callable[..., T]) -> Callable[..., T]:
-    """Replace each parameter of a command that is a dataclass of options by the options.
-
-    Args:
-        command: The command. A parameter annotated with a dataclass stands for its fields, which
-            are annotated as Typer's options are and have defaults.
-
-    Returns:
-        The command with the fields as keyword parameters; it makes the dataclasses of them.
-
-    Example:
-        >>> @dataclass
-        ... class Greeting:
-        ...     word: Annotated[str, typer.Option("--word", help="The word to greet with.")] = "Hi"
-        >>> @spread
-        ... def greet(name: str, greeting: Greeting, loud: bool = False) -> str:
-        ...     return f"{greeting.word}, {name}!"
-        >>> list(signature(greet).parameters)
-        ['name', 'word', 'loud']
-        >>> greet(name="Ada", word="Good day")
-        'Good day, Ada!'
-    """
-    hints = get_type_hints(command, include_extras=True)
-    groups: dict[str, Any] = {name: hint for name, hint in hints.items() if is_dataclass(hint)}
-    parameters = []
-    for name, each in signature(command).parameters.items():
-        if name in groups:
-            parameters += _parameters_of(groups[name])
-        else:
-            parameters.append(each.replace(kind=Parameter.KEYWORD_ONLY, annotation=hints[name]))
-
-    @wraps(command)
-    def spread_out(**given: Any) -> T:
-        for name, group in groups.items():
-            chosen = {each.name for each in fields(group)} & given.keys()
-            given[name] = group(**{each: given.pop(each) for each in chosen})
-        return command(**given)
-
-    spread_out.__annotations__ = {each.name: each.annotation for each in parameters}
-    spread_out.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
-    return spread_out
-
-
-def _parameters_of(group: Any) -> list[Parameter]:
-    hints = get_type_hints(group, include_extras=True)
-    return [
-        Parameter(
-            each.name, Parameter.KEYWORD_ONLY, default=each.default, annotation=hints[each.name]
-        )
-        for each in fields(group)
-    ]
-
-
-Question = Annotated[str, typer.Argument(help="What you want to know.", show_default=False)]
+Question = Annotated[str, typer.Argument(help="Your question.", show_default=False)]
 Questions = Annotated[
     Path,
     typer.Argument(
-        help="JSON Lines, JSON, CSV, TSV or Parquet with question and answers, or with the names "
-        "that ragas, LangSmith, LlamaIndex and Hugging Face have for them; or see --dataset.",
+        help="File of questions with their right answers: JSON Lines, JSON, CSV, TSV or Parquet. "
+        "Field names of ragas, LangSmith, LlamaIndex and Hugging Face are understood.",
         show_default=False,
     ),
 ]
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead.")]
+Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 SkipBad = Annotated[
-    bool, typer.Option("--skip-bad", help="Leave out lines that cannot be read, and count them.")
+    bool,
+    typer.Option("--skip-bad", help="Leave out lines that cannot be read, and say how many."),
 ]
 Store = Annotated[
     str,
     typer.Option(
         "--store",
         envvar="SKR_STORE",
-        help="Folder of the reference store, or the URL of a `skr store serve` server.",
+        help="The store of your documents: a folder, or the address of `skr store serve`.",
         show_default="your data folder",
+        autocompletion=stores,
     ),
 ]
 Model = Annotated[
@@ -108,11 +53,10 @@ Model = Annotated[
     typer.Option(
         "--model",
         envvar="SKR_MODEL",
-        help="`extractive` (a baseline that needs no key; `extractive:FILE` knows what stands in a "
-        "file of passages), or a chat model: `openai:gpt-4.1-mini`, "
-        "`anthropic:claude-haiku-4-5`, or any name with --base-url; or `module:name`, your own "
-        "model of LangChain or LlamaIndex, or a function that makes it. SKR_TEMPERATURE is sent "
-        "with each request to a model that is named; without, none is.",
+        help="The model that answers: openai:gpt-4.1-mini, anthropic:claude-haiku-4-5, any name "
+        "with --base-url, or module:name for a model of your own program. `extractive` needs no "
+        "key, and only quotes sentences. SKR_TEMPERATURE sets the temperature.",
+        autocompletion=models,
     ),
 ]
 BaseUrl = Annotated[
@@ -120,8 +64,8 @@ BaseUrl = Annotated[
     typer.Option(
         "--base-url",
         envvar="SKR_BASE_URL",
-        help="Address of an OpenAI-compatible server: Ollama, vLLM, LM Studio. OPENAI_BASE_URL "
-        "works too.",
+        help="Address of an OpenAI-compatible server, such as Ollama, vLLM or LM Studio. "
+        "OPENAI_BASE_URL works too.",
     ),
 ]
 Deadline = Annotated[
@@ -129,24 +73,32 @@ Deadline = Annotated[
     typer.Option(
         "--deadline",
         min=0.001,
-        help="Seconds for a question; then the best draft so far is served, or it has failed.",
+        help="Seconds for one question. The best draft so far is then the answer.",
     ),
 ]
 Embedder = Annotated[
-    str,
+    str | None,
     typer.Option(
         "--embedder",
         envvar="SKR_EMBEDDER",
-        help="`hashing` (needs no download), or a sentence-transformers model: name or folder.",
+        help="For search by meaning: a sentence-transformers model (name or folder), or `hashing`, "
+        "which needs no download. By default what the store was made with; a new store is searched "
+        "by words.",
+        show_default=False,
     ),
 ]
 SearchMode = Literal["hybrid", "dense", "bm25"]
 Search = Annotated[
-    SearchMode, typer.Option("--search", envvar="SKR_SEARCH", help="How the store is searched.")
+    SearchMode,
+    typer.Option(
+        "--search",
+        envvar="SKR_SEARCH",
+        help="Search by words (bm25), by meaning (dense), or by both (hybrid).",
+    ),
 ]
 Force = Annotated[
     bool,
-    typer.Option("--force", help="Use the router although it was made with another model."),
+    typer.Option("--force", help="Use a router that was made with another model or store."),
 ]
 
 
@@ -162,17 +114,16 @@ class ModelOptions:
         typer.Option(
             "--max-spend",
             min=0.0,
-            help="US dollars for all that this command asks, by --prices. What was answered is "
-            "kept.",
+            help="US dollars that this command may spend; needs --prices. Answers so far are kept.",
         ),
     ] = None
     prices: Annotated[
         Path | None,
         typer.Option(
             "--prices",
-            help='JSON of your prices in USD a million tokens: {"MODEL": {"prompt": 1, '
-            '"completion": 2, "cache_read": 0.25}}; the last, for tokens that the provider reads '
-            "from its cache, is optional.",
+            help="JSON file of prices in US dollars per million tokens: "
+            '{"MODEL": {"prompt": 1, "completion": 2, "cache_read": 0.25}}. The price of cached '
+            "input, cache_read, may be left out.",
         ),
     ] = None
 
@@ -186,31 +137,22 @@ class SystemOptions(ModelOptions):
         typer.Option(
             "--retriever",
             metavar="MODULE:NAME",
-            help="Your own retriever in place of the store, such as `app:retriever`: an object of "
-            "LangChain or LlamaIndex, or a function that makes it, in a module of this folder or "
-            "an installed one.",
+            help="Search with a retriever of your own program instead of the store, such as "
+            "app:retriever: a LangChain or LlamaIndex object, or a function that makes one.",
         ),
     ] = None
-    embedder: Embedder = "hashing"
+    embedder: Embedder = None
     search: Search = "hybrid"
     max_rounds: Annotated[
-        int, typer.Option("--max-rounds", min=1, help="Rounds of retrieval; 1 is single shot.")
+        int,
+        typer.Option("--max-rounds", min=1, help="How often one question is searched for at most."),
     ] = LIMITS.max_rounds
     templates: Annotated[
-        str | None,
-        typer.Option(
-            "--templates",
-            help="The words of the prompts, for every system: `default`, `rallm`, `skr`, `w2r`, or "
-            "a JSON file with some of answer_directly, answer_with_references, answer_anyway and "
-            "self_complete.",
-        ),
-    ] = None
-    demonstrations: Annotated[
         Path | None,
         typer.Option(
-            "--demonstrations",
-            help="JSONL with question, answer and perhaps contexts: worked examples, for every "
-            "system.",
+            "--templates",
+            help="JSON file with your own words for the prompts: some of answer_directly, "
+            "answer_with_references, answer_anyway and self_complete.",
         ),
     ] = None
     when_insufficient: Annotated[
@@ -218,25 +160,24 @@ class SystemOptions(ModelOptions):
         typer.Option(
             "--when-insufficient",
             metavar="<name>",
-            help="What is answered when the references never sufficed: `best_draft`, "
-            "`own_knowledge` (the best draft, or else what the model knows by itself) or `refuse`.",
+            help="What to answer when no search found enough: best_draft, own_knowledge (the best "
+            "draft, or else what the model knows) or refuse.",
         ),
     ] = Settings.when_insufficient
     reflector: Annotated[
         str,
         typer.Option(
             "--reflector",
-            help="Judges whether a draft's references suffice: `refusal` (the verdict in the "
-            "model's own reply), `judge` or `judge:MODEL` (one call more), "
-            "`entailment:lexical|nli:NAME|judge:MODEL` (each sentence follows from what it cites), "
-            "`learned:FILE`, made by `skr calibrate --reflector`, or a registered name.",
+            help="What judges whether enough was found: refusal (the model's own verdict), judge "
+            "or judge:MODEL (one more call), entailment:lexical, entailment:nli:NAME or "
+            "entailment:judge:MODEL (each sentence must follow from what it cites), or "
+            "learned:FILE (made by `skr calibrate --reflector`).",
         ),
     ] = "refusal"
     decompose: Annotated[
         bool,
         typer.Option(
-            "--decompose",
-            help="Ask for the parts of a question before the first search; one call.",
+            "--decompose", help="Split the question into parts before searching; costs one call."
         ),
     ] = Settings.decompose
 
@@ -247,15 +188,17 @@ class AskOptions(SystemOptions):
 
     store: Store = DEFAULT_STORE
     max_calls: Annotated[
-        int | None, typer.Option("--max-calls", min=1, help="Calls of the model.")
+        int | None,
+        typer.Option("--max-calls", min=1, help="Calls of the model for one question, at most."),
     ] = LIMITS.max_calls
     router: Annotated[
         Path | None,
         typer.Option(
             "--router",
-            help="File of a router that `skr calibrate` made, or the name of one that needs no "
-            "records, such as `never` or `confidence:explain`; without, every question is "
-            "retrieved for.",
+            help="Decides whether to search: the file that `skr calibrate` made, or the name of a "
+            "router that needs no records, such as never or confidence:explain. Without a router "
+            "every question is searched for.",
+            autocompletion=routers,
         ),
     ] = None
     abstain_below: Annotated[
@@ -264,8 +207,8 @@ class AskOptions(SystemOptions):
             "--abstain-below",
             min=0,
             max=1,
-            help="Serve no answer that is less likely to be right than this; `skr calibrate` tells "
-            "how often the surest are right.",
+            help="Give no answer that is less likely to be right than this. `skr calibrate` says "
+            "how often answers are right.",
         ),
     ] = None
     force: Force = False
@@ -277,14 +220,20 @@ class BatchOptions(SystemOptions):
 
     store: Annotated[
         str | None,
-        typer.Option("--store", envvar="SKR_STORE", help="A store that is there already."),
+        typer.Option(
+            "--store",
+            envvar="SKR_STORE",
+            help="The store of your documents: a folder, or the address of `skr store serve`.",
+            show_default="the passages in the questions file, or else your data folder",
+            autocompletion=stores,
+        ),
     ] = None
     corpus: Annotated[
         Path | None,
         typer.Option(
             "--corpus",
-            help="JSONL with id, title, text, ingested for this run alone. Without it and --store, "
-            "the contexts in the questions file are the corpus.",
+            help="Search this JSON Lines file (id, title, text) instead of a store. It is ingested "
+            "for this run alone.",
         ),
     ] = None
     dataset: Annotated[
@@ -292,31 +241,29 @@ class BatchOptions(SystemOptions):
         typer.Option(
             "--dataset",
             metavar="<name>",
-            help="The questions file has the form of this source, which a package registers: with "
-            "skr-lab installed the published data sets, such as hotpotqa.",
+            help="The format of the questions file, where a package has registered one. skr-lab "
+            "brings those of published data sets, such as hotpotqa.",
         ),
     ] = None
     question_field: Annotated[
         str | None,
-        typer.Option("--question-field", help="Field of the file that holds the question."),
+        typer.Option("--question-field", help="The field that holds the question."),
     ] = None
     answer_field: Annotated[
         str | None,
-        typer.Option("--answer-field", help="Field of the file that holds the right answers."),
+        typer.Option("--answer-field", help="The field that holds the right answers."),
     ] = None
-    limit: Annotated[int | None, typer.Option("--limit", min=1, help="Questions at most.")] = None
+    limit: Annotated[
+        int | None, typer.Option("--limit", min=1, help="Ask only this many questions.")
+    ] = None
     concurrency: Annotated[
         int,
-        typer.Option(
-            "--concurrency", min=1, help="Questions under way at a time, over all workers."
-        ),
+        typer.Option("--concurrency", min=1, help="Questions that are asked at the same time."),
     ] = 8
     requests_per_second: Annotated[
         float | None,
         typer.Option(
-            "--requests-per-second",
-            min=0.0,
-            help="Requests to models that begin in a second, at most, over all workers.",
+            "--requests-per-second", min=0.0, help="Requests to models in a second, at most."
         ),
     ] = None
     cache: Annotated[
@@ -324,7 +271,7 @@ class BatchOptions(SystemOptions):
         typer.Option(
             "--cache",
             envvar="SKR_CACHE",
-            help="Folder in which models' replies are kept: what was asked before costs nothing.",
+            help="Folder that keeps the models' replies: what was asked before costs nothing.",
         ),
     ] = None
     skip_bad: SkipBad = False
@@ -332,33 +279,37 @@ class BatchOptions(SystemOptions):
         Metric | None,
         typer.Option(
             "--metric",
-            help="How answers are compared with the right ones; by default by what contains one, "
-            "or by `f1` where the right answers are sentences.",
+            help="How an answer is compared with the right ones. By default it has to contain one "
+            "of them; where the right answers are sentences, `f1` counts shared words.",
             show_default=False,
         ),
     ] = None
     judge: Annotated[
         str | None,
-        typer.Option("--judge", help="A model that says right or wrong, in place of --metric."),
+        typer.Option(
+            "--judge",
+            help="A model that says whether an answer is right, instead of --metric.",
+            autocompletion=models,
+        ),
     ] = None
     rubric: Annotated[
         Path | None,
-        typer.Option("--rubric", help="A text that tells the judge what makes an answer right."),
+        typer.Option("--rubric", help="Text file that tells the judge what a right answer is."),
     ] = None
     marked: Annotated[
         Path | None,
         typer.Option(
             "--marked",
-            help="JSONL of answers that a person has marked: question, answers, reply, and right "
-            "(true or false). How often the judge or metric says the same is told first.",
+            help="JSON Lines of answers that a person has marked: question, answers, reply, and "
+            "right (true or false). How often the judge or metric agrees is said first.",
         ),
     ] = None
     yes: Annotated[
         bool,
         typer.Option(
             "--yes",
-            help="Do not ask whether to go on. What it will cost is said all the same; where "
-            "standard input is no terminal nothing is ever asked.",
+            help="Say what it will cost, and begin without asking. In a pipe nothing is ever "
+            "asked.",
         ),
     ] = False
 
@@ -371,14 +322,17 @@ class AimOptions:
         str | None,
         typer.Option(
             "--actions",
-            help="Choose among these: direct and single, loop or both, with commas between. By "
-            "default all that every record holds.",
+            help="Choose among these ways to answer: direct, and single, loop or both, with commas "
+            "between. By default all that were recorded.",
         ),
     ] = None
     retrieval_rate: Annotated[
         float | None,
         typer.Option(
-            "--retrieval-rate", min=0, max=1, help="Best accuracy at this share of questions."
+            "--retrieval-rate",
+            min=0,
+            max=1,
+            help="Aim: the best accuracy when at most this share of questions is searched for.",
         ),
     ] = None
     cost_weight: Annotated[
@@ -386,19 +340,22 @@ class AimOptions:
         typer.Option(
             "--cost-weight",
             min=0,
-            help="Best accuracy less this for each unit of cost: retrieval, call, 1,000 tokens or "
-            "dollar.",
+            help="Aim: the best accuracy, less this for each search, call, 1,000 tokens or dollar.",
         ),
     ] = None
     budget: Annotated[
         float | None,
-        typer.Option("--budget", min=0, help="Best accuracy at this cost a question."),
+        typer.Option(
+            "--budget", min=0, help="Aim: the best accuracy at this cost for each question."
+        ),
     ] = None
     stream: Annotated[
         bool,
         typer.Option(
             "--stream/--no-stream",
-            help="Serve the last answer that was asked for, so that it streams.",
+            help="Choose a router whose answers can be streamed: it serves the last answer that it "
+            "asked for.",
+            rich_help_panel="Aim",
         ),
     ] = False
     by: Annotated[
@@ -406,7 +363,7 @@ class AimOptions:
         typer.Option(
             "--by",
             metavar="FIELD",
-            help="Field of the records that makes groups: extra.dataset.",
+            help="Say what it is worth for each value of this field, such as extra.dataset.",
             show_default=False,
         ),
     ] = ""
@@ -415,20 +372,16 @@ class AimOptions:
         typer.Option(
             "--where",
             metavar="FIELD=VALUE",
-            help="Only records that have this in their stamp or in extra, such as "
-            "model=gpt-4.1-mini; may be repeated.",
+            help="Use only records with this value, such as model=gpt-4.1-mini. May be repeated.",
         ),
     ] = None
-    multistep_steps: Annotated[
-        float,
-        typer.Option("--multistep-steps", min=1, help="Retrievals of a loop that nobody counted."),
-    ] = 3.35
     embedder: Annotated[
         str | None,
         typer.Option(
             "--embedder",
-            help="Look at vectors of questions and answers too: `hashing`, or a "
-            "sentence-transformers model. Without, at words and numbers.",
+            help="Learn from the meaning of questions and answers too: a sentence-transformers "
+            "model, or `hashing`. By default from words and numbers alone.",
+            rich_help_panel="Routing",
         ),
     ] = None
     skip_bad: SkipBad = False
@@ -443,7 +396,6 @@ class AimOptions:
             "budget": self.budget,
             "stream": self.stream,
             "by": self.by,
-            "assumed_steps": self.multistep_steps,
         }
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import orjson
 from rich import markup
 from rich.cells import cell_len
-from rich.console import Console
+from rich.console import Console, ConsoleDimensions
 from rich.panel import Panel
 from rich.progress import (
     BarColumn,
@@ -30,10 +30,35 @@ from skr_core.files import encodable_json
 from skr_core.plain import from_plain, to_plain
 from skr_core.types import Action, Answer, Decision, Usage
 
-console = Console(highlight=False, emoji=False)
+WHOLE_LINES = 100_000
+"""The width in a pipe, where nothing is folded: grep and awk find whole lines."""
+
+
+class PlainWhenPiped(Console):
+    """Rich's console in a terminal; in a pipe or a file plain lines, whatever COLUMNS says."""
+
+    @property
+    def size(self) -> ConsoleDimensions:
+        """The characters of a line, and the lines of a screen."""
+        found = super().size
+        return found if self.is_terminal else ConsoleDimensions(WHOLE_LINES, found.height)
+
+    @size.setter
+    def size(self, size: tuple[int, int]) -> None:
+        self._width, self._height = size
+
+    def rule(self, title: Any = "", **options: Any) -> None:
+        """Draw a line with a title; the title alone in a pipe."""
+        if self.is_terminal:
+            super().rule(title, **options)
+        else:
+            self.print(title)
+
+
+console = PlainWhenPiped(highlight=False, emoji=False)
 """For results, on standard output."""
 
-messages = Console(stderr=True, highlight=False, emoji=False)
+messages = PlainWhenPiped(stderr=True, highlight=False, emoji=False)
 """For progress and remarks, so that results can be piped."""
 
 STOP_REASONS = {
@@ -88,6 +113,17 @@ def counted(number: int, noun: str) -> str:
     return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
+def figure(mean: float, low: float, high: float, form: str = ".3f") -> str:
+    """A mean with its interval, which is left out where it has no width.
+
+    Example:
+        >>> figure(0.5, 0.25, 0.75), figure(1.0, 1.0, 1.0)
+        ('0.500 (0.250 to 0.750)', '1.000')
+    """
+    interval = f" ({low:{form}} to {high:{form}})" if low < high else ""
+    return f"{mean:{form}}{interval}"
+
+
 def print_json(value: Any) -> None:
     """Print a value, dataclasses included, as one JSON object, in UTF-8 whatever the locale."""
     options = orjson.OPT_INDENT_2 | orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_APPEND_NEWLINE
@@ -100,7 +136,8 @@ def print_table(headings: Sequence[str], rows: Sequence[Sequence[str]], *, title
     """Print a table of figures so that no figure is folded, however narrow the terminal is.
 
     What does not fit as it stands is turned, with a column for each row; what does not fit either
-    way is printed in parts, each with the names of the rows before it.
+    way is printed in parts, each with the names of the rows before it. In a pipe each row is a line
+    with tabs between its cells.
 
     Args:
         headings: The headings of the columns; the first stands over the names.
@@ -108,6 +145,10 @@ def print_table(headings: Sequence[str], rows: Sequence[Sequence[str]], *, title
         title: The line above the table.
     """
     as_it_stands = [list(headings), *map(list, rows)]
+    if not console.is_terminal:
+        lines = ["\t".join(" ".join(cleaned(each).split()) for each in row) for row in as_it_stands]
+        console.file.write("\n".join([*([cleaned(title)] if title else []), *lines]) + "\n")
+        return
     turned = [list(column) for column in zip(*as_it_stands, strict=True)]
     best = next((each for each in (as_it_stands, turned) if _width(each) <= console.width), None)
     if title:
@@ -181,9 +222,9 @@ def show_answer(console: Console, answer: Answer, model: str, *, streamed: bool 
     """
     if not streamed:
         _rounds(console, answer)
-        console.print(
-            Panel(Text(cleaned(answer.text) or "(no answer)"), title="Answer", title_align="left")
-        )
+        text = Text(cleaned(answer.text) or "(no answer)")
+        boxed = Panel(text, title="Answer", title_align="left")
+        console.print(boxed if console.is_terminal else text)
     _sources(console, answer)
     if answer.decision.retrieve and not (answer.grounded or answer.is_partial):
         console.print("[yellow]Not supported by the references.[/yellow]")

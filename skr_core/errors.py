@@ -147,7 +147,22 @@ def tell_once(message: str) -> None:
 
 
 _ROOT = Path(__file__).resolve().parents[1]
-"""The folder that the packages lie in: a clone's own, where they are run from one."""
+"""The folder that the packages lie in: that of a clone, where they run from one."""
+
+
+def install_line(extra: str) -> str:
+    """The line that installs an extra: from PyPI, or from the clone that this runs from.
+
+    Args:
+        extra: The name of the extra.
+
+    Example:
+        >>> install_line("local").startswith("pip install ")
+        True
+    """
+    if not (_ROOT / "pyproject.toml").is_file():
+        return f'pip install "skr-rag[{extra}]"'
+    return f'pip install -e "{"." if Path.cwd() == _ROOT else _ROOT}[{extra}]"'
 
 
 class MissingDependency(SKRError, ImportError):
@@ -161,8 +176,7 @@ class MissingDependency(SKRError, ImportError):
     """
 
     def __init__(self, package: str, extra: str) -> None:
-        named = f'-e ".[{extra}]"' if Path.cwd() == _ROOT else f'"skr-rag[{extra}]"'
-        super().__init__(f"{package} is not installed: run  pip install {named}")
+        super().__init__(f"{package} is not installed: run  {install_line(extra)}")
         self.package, self.extra = package, extra
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -180,11 +194,12 @@ def extra(name: str) -> Iterator[None]:
         MissingDependency: Something inside could not be imported.
 
     Example:
-        >>> with extra("local"):
-        ...     import gone
-        Traceback (most recent call last):
-        ...
-        skr_core.errors.MissingDependency: gone is not installed: run  pip install -e ".[local]"
+        >>> try:
+        ...     with extra("local"):
+        ...         import gone
+        ... except MissingDependency as error:
+        ...     print(str(error).partition(":")[0], error.extra)
+        gone is not installed local
     """
     try:
         yield

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from skr_core.errors import MissingDependency, extra
+from skr_core.errors import MissingDependency, extra, install_line
 
 ROOT = Path(__file__).resolve().parents[1]
 FOLDERS = [
@@ -131,7 +131,7 @@ def test_the_first_use_says_what_to_install(missing: str, tmp_path: Path) -> Non
     assert result.returncode == 1
     last = result.stderr.strip().splitlines()[-1]
     assert last.startswith("skr_core.errors.MissingDependency: ")
-    assert last.endswith(f'is not installed: run  pip install "skr-rag[{name}]"')
+    assert last.endswith(f"is not installed: run  {install_line(name)}")
 
 
 READ_WITH = {
@@ -156,7 +156,7 @@ def test_the_first_file_of_a_kind_says_what_to_install(missing: str, tmp_path: P
         "list(load_file(Path(sys.argv[2]), print))"
     )
     last = without("nothing", use, str(tmp_path), str(path)).stderr.strip().splitlines()[-1]
-    assert last.endswith(f'{missing} is not installed: run  pip install "skr-rag[documents]"')
+    assert last.endswith(f"{missing} is not installed: run  {install_line('documents')}")
 
 
 def test_a_store_that_cannot_be_opened_leaves_nothing_behind(tmp_path: Path) -> None:
@@ -172,7 +172,7 @@ def test_the_command_without_its_extra_is_one_line(missing: str) -> None:
     (line,) = result.stderr.splitlines()
     assert line.startswith(f"error: {missing}")
     said = " ".join(line.split())
-    assert said.endswith(' is not installed: run pip install "skr-rag[cli]"')
+    assert said.endswith(f" is not installed: run {install_line('cli')}")
 
 
 def test_the_command_tells_another_missing_extra_in_one_line(tmp_path: Path) -> None:
@@ -184,7 +184,7 @@ def test_the_command_tells_another_missing_extra_in_one_line(tmp_path: Path) -> 
     result = without("tantivy", code)
     assert result.returncode == 2
     lines = [line for line in result.stderr.splitlines() if line.strip()]
-    assert lines[-1] == ('error: tantivy is not installed: run pip install "skr-rag[store]"')
+    assert lines[-1] == f"error: tantivy is not installed: run {install_line('store')}"
     assert "Traceback" not in result.stderr
 
 
@@ -207,13 +207,19 @@ def test_the_extras_that_errors_name_are_declared() -> None:
 def test_a_failing_import_becomes_the_pip_line() -> None:
     with pytest.raises(MissingDependency) as caught, extra("plots"):
         raise ImportError("a library of the system is missing")
-    assert "[plots]" in str(caught.value)
+    assert str(caught.value).endswith(f"run  {install_line('plots')}")
     assert isinstance(caught.value.__cause__, ImportError)
 
 
-def test_within_a_clone_the_line_installs_the_clone(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_clone_is_installed_from_itself(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(ROOT)
-    assert str(MissingDependency("jinja2", "plots")).endswith('run  pip install -e ".[plots]"')
+    assert install_line("mcp") == 'pip install -e ".[mcp]"'
+    monkeypatch.chdir(tmp_path)
+    assert install_line("mcp") == f'pip install -e "{ROOT}[mcp]"'
+    monkeypatch.setattr("skr_core.errors._ROOT", tmp_path)
+    assert install_line("mcp") == 'pip install "skr-rag[mcp]"'
 
 
 def guarded(node: ast.AST, name: str | None = None) -> Iterator[tuple[str, str | None]]:

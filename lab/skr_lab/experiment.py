@@ -284,8 +284,9 @@ class Searching(Asking):
     """JSON Lines with id, title and text, ingested for this run alone."""
     store: str | None = None
     """A store that is there already; without it and `corpus` the questions' contexts."""
-    embedder: str = Field(default_factory=lambda: os.environ.get("SKR_EMBEDDER", "hashing"))
-    """The embedder: hashing, pooled:NAME (SimCSE, DPR), or a sentence-transformers model."""
+    embedder: str | None = Field(default_factory=lambda: os.environ.get("SKR_EMBEDDER"))
+    """The embedder: hashing, pooled:NAME (SimCSE, DPR), or a sentence-transformers model. By
+    default that of the store, and hashing where there is none and `search` is dense."""
     search: Literal["hybrid", "dense", "bm25"] = "dense"
     """How the store is searched."""
 

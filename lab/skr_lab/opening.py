@@ -20,8 +20,6 @@ from skr_app.opening import (
     load_questions,
     open_router,
     open_searched,
-    read_demonstrations,
-    read_templates,
     router_stamp,
 )
 from skr_app.output import console, escape, messages, print_json, print_table, progress
@@ -36,10 +34,13 @@ from skr_app.report import (
     show_result,
 )
 from skr_core.budget import Price
-from skr_core.errors import InputError
+from skr_core.errors import DataError, InputError
 from skr_core.ports import Embedder, EntailmentModel, LanguageModel, Reflector
-from skr_core.questions import Question
+from skr_core.prompts.papers import RALLM_TEMPLATES, SKR_TEMPLATES, W2R_TEMPLATES
+from skr_core.prompts.templates import DEFAULT_TEMPLATES, PromptTemplates
+from skr_core.questions import Question, read_questions
 from skr_core.reflectors import EntailmentReflector
+from skr_core.types import Demonstration
 from skr_lab.encoders import PooledEmbedder
 from skr_lab.entailment import T5Entailment
 from skr_lab.metrics import F1_OF_MEANS, key_fact_f1_of_means
@@ -146,20 +147,63 @@ def make_entailment(name: str, base_url: str | None = None) -> EntailmentModel:
     return Models(base_url, _LIMITS.get()).entailment(name)
 
 
-def named_embedder(name: str) -> str | Embedder:
+TEMPLATES = {
+    "default": DEFAULT_TEMPLATES,
+    "rallm": RALLM_TEMPLATES,
+    "skr": SKR_TEMPLATES,
+    "w2r": W2R_TEMPLATES,
+}
+"""The words of the prompts that the papers publish, by the name that a field takes."""
+
+
+def read_templates(templates: str | None) -> PromptTemplates:
+    """The words of the prompts that a field names: those of a paper, or a JSON file of them.
+
+    Raises:
+        InputError: There is no such set or file, or a template lacks a placeholder.
+        DataError: The file is not JSON, or not of templates.
+    """
+    if templates in TEMPLATES:
+        return TEMPLATES[templates]
+    if templates is not None and not Path(templates).is_file():
+        raise InputError(f"templates={templates}: give {', '.join(TEMPLATES)}, or a JSON file")
+    return opening.read_templates(None if templates is None else Path(templates))
+
+
+def read_demonstrations(path: Path | None) -> tuple[Demonstration, ...]:
+    """Worked examples of a JSONL file: ``question``, ``answer``, and ``contexts`` where given.
+
+    Raises:
+        InputError: There is no such file.
+        DataError: A line is broken, or none has an answer.
+    """
+    if path is None:
+        return ()
+    rows = [each for each in read_questions(path) if each.gold]
+    if not rows:
+        raise DataError(path, None, "there is no question with an answer in this file")
+    return tuple(
+        Demonstration(each.asked, each.gold[0], tuple(part.text for part in each.contexts))
+        for each in rows
+    )
+
+
+def named_embedder(name: str | None) -> str | Embedder | None:
     """The embedder ``pooled:NAME``, SimCSE or DPR as published; any other name as it is."""
-    kind, _, rest = name.partition(":")
+    kind, _, rest = (name or "").partition(":")
     return PooledEmbedder(rest) if kind == "pooled" and rest else name
 
 
-def open_embedder(name: str) -> Embedder:
+def open_embedder(name: str | None) -> Embedder:
     """Make an embedder by its name.
 
     Args:
-        name: ``hashing``, ``pooled:NAME``, or a sentence-transformers model by name or folder.
+        name: ``hashing``, which None stands for too, ``pooled:NAME``, or a sentence-transformers
+            model by name or folder.
     """
-    named = named_embedder(name)
-    return opening.open_embedder(named) if isinstance(named, str) else named
+    name = name or "hashing"
+    kind, _, rest = name.partition(":")
+    return PooledEmbedder(rest) if kind == "pooled" and rest else opening.open_embedder(name)
 
 
 def open_reflector(name: str, model: LanguageModel, *, base_url: str | None = None) -> Reflector:

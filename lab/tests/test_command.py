@@ -101,7 +101,7 @@ def test_experiments(lab: Lab, asked: dict[str, object], tmp_path: Path, name: s
     assert (tmp_path / name / "result.png").read_bytes().startswith(b"\x89PNG")
     shown = lab("run", name, **asked)
     assert shown.code == 0
-    assert "n_failed" in shown.out
+    assert "\tquestions\tfailed\n" in shown.out
 
 
 def test_a_run_folder_is_of_one_run(lab: Lab, asked: dict[str, object], tmp_path: Path):
@@ -245,24 +245,18 @@ def test_both_measures_of_claims_by_a_judge_that_thinks_aloud(
         assert (cell["mean"], cell["n"], cell["n_failed"]) == (0.8, 5, 1), name
 
 
-def test_what_is_judged_is_the_conclusion_in_both_commands(
-    lab: Lab, skr: Skr, asked: dict[str, object], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_what_is_judged_is_the_conclusion(
+    lab: Lab, asked: dict[str, object], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     model = ScriptedModel(["He is Person 1, of Town1 [1]. So the answer is Town1."])
     monkeypatch.setattr(experiment, "make_model", lambda name, url: model)
-    monkeypatch.setattr("skr_app.models.make_model", lambda *_: model)
     shown = tmp_path / "shown.jsonl"
     shown.write_bytes(orjson.dumps({"question": "Who?", "answer": "So the answer is Ada."}) + b"\n")
     systems = "zero_shot,manual_cot,cot_ir,single_shot,loop"
     fields = {"systems": systems, "templates": "skr", "demonstrations": shown, **asked}
     rows = lab("run", "baselines", "--json", **fields).json["result"]["rows"]
-    given = ("--dataset", "hotpotqa", "--model", "any", "--templates", "skr", "--json")
-    evaluated = skr(
-        *("evaluate", asked["questions"], "--systems", "never,always", *given),
-        *("--demonstrations", shown),
-    ).json["result"]["rows"]
-    means = {row["name"]: row["cells"]["exact_match"]["mean"] for row in [*rows, *evaluated]}
-    assert means == dict.fromkeys([*systems.split(","), "never", "always"], pytest.approx(1 / 6))
+    means = {row["name"]: row["cells"]["exact_match"]["mean"] for row in rows}
+    assert means == dict.fromkeys(systems.split(","), pytest.approx(1 / 6))
 
 
 def test_key_facts_from_model_to_evaluation(

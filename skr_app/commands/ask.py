@@ -8,8 +8,9 @@ import typer
 
 from skr_app.models import Models
 from skr_app.opening import open_retriever, open_settings
-from skr_app.options import AskOptions, Json, Question, spread
+from skr_app.options import AskOptions, Json, Question
 from skr_app.output import console, messages, print_json, show_answer, show_event
+from skr_app.spreading import spread
 from skr_core.budget import tokens_by_length
 from skr_core.prompts.asking import checked_question
 
@@ -19,11 +20,11 @@ def ask(
     question: Question,
     options: AskOptions,
     stream: Annotated[
-        bool, typer.Option("--stream", help="Show queries, drafts and tokens as they come.")
+        bool, typer.Option("--stream", help="Show searches, drafts and the answer as they come.")
     ] = False,
     json: Json = False,
 ) -> None:
-    """Ask a question; watch it retrieve, reflect and retrieve again until it suffices."""
+    """Answer a question from your documents, searching again until enough was found."""
     from skr_graphs import answer_of, create_self_completion_graph, without_messages
 
     question = checked_question(question)

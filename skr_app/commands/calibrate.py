@@ -9,8 +9,9 @@ from typing import Annotated, Literal
 import typer
 
 from skr_app.opening import check_writable, open_embedder, read_records
-from skr_app.options import AimOptions, Json, split, spread
+from skr_app.options import AimOptions, Json, split
 from skr_app.output import console, escape, messages, print_json, progress
+from skr_app.spreading import spread
 from skr_core.errors import InputError
 from skr_core.plain import to_plain
 from skr_learn.routers.registry import titles
@@ -20,25 +21,25 @@ from skr_learn.routers.registry import titles
 def calibrate(
     records: Annotated[
         Path,
-        typer.Argument(help="Records made by `skr collect` (also .gz).", show_default=False),
+        typer.Argument(help="Records that `skr collect` made (also .gz).", show_default=False),
     ],
     options: AimOptions,
-    out: Annotated[Path, typer.Option("--out", help="File the router is written to.")] = Path(
+    out: Annotated[Path, typer.Option("--out", help="File to write the router to.")] = Path(
         "router.skr"
     ),
     router: Annotated[
         str | None,
         typer.Option(
             "--router",
-            help=f"Choose among these, with commas between: {titles()}. By default those that "
-            "learn from outcomes, and those that the records hold statements of; never `encoder`.",
+            help=f"Choose among these routers, with commas between: {titles()}. By default all "
+            "but encoder, as far as the records hold what they need.",
         ),
     ] = None,
     cost: Annotated[
         Literal["retrievals", "calls", "tokens", "usd"] | None,
         typer.Option(
             "--cost",
-            help="What cost is counted in. By default tokens where recorded, else retrievals.",
+            help="What counts as cost. By default tokens where they were recorded, else searches.",
         ),
     ] = None,
     prices: Annotated[
@@ -48,26 +49,29 @@ def calibrate(
         bool,
         typer.Option(
             "--reflector",
-            help="Learn too which drafts to send back, into the same file: "
+            help="Learn too which drafts are not good enough, into the same file. Use it by "
             "`skr ask --reflector learned:FILE`.",
+            rich_help_panel="Routing",
         ),
     ] = False,
     anyway: Annotated[
         bool,
-        typer.Option("--anyway", help="Take the best of the routers even where it does not pay."),
+        typer.Option("--anyway", help="Take the best router even where none pays."),
     ] = False,
     plot: Annotated[
-        Path | None, typer.Option("--plot", help="Draw the curve into this .png or .svg file.")
+        Path | None,
+        typer.Option("--plot", help="Draw accuracy against cost into this .png or .svg file."),
     ] = None,
     plot_chances: Annotated[
         Path | None,
         typer.Option(
-            "--plot-chances", help="Draw how often the surest answers are right into such a file."
+            "--plot-chances",
+            help="Draw how often the surest answers are right into this .png or .svg file.",
         ),
     ] = None,
     json: Json = False,
 ) -> None:
-    """Choose what to serve by recorded answers, and say what it is worth on new questions."""
+    """Learn from records which questions to search for, and say what that is worth."""
     from skr_core.budget import read_prices
     from skr_learn import calibrate as choose_router
     from skr_learn.figures import check_name
@@ -128,7 +132,7 @@ def calibrate(
         if reflector:
             use += f" --reflector {shlex.quote(f'learned:{out}')}"
         console.print(
-            f"Use it with the model and store of the records:  skr ask QUESTION {escape(use)}",
+            f"Use it, with the same model and store:  skr ask QUESTION {escape(use)}",
             highlight=False,
             soft_wrap=True,
         )

@@ -31,9 +31,20 @@ from skr_app.opening import (
     open_store,
     searched_references,
     store_embedder,
+    with_default_store,
 )
-from skr_app.options import DEFAULT_STORE, BatchOptions, Json, Questions, split, spread
-from skr_app.output import console, counted, escape, messages, print_json, print_table, progress
+from skr_app.options import BatchOptions, Json, Questions, split
+from skr_app.output import (
+    console,
+    counted,
+    escape,
+    figure,
+    messages,
+    print_json,
+    print_table,
+    progress,
+)
+from skr_app.spreading import spread
 from skr_core.errors import InputError
 from skr_core.files import KeyedLog
 from skr_core.types import ACTIONS, Action
@@ -50,9 +61,9 @@ if TYPE_CHECKING:
     from skr_learn.scoring import Judge
 
 ACTION_WORDS = {
-    "direct": "without retrieval",
-    "single": "one round",
-    "loop": "until it suffices",
+    "direct": "from memory",
+    "single": "one search",
+    "loop": "as many searches as it takes",
 }
 
 ASKED: tuple[Action, ...] = ("direct", "loop")
@@ -65,43 +76,41 @@ def collect(
     options: BatchOptions,
     out: Annotated[
         Path,
-        typer.Option("--out", help="Records are appended here; the same command again goes on."),
+        typer.Option("--out", help="File to add the records to. Run the command again to go on."),
     ] = Path("self-knowledge.jsonl"),
     ask: Annotated[
         str | None,
         typer.Option(
             "--ask",
-            help="Routers that ask the model itself, with commas between, each asked once a "
-            "question: prompt:TEMPLATE, in_context, confidence:STRATEGY, certainty_level, "
-            "uncertainty.",
+            help="Ask the model too what it thinks it knows, with commas between: "
+            "prompt:TEMPLATE, in_context, confidence:STRATEGY, certainty_level, uncertainty.",
         ),
     ] = None,
     engine: Annotated[
         Literal["local", "ray"],
         typer.Option(
             "--engine",
-            help="`local` works in this process, `ray` in workers, here or on a cluster.",
+            help="Work in this process (local), or in workers here or on a cluster (ray).",
         ),
     ] = "local",
     address: Annotated[
         str | None,
         typer.Option(
             "--address",
-            help="Address of a Ray cluster, HOST:PORT or ray://HOST:PORT. Without it Ray is "
+            help="Address of a Ray cluster: HOST:PORT or ray://HOST:PORT. By default Ray is "
             "started here.",
         ),
     ] = None,
     workers: Annotated[
         int | None,
-        typer.Option("--workers", min=1, help="Workers of Ray; by default one a processor."),
+        typer.Option("--workers", min=1, help="Workers of Ray. By default one for each processor."),
     ] = None,
     json: Json = False,
 ) -> None:
-    """Answer each question without retrieval, in one round and in the loop; record the scores.
+    """Record what your model answers from memory, after one search, and after several.
 
-    The answers are those of the system that is served with the same options.
-    Without --store and --corpus the questions' own contexts are searched, or
-    where they have none the store that skr ingest makes.
+    Each answer is compared with the right one. Give the options that you will
+    serve with: the records are worth something for that system alone.
     """
     # Where the contexts are the corpus, those of all questions are.
     read = load_questions(
@@ -117,9 +126,7 @@ def collect(
     if engine == "local" and (address, workers) != (None, None):
         given = "--workers" if address is None else "--address"
         raise InputError(f"{given} is for --engine ray")
-    given_to_search = (options.retriever, options.store, options.corpus)
-    if given_to_search == (None, None, None) and not any(q.contexts for q in read):
-        options = replace(options, store=DEFAULT_STORE)
+    options = with_default_store(options, read)
     limits = Limits.of(
         options.deadline, options.max_spend, options.prices, options.requests_per_second
     )
@@ -357,39 +364,40 @@ def _print_summary(found: dict[str, Any], progress: Progress, out: Path) -> None
     rows = [
         [
             f"{action} ({ACTION_WORDS[action]})",
-            _accuracy(found["accuracy"][action], found["accuracy_ci"][action]),
+            figure(found["accuracy"][action], *found["accuracy_ci"][action]),
             f"{found['retrievals'][action]:.2f}",
             f"{found['prompt_tokens'][action]:,.0f}",
         ]
         for action in ACTIONS
     ]
-    best = _accuracy(found["best_of_all"], found["best_of_all_ci"])
-    rows.append(["the best of them for each question", best, "", ""])
-    print_table(["action", "accuracy", "retrievals", "prompt tokens"], rows)
+    best = figure(found["best_of_all"], *found["best_of_all_ci"])
+    rows.append(["the best one for each question", best, "", ""])
+    print_table(["how it answers", "accuracy", "searches", "prompt tokens"], rows)
     effects = found["effects"]
     console.print(
-        f"Retrieval helps {counted(effects['helps'], 'question')} and hurts {effects['hurts']}; "
-        f"no answer is right on {found['all_wrong']}."
+        f"Searching helps on {counted(effects['helps'], 'question')} and hurts on "
+        f"{effects['hurts']}. On {found['all_wrong']} no answer is right."
     )
     console.print(f"{counted(found['n'], 'record')} in {escape(str(out))} ({_spent(progress)})")
     console.print(
-        f"Does routing pay on them?  skr calibrate {escape(shlex.quote(str(out)))}", soft_wrap=True
+        f"Would searching for some of them be enough?  "
+        f"skr calibrate {escape(shlex.quote(str(out)))}",
+        soft_wrap=True,
     )
     if progress.unscored:
-        console.print(f"{progress.unscored} questions have no right answer to compare with")
+        console.print(
+            f"{counted(progress.unscored, 'question')} left out, because no right answer is given"
+        )
     if progress.repeated:
-        console.print(f"{counted(progress.repeated, 'question')} asked once, being the same again")
-    for count, what in ((progress.failed, "failed"), (progress.missed, "lack a statement")):
+        console.print(
+            f"{counted(progress.repeated, 'question')} left out, which the file holds twice"
+        )
+    for count, what in ((progress.failed, "failed"), (progress.missed, "without a reply to --ask")):
         if count:
             messages.print(
-                f"[yellow]{count} questions {what}[/yellow]; run it again to ask them again. "
-                f"The last: {escape(progress.last_failure)}"
+                f"[yellow]{counted(count, 'question')} {what}.[/yellow] Run the command again to "
+                f"ask them again. The last failure: {escape(progress.last_failure)}"
             )
-
-
-def _accuracy(mean: float, interval: Sequence[float]) -> str:
-    low, high = interval
-    return f"{mean:.3f} ({low:.3f} to {high:.3f})"
 
 
 def _spent(progress: Progress) -> str:

@@ -12,6 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from skr_app.beforehand import ask_to_go_on, make_scorer, tell_agreement
+from skr_app.completing import routers
 from skr_app.models import Limits, Models, open_cache
 from skr_app.opening import (
     check_writable,
@@ -21,9 +22,10 @@ from skr_app.opening import (
     open_settings,
     read_records,
     router_stamp,
+    with_default_store,
 )
-from skr_app.options import BatchOptions, Force, Json, Questions, spread
-from skr_app.output import progress
+from skr_app.options import BatchOptions, Force, Json, Questions
+from skr_app.output import counted, progress
 from skr_app.report import (
     PAIRS,
     Result,
@@ -34,8 +36,8 @@ from skr_app.report import (
     report_page,
     row_of,
     show_result,
-    shown,
 )
+from skr_app.spreading import spread
 from skr_core.budget import price_of, read_prices
 from skr_core.errors import InputError, MissingDependency
 from skr_core.files import frame_of, kind_of, make_folder, replace_file, write_rows
@@ -94,45 +96,48 @@ def evaluate(
     options: BatchOptions,
     systems: Annotated[
         str,
-        typer.Option("--systems", help=f"Names with commas between them: {', '.join(SYSTEMS)}."),
+        typer.Option(
+            "--systems", help=f"Systems to compare, with commas between: {', '.join(SYSTEMS)}."
+        ),
     ] = "single_shot,loop",
     router: Annotated[
         Path | None,
         typer.Option(
             "--router",
-            help="For `adaptive`: the file of a saved router, or the name of one that needs no "
-            "records, such as `confidence:explain`. Questions that a file has learnt from are "
-            "left out.",
+            help="For adaptive: the file that `skr calibrate` made, or the name of a router that "
+            "needs no records, such as confidence:explain. Questions that the file has learnt from "
+            "are left out.",
+            autocompletion=routers,
         ),
     ] = None,
     cross_fit: Annotated[
         Path | None,
         typer.Option(
             "--cross-fit",
-            help="For `adaptive`, in place of --router: records, in five parts; each question is "
-            "answered with a router that was calibrated on the parts without it.",
+            help="For adaptive, instead of --router: records. They are cut into five parts, and a "
+            "question is answered with a router that was calibrated on the four others.",
         ),
     ] = None,
     force: Force = False,
     out: Annotated[
         Path | None,
-        typer.Option("--out", help="Folder of the run: the same command again goes on in it."),
+        typer.Option("--out", help="Folder for the run. Run the command again to go on in it."),
     ] = None,
     export: Annotated[
         Path | None,
         typer.Option(
             "--export",
-            help="Write the answers, with what was retrieved and their measures, to this "
-            "`.jsonl`, `.csv` or `.parquet` file, by the names that ragas reads.",
+            help="Write the answers, their sources and scores to this .jsonl, .csv or .parquet "
+            "file, under the names that ragas reads.",
         ),
     ] = None,
     json: Json = False,
 ) -> None:
-    """Ask every system every question and compare them: does the loop pay, does the router?
+    """Compare ways to answer on questions with known answers: does the loop pay, does the router?
 
-    All use the same retriever, model, words and demonstrations, and at most
-    ten references. `never` and `always` differ from `adaptive` by the router
-    alone; `always` is the loop.
+    All of them use the same model, the same search and at most ten references.
+    never does not search, single_shot searches once, loop and always search
+    until enough was found, and adaptive does what the router decides.
     """
     # Where the contexts are the corpus, those of all questions are.
     read = load_questions(
@@ -142,6 +147,7 @@ def evaluate(
         question_field=options.question_field,
         answer_field=options.answer_field,
     )
+    options = with_default_store(options, read)
     if router is not None and cross_fit is not None:
         raise InputError("give either --router or --cross-fit")
     if export is not None:
@@ -252,7 +258,7 @@ def result_of(
         score: The measure that decides.
     """
     notes = [
-        f"Left out, because the router has learnt from them: {left_out:,} questions."
+        f"Left out: {counted(left_out, 'question')} that the router has learnt from."
         if left_out
         else "",
         whether_the_loop_pays(judged, score),
@@ -290,12 +296,18 @@ def whether_the_loop_pays(
     gain = difference(judged["loop"], judged["single_shot"], score)
     if not gain.n:
         return ""
-    figures = f"{score} {shown(gain, signed=True)} over a single shot, n {gain.n}"
+    if gain.low == gain.high == 0:
+        return (
+            f"No difference: the loop scored as one search did, on {counted(gain.n, 'question')}."
+        )
+    low, high = (f"{100 * each:+.1f}" for each in (gain.low, gain.high))
+    than = "higher" if gain.mean >= 0 else "lower"
+    found = f"scored {100 * abs(gain.mean):.1f} points {than} than one search ({low} to {high})"
     if gain.low > 0:
-        return f"The loop pays with this model: {figures}."
+        return f"The loop pays: it {found}, on {counted(gain.n, 'question')}."
     if gain.high < 0:
-        return f"The loop does not pay with this model, answer with --max-rounds 1: {figures}."
-    return f"Whether the loop pays with this model these questions do not tell: {figures}."
+        return f"The loop does not pay: it {found}. Answer with --max-rounds 1."
+    return f"No clear difference: the loop {found}. {gain.n:,} questions are too few to tell."
 
 
 def _write_page(out: Path) -> None:

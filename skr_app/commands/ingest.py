@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from skr_app.opening import open_embedder, open_store, store_folder
-from skr_app.options import DEFAULT_STORE, Json, SkipBad, Store
+from skr_app.opening import open_store, store_embedder, store_folder
+from skr_app.options import DEFAULT_STORE, Embedder, Json, SkipBad, Store
 from skr_app.output import console, counted, escape, print_json, progress
 from skr_core.texts import encodable
 
@@ -25,37 +25,29 @@ def ingest(
         list[Path],
         typer.Argument(
             metavar="FILES...",
-            help="Files or folders: text, Markdown, HTML, PDF, JSONL with id, title, text (also "
-            ".gz).",
+            help="Files and folders: text, Markdown, HTML, PDF, Word, Excel, PowerPoint, or JSON "
+            "Lines with id, title and text (also .gz).",
             show_default=False,
         ),
     ],
     store: Store = DEFAULT_STORE,
-    embedder: Annotated[
-        str | None,
-        typer.Option(
-            "--embedder",
-            envvar="SKR_EMBEDDER",
-            help="For search by meaning: a sentence-transformers model, by name or folder. Without "
-            "one a new store is searched by words; `hashing` makes vectors of words.",
-            show_default=False,
-        ),
-    ] = None,
+    embedder: Embedder = None,
     language: Annotated[
         str | None,
         typer.Option(
             "--language",
-            help="The language whose words are stemmed, such as `english`. A new store has none.",
+            help="The language of your documents, such as english: `keep` then finds `keeper` too. "
+            "By default that of the store; a new store has none.",
             show_default=False,
         ),
     ] = None,
     prune: Annotated[
-        bool, typer.Option("--prune", help="Remove the documents whose files are gone.")
+        bool, typer.Option("--prune", help="Remove documents from the store whose files are gone.")
     ] = False,
     skip_bad: SkipBad = False,
     json: Json = False,
 ) -> None:
-    """Bring the reference store in line with documents: a file that has changed is replaced."""
+    """Add documents to the store. A file that has changed is read again."""
     from skr_store import Store as AnyStore
     from skr_store import ingest as ingest_files
     from skr_store.database import holds_store
@@ -64,9 +56,8 @@ def ingest(
     # A path that is missing leaves no empty store behind, and neither do files of nothing.
     found = find_files(files, (lambda _: None) if skip_bad else stop)
     is_here = store.startswith(("http://", "https://")) or holds_store(store_folder(store))
-    given = open_embedder(embedder) if embedder else None
     with (
-        open_store(store, given, must_exist=False, language=language)
+        open_store(store, store_embedder(embedder), must_exist=False, language=language)
         if is_here or any(each.stat().st_size for each in found)
         else AnyStore.ephemeral() as opened,
         progress("Ingesting") as advance,

@@ -10,7 +10,8 @@ import typer
 
 from skr_app.models import Models
 from skr_app.opening import open_retriever, open_settings
-from skr_app.options import AskOptions, spread
+from skr_app.options import AskOptions
+from skr_app.spreading import spread
 from skr_core.errors import SKRError, extra
 from skr_core.plain import Plain
 
@@ -36,12 +37,12 @@ def mcp(
             "--port",
             min=1,
             max=65_535,
-            help="Serve over HTTP, for programs of this machine: the address ends in /mcp. "
-            "Without, standard input and output are the connection, as clients start it.",
+            help="Listen at this port for programs on this machine; the address ends in /mcp. "
+            "By default the client talks over standard input and output.",
         ),
     ] = None,
 ) -> None:
-    """Give any MCP client, such as an assistant or an editor, the tools ask, search and sources."""
+    """Let an assistant or an editor ask your documents, by the Model Context Protocol."""
     models = Models.of(options)
     with open_retriever(options) as retriever:
         settings = open_settings(

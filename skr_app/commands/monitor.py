@@ -23,18 +23,21 @@ def monitor(
     log: Annotated[
         Path,
         typer.Argument(
-            help="What was served, also .gz: outputs in JSON, as `skr ask --json` prints them, one "
-            "behind the other; a `right` of true or false beside an output is what somebody says "
-            "of it. Or the runs.jsonl of the page's folder, whose votes count too.",
+            help="The answers that were given (also .gz): what `skr ask --json` printed, one after "
+            "the other, each perhaps with `right`: true or false. Or runs.jsonl in the folder of "
+            "`skr serve`, with the votes beside it.",
             show_default=False,
         ),
     ],
     router: Annotated[
-        Path, typer.Option("--router", help="File of the router that `skr calibrate` made.")
+        Path, typer.Option("--router", help="The file that `skr calibrate` made.")
     ] = Path("router.skr"),
     json: Json = False,
 ) -> None:
-    """Compare what a router serves with what was expected of it; the exit code of an alarm is 1."""
+    """Compare the answers you give with what was expected at calibration.
+
+    The exit code is 1 where something has surely changed.
+    """
     from skr_learn import monitor as compare
 
     answers, right = served_in(log)

@@ -11,17 +11,18 @@ from typing import Annotated
 import typer
 
 from skr_app.extractive import is_extractive
+from skr_app.helping import App
 from skr_app.models import Models
 from skr_app.opening import check_writable, open_store, store_embedder
-from skr_app.options import DEFAULT_STORE, Embedder, Json, ModelOptions, Store, spread
+from skr_app.options import DEFAULT_STORE, Embedder, Json, ModelOptions, Store
 from skr_app.output import console, counted, escape, messages, print_json, progress, spent
+from skr_app.spreading import spread
 from skr_core.errors import InputError
 from skr_learn import accept_questions, amake_questions
 from skr_learn.questions import MakingProgress
 
-app = typer.Typer(
-    help="Questions of your own documents: make them with your model, review them, accept them.",
-    no_args_is_help=True,
+app = App(
+    help="Make questions about your documents with your model, review them, and accept them.",
 )
 
 DROPPED = {
@@ -39,23 +40,25 @@ DROPPED = {
 def make(
     options: ModelOptions,
     store: Store = DEFAULT_STORE,
-    n: Annotated[int, typer.Option("--n", min=1, help="Questions that are wanted.")] = 200,
+    n: Annotated[int, typer.Option("--n", min=1, help="How many questions to make.")] = 200,
     out: Annotated[
-        Path, typer.Option("--out", help="The review file; what is in it already is kept.")
+        Path, typer.Option("--out", help="File for your review. What it holds already is kept.")
     ] = Path("review.md"),
     scope: Annotated[
-        str | None, typer.Option("--scope", help="The scope of the store that is asked about.")
+        str | None, typer.Option("--scope", help="Only this scope of the store.")
     ] = None,
-    embedder: Embedder = "hashing",
+    embedder: Embedder = None,
     concurrency: Annotated[
-        int, typer.Option("--concurrency", min=1, help="Questions under way at a time.")
+        int,
+        typer.Option("--concurrency", min=1, help="Questions that are made at the same time."),
     ] = 8,
     json: Json = False,
 ) -> None:
-    """Have a model write questions of a store's passages, and check each by answering it.
+    """Let a model write questions about your documents, and check each by answering it.
 
-    Half are of one passage; the others of two, comparisons, and questions that
-    the documents do not answer. The same command again goes on where it was.
+    Half of them are about one passage. The others need two passages, compare
+    things, or have no answer in the documents. Run the command again to go on
+    where it ended.
     """
     if is_extractive(options.model):
         raise InputError("the extractive model quotes, it cannot write questions: give --model")
@@ -98,30 +101,31 @@ def make(
         return
     kinds = ", ".join(f"{number} {type}" for type, number in types.items())
     console.print(f"{counted(len(made), 'question')} in {escape(str(out))}: {escape(kinds)}")
-    console.print(f"The model answers {known} of them without passages ({spent(last.usage)})")
+    console.print(f"The model answers {known} of them from memory ({spent(last.usage)})")
     for reason, number in last.dropped.items():
         messages.print(f"Not kept: {number} {DROPPED[reason]}")
     if last.last_failure:
         messages.print(f"The last failure: {escape(last.last_failure)}", soft_wrap=True)
     if len(made) < n:
-        messages.print(f"[yellow]{n - len(made)} fewer than wanted[/yellow]")
+        messages.print(f"[yellow]{n - len(made)} fewer than you asked for[/yellow]")
     file = shlex.quote(str(out))
     console.print(
-        f"Look at them, edit, delete, then:  skr questions accept {escape(file)}", soft_wrap=True
+        f"Read them, change or delete what is wrong, then:  skr questions accept {escape(file)}",
+        soft_wrap=True,
     )
 
 
 @app.command("accept")
 def accept(
     review: Annotated[
-        Path, typer.Argument(help="The review file, as you left it.", show_default=False)
+        Path, typer.Argument(help="The review file, with your changes.", show_default=False)
     ],
     out: Annotated[
-        Path, typer.Option("--out", help="The questions, for collect and evaluate; written once.")
+        Path, typer.Option("--out", help="File of questions for `skr collect` and `skr evaluate`.")
     ] = Path("questions.jsonl"),
     json: Json = False,
 ) -> None:
-    """Check a review file and write its questions; what has to be put right is told at once."""
+    """Write the questions of a review file. All that has to be put right in it is said at once."""
     check_writable(out)
     accepted = accept_questions(review, out)
     if json:

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from skr_app.opening import open_embedder, read_records
-from skr_app.options import AimOptions, Json, split, spread
-from skr_app.output import console, print_json, print_table, progress
+from skr_app.options import AimOptions, Json, split
+from skr_app.output import console, counted, figure, print_json, print_table, progress
+from skr_app.spreading import spread
 from skr_core.errors import InputError
 from skr_core.plain import to_plain
 from skr_learn.metrics import TOLD
@@ -24,9 +25,9 @@ COLUMNS = {
     "accuracy": "accuracy",
     "cost": "cost",
     "calls": "calls",
-    "retrieval_rate": "retrieved",
-    "over_best": "over the best constant",
-    "over_always": "over always",
+    "retrieval_rate": "searched for",
+    "over_best": "over the best fixed way",
+    "over_always": "over always searching",
     "corruption": "right answers lost",
 }
 """The columns of the table, by their names in the JSON."""
@@ -37,36 +38,38 @@ DIFFERENCES = ("over_best", "over_always")
 def replay(
     options: AimOptions,
     train: Annotated[
-        Path | None, typer.Option("--train", help="Records to fit on (also .gz).")
+        Path | None, typer.Option("--train", help="Records to learn from (also .gz).")
     ] = None,
     test: Annotated[
         Path | None,
-        typer.Option("--test", help="Records to judge on; cross-fitted on --train without."),
+        typer.Option(
+            "--test", help="Records to judge by. Without them five parts of --train take turns."
+        ),
     ] = None,
     saved: Annotated[
         Path | None,
         typer.Option(
-            "--saved", help="Judge this very file that `skr calibrate` made on --test, as it is."
+            "--saved", help="Judge the file that `skr calibrate` made, as it is, by --test."
         ),
     ] = None,
     router: Annotated[
         str,
         typer.Option(
             "--router",
-            help=f"With commas between: {titles()}, always, never, loop, and recommended: what "
-            "`skr calibrate` would choose.",
+            help=f"Routers to judge, with commas between: {titles()}, always, never, loop, and "
+            "recommended, which is what `skr calibrate` would choose.",
         ),
     ] = "always,never,recommended",
     cost: Annotated[
         Literal["retrievals", "calls", "tokens"] | None,
         typer.Option(
             "--cost",
-            help="What cost is counted in. By default tokens where recorded, else retrievals.",
+            help="What counts as cost. By default tokens where they were recorded, else searches.",
         ),
     ] = None,
     json: Json = False,
 ) -> None:
-    """Judge routers on recorded answers that they have not learnt from, without a model."""
+    """Compare routers on recorded answers that they have not learnt from. No model is asked."""
     from skr_core import load_router
     from skr_learn import replay as judge
     from skr_learn.replaying import replay_saved
@@ -85,7 +88,6 @@ def replay(
             name=saved.name,
             by=options.by,
             cost=cost,
-            assumed_steps=options.multistep_steps,
         )
     elif train is None:
         raise InputError("give --train RECORDS, or --saved ROUTER with --test RECORDS")
@@ -108,11 +110,15 @@ def replay(
         return
     for name, group in {"all": found.overall, **found.groups}.items():
         _print(name, group)
-    console.print(f"Cost is counted in {found.unit}; in brackets are 95 % intervals.")
+    console.print(f"Cost is counted in {found.unit}. In brackets stand 95 % intervals.")
     if found.left_out:
-        console.print(f"Left out, because they were learnt from: {found.left_out:,} records.")
+        console.print(
+            f"Left out: {counted(found.left_out, 'record')} that the router has learnt from."
+        )
     if found.assumed_steps is not None:
-        console.print(f"Loops that nobody counted retrieve {found.assumed_steps:g} times.")
+        console.print(
+            f"Where a loop's searches were not recorded, {found.assumed_steps:g} are assumed."
+        )
 
 
 def _print(name: str, group: GroupResult) -> None:
@@ -143,5 +149,4 @@ def _print(name: str, group: GroupResult) -> None:
 
 
 def _figure(cell: Interval, column: str) -> str:
-    form = "+.3f" if column in DIFFERENCES else ".3f"
-    return f"{cell.mean:{form}} ({cell.low:{form}} to {cell.high:{form}})"
+    return figure(cell.mean, cell.low, cell.high, "+.3f" if column in DIFFERENCES else ".3f")

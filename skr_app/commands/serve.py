@@ -25,8 +25,9 @@ from skr_app.opening import (
     place_of_store,
     store_embedder,
 )
-from skr_app.options import AskOptions, spread
+from skr_app.options import AskOptions
 from skr_app.output import BASELINE, DECIDED, SERVED, STOP_REASONS, escape, messages
+from skr_app.spreading import spread
 from skr_core.budget import price_of, read_prices
 from skr_core.errors import InputError
 from skr_core.settings import Settings
@@ -43,49 +44,53 @@ def serve(
     options: AskOptions,
     host: Annotated[
         str,
-        typer.Option("--host", help="Where to listen."),
+        typer.Option("--host", help="The address to listen at."),
     ] = "127.0.0.1",
     port: Annotated[
-        int, typer.Option("--port", min=0, max=65_535, help="0 takes a free one.")
+        int,
+        typer.Option(
+            "--port", min=0, max=65_535, help="The port to listen at. 0 takes a free one."
+        ),
     ] = 8010,
     token: Annotated[
         str | None,
         typer.Option(
             "--token",
             envvar="SKR_TOKEN",
-            help="What opens the page; without, one is made.",
+            help="The token that opens the page. By default one is made.",
         ),
     ] = None,
     no_token: Annotated[
         bool,
         typer.Option(
             "--no-token",
-            help="Need none on this machine: every program and every user of it can ask then.",
+            help="Let every program and every user of this machine open the page.",
         ),
     ] = False,
     demo: Annotated[
-        bool, typer.Option("--demo", help="Show a small world that ships, and keep nothing.")
+        bool, typer.Option("--demo", help="Show an invented country, and keep nothing.")
     ] = False,
     folder: Annotated[
         Path,
         typer.Option(
             "--folder",
-            help="Where the runs, the votes, uploaded files and a calibrated router are kept.",
+            help="Folder for runs, votes, uploaded files and a calibrated router.",
             show_default="in your data folder",
         ),
     ] = DEFAULT_FOLDER,
     records: Annotated[
         Path | None,
         typer.Option(
-            "--records", help="Records made by `skr collect`, which votes join when it calibrates."
+            "--records",
+            help="Records that `skr collect` made. Votes are added to them to calibrate.",
         ),
     ] = None,
     questions: Annotated[
         Path | None,
         typer.Option(
             "--questions",
-            help="File of questions and answers, as `skr collect` reads it, on which the page can "
-            "collect records.",
+            help="File of questions with their right answers, which the page can collect records "
+            "of.",
         ),
     ] = None,
     store_port: Annotated[
@@ -94,11 +99,11 @@ def serve(
             "--store-port",
             min=1,
             max=65_535,
-            help="Serve the store's folder to other processes of this machine too, at this port.",
+            help="Share the store with other programs on this machine too, at this port.",
         ),
     ] = None,
 ) -> None:
-    """Show the loop on a page: ask, watch, compare, say what was right, and calibrate on it."""
+    """Open a page to ask and watch, say which answers are right, and calibrate on that."""
     from skr_app.web import (
         Access,
         Calibrating,

@@ -10,20 +10,19 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.table import Table
 
+from skr_app.helping import App
 from skr_app.opening import open_store, place_of_store, store_embedder
-from skr_app.options import DEFAULT_STORE, Embedder, Json, Store, SystemOptions
-from skr_app.output import console, counted, escape, messages, print_json
+from skr_app.options import DEFAULT_STORE, Embedder, Json, Store
+from skr_app.output import console, counted, escape, messages, print_json, print_table
 from skr_core.errors import InputError, StoreError
 from skr_core.texts import encodable
 
-app = typer.Typer(
-    help="The reference store: list and remove documents, count, serve.", no_args_is_help=True
-)
+app = App(help="List and remove the documents of a store, count them, or share the store.")
 
 Scope = Annotated[
-    str | None, typer.Option("--scope", help="The scope that is meant.", show_default="all of them")
+    str | None,
+    typer.Option("--scope", help="Only this scope of the store.", show_default="all of them"),
 ]
 
 
@@ -36,15 +35,16 @@ def ls(store: Store = DEFAULT_STORE, scope: Scope = None, json: Json = False) ->
         rows = [asdict(each) for each in sources]
         print_json([{**row, "name": encodable(row["name"])} for row in rows])
         return
-    table = Table(box=None)
-    table.add_column("document", overflow="fold")
-    for name in ("scope", "passages", "added"):
-        table.add_column(name, no_wrap=True)
-    for each in sources:
-        when = datetime.fromtimestamp(each.added).strftime("%Y-%m-%d %H:%M")
-        name = escape(encodable(each.name)) or "(no source)"
-        table.add_row(name, escape(each.scope), f"{each.passages:,}", when)
-    console.print(table)
+    rows = [
+        [
+            encodable(each.name) or "(no source)",
+            each.scope,
+            f"{each.passages:,}",
+            datetime.fromtimestamp(each.added).strftime("%Y-%m-%d %H:%M"),
+        ]
+        for each in sources
+    ]
+    print_table(["document", "scope", "passages", "added"], rows)
 
 
 @app.command("rm")
@@ -55,8 +55,9 @@ def rm(
     ] = None,
     store: Store = DEFAULT_STORE,
     scope: Scope = None,
+    json: Json = False,
 ) -> None:
-    """Remove documents from a store, or all of a scope; their files stay."""
+    """Remove documents, or all of a scope, from a store. Your files stay."""
     if not sources and scope is None:
         raise InputError("name the documents to remove, or give --scope for all of a scope")
     with open_store(store, None) as opened:
@@ -68,35 +69,43 @@ def rm(
             left = sum(opened.delete(each, scope=scope) for each in sources)
         else:
             left = opened.clear(scope or "")
-    console.print(f"{counted(left, 'reference')} removed")
+    if json:
+        print_json({"removed": left})
+    else:
+        console.print(f"{counted(left, 'passage')} removed")
 
 
 @app.command("stats")
 def stats(store: Store = DEFAULT_STORE, json: Json = False) -> None:
-    """Count a store's passages, documents and scopes."""
+    """Count the documents and passages of a store, and say how it is searched."""
     with open_store(store, None) as opened:
         found = opened.stats()
     if json:
         print_json(asdict(found))
         return
     console.print(
-        f"{counted(found.passages, 'reference')} of {counted(found.sources, 'document')} in "
+        f"{counted(found.passages, 'passage')} of {counted(found.sources, 'document')} in "
         f"{counted(found.scopes, 'scope')}, {found.size / 1e6:,.1f} MB"
     )
-    language = f", stemmed as {found.language}" if found.language else ""
-    console.print(f"found by words{language}; embedder: {escape(found.embedder)}")
+    language = f" ({found.language})" if found.language else ""
+    meaning = "" if found.embedder == "none" else f" and by meaning ({escape(found.embedder)})"
+    console.print(f"Searched by words{language}{meaning}")
 
 
 @app.command("serve")
 def serve(
-    folder: Annotated[str, typer.Argument(help="Folder of the store; made if missing.")],
+    folder: Annotated[
+        str, typer.Argument(help="Folder of the store. It is made where it is missing.")
+    ],
     host: Annotated[
-        str, typer.Option("--host", help="Where to listen; Chroma asks nobody for a password.")
+        str, typer.Option("--host", help="The address to listen at. There is no password.")
     ] = "127.0.0.1",
-    port: Annotated[int, typer.Option("--port", min=1, max=65_535)] = 8000,
-    embedder: Embedder = SystemOptions.embedder,
+    port: Annotated[
+        int, typer.Option("--port", min=1, max=65_535, help="The port to listen at.")
+    ] = 8000,
+    embedder: Embedder = None,
 ) -> None:
-    """Serve a store's passages with Chroma, to be searched by vectors from other machines."""
+    """Share a store with other machines, by a Chroma server. It is searched by meaning there."""
     from skr_store.server import serve as serve_folder
 
     signal.signal(signal.SIGTERM, _stop)

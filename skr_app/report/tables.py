@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from skr_app.output import console, escape, print_json, print_table
+from skr_app.output import console, escape, figure, print_json, print_table
 from skr_learn.evaluate import Judged, difference, mean, measures_of
 from skr_learn.metrics import Interval
 
@@ -169,7 +169,7 @@ def shown(interval: Interval | None, *, signed: bool = False) -> str:
     digits = 0 if largest >= 1000 else 1 if largest >= 10 else 3
     digits = 5 if 0 < largest < 0.01 else digits
     form = f"{'+' if signed else ''},.{digits}f"
-    return f"{interval.mean:{form}} ({interval.low:{form}} to {interval.high:{form}})"
+    return figure(interval.mean, interval.low, interval.high, form)
 
 
 COUNTED = frozenset(
@@ -256,8 +256,7 @@ def figures(cell: Interval, *, share: bool, signed: bool = False) -> str:
         '0.500'
     """
     if not (share and signed):
-        text = shown(cell, signed=signed)
-        return text if cell.low < cell.high else text.partition(" (")[0]
+        return shown(cell, signed=signed)
     text = f"{100 * cell.mean:+.1f} points"
     if cell.low < cell.high:
         text += f" ({100 * cell.low:+.1f} to {100 * cell.high:+.1f})"
@@ -290,7 +289,8 @@ def show_result(
         if value
     )
     measures = result.measures
-    headings = ["", *((labels or {}).get(each, each) for each in measures), "n", "n_failed"]
+    named = [in_words((labels or {}).get(each, each)) for each in measures]
+    headings = ["", *named, "questions", "failed"]
     rows = []
     for row in result.rows:
         n, n_failed = (
@@ -298,13 +298,20 @@ def show_result(
             for count in ("n", "n_failed")
         )
         cells = (_shown_beside(row.cells.get(measure), n) for measure in measures)
-        rows.append([row.name, *cells, str(n), str(n_failed)])
-    print_table(headings, rows, title=f"{capital(result.title)} {settings}")
+        rows.append([in_words(row.name), *cells, str(n), str(n_failed)])
+    print_table(
+        headings,
+        rows,
+        title=f"{capital(result.title)} {settings}",
+    )
     for each in result.comparisons:
         plotted = [name for name in result.plotted if name in each.cells]
         for name in plotted[:1]:
             difference = shown(each.cells[name], signed=True)
-            console.print(escape(f"{each.name} − {each.against}: {name} {difference}, paired"))
+            line = (
+                f"{in_words(each.name)} − {in_words(each.against)}: {in_words(name)} {difference}"
+            )
+            console.print(escape(f"{line}, on the same questions"))
     for note in result.notes:
         console.print(f"[dim]{escape(note)}[/dim]")
     if out is not None:

@@ -25,7 +25,7 @@ from pydantic import BaseModel
 import langchain_skr
 from langchain_skr import SKRMiddleware, SKRRetriever
 from skr_core import Budget, Citation, Decision
-from skr_core.errors import InputError, RetrieverError
+from skr_core.errors import InputError, RetrieverError, install_line
 from skr_core.plain import from_plain
 from skr_core.routers import PromptRouter
 from skr_core.testing import MappingRetriever, ScriptedModel
@@ -198,7 +198,7 @@ except ImportError as error:
         [sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=150
     )
     assert done.stdout.startswith("MissingDependency langchain")
-    assert done.stdout.endswith('is not installed: run  pip install -e ".[langchain]"\n')
+    assert done.stdout.endswith(f"is not installed: run  {install_line('langchain')}\n")
 
 
 def test_the_package_has_no_other_names() -> None:

@@ -39,7 +39,7 @@ from langchain_skr import (
     load_model,
 )
 from skr_core import Generation, LanguageModel, Prompt, Usage
-from skr_core.errors import InputError, ModelError
+from skr_core.errors import InputError, ModelError, install_line
 from skr_core.routers import PromptRouter
 from skr_core.testing import MappingRetriever, ScriptedModel
 from skr_graphs import create_route_node
@@ -415,7 +415,7 @@ except ImportError as error:
         [sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=150
     )
     assert done.stdout.startswith("MissingDependency langchain")
-    assert done.stdout.endswith('is not installed: run  pip install -e ".[openai]"\n')
+    assert done.stdout.endswith(f"is not installed: run  {install_line('openai')}\n")
 
 
 SEARCH = MappingRetriever({"Capital?": ["Paris is the capital of France."]})

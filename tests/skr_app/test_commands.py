@@ -9,6 +9,7 @@ import orjson
 import pytest
 
 from skr_app.country import KINDS, load_country
+from skr_core.errors import install_line
 from skr_learn import Records
 from tests.skr_app.conftest import Skr
 
@@ -140,7 +141,7 @@ def test_documents_are_listed_replaced_and_removed(skr: Skr, tmp_path: Path) -> 
     assert "harbour.md" in "".join(skr("store", "ls", *store).out.split())
     _no_traceback(skr("store", "rm", "absent.md", *store), "skr store ls")
     _no_traceback(skr("store", "rm", *store), "--scope")
-    assert "1 reference removed" in skr("store", "rm", docs / "harbour.md", *store).out
+    assert "1 passage removed" in skr("store", "rm", docs / "harbour.md", *store).out
     stats = skr("store", "stats", *store, "--json").json
     assert (stats["passages"], stats["sources"]) == (0, 0)
 
@@ -189,7 +190,7 @@ def test_evaluate_as_json(skr: Skr, questions: Path, corpus: Path) -> None:
 def test_evaluate_as_a_table_over_a_store(skr: Skr, questions: Path, store: Path) -> None:
     result = skr("evaluate", questions, "--store", store)
     assert result.code == 0
-    assert "all_titles_at_10" in result.out
+    assert "all titles at 10" in result.out
 
 
 def _no_traceback(result: object, *words: str) -> None:
@@ -244,8 +245,13 @@ def test_questions_file_with_a_broken_line(skr: Skr, corpus: Path, tmp_path: Pat
     assert survived["loop"]["n"] == 1
 
 
-def test_evaluate_needs_a_corpus_or_a_store(skr: Skr, questions: Path) -> None:
-    _no_traceback(skr("evaluate", questions), "--corpus")
+@pytest.mark.parametrize("command", ["collect", "evaluate"])
+def test_without_passages_the_default_store_is_searched(
+    skr: Skr, questions: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
+    monkeypatch.setattr("skr_app.opening.DEFAULT_STORE", str(tmp_path / "default"))
+    monkeypatch.chdir(tmp_path)
+    _no_traceback(skr(command, questions), str(tmp_path / "default"), "skr ingest")
 
 
 def test_unknown_option_ends_with_2(skr: Skr) -> None:
@@ -257,7 +263,7 @@ def test_missing_sentence_transformers_names_the_extra(
 ) -> None:
     monkeypatch.setitem(__import__("sys").modules, "sentence_transformers", None)
     result = skr("ingest", corpus, "--store", tmp_path / "s", "--embedder", "some-model")
-    _no_traceback(result, "[local]")
+    _no_traceback(result, install_line("local"))
 
 
 def contents(folder: Path) -> dict[str, bytes]:

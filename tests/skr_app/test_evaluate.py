@@ -128,7 +128,10 @@ def test_questions_that_the_router_has_learnt_from_are_left_out(
     found = skr(*command, "--router", some, "--json").json
     assert (found["left_out"], found["adaptive"]["n"], found["never"]["n"]) == (4, 2, 2)
     assert skr(*command, "--router", some, "--limit", 1, "--json").json["adaptive"]["n"] == 1
-    assert "has learnt from them: 4 questions" in skr(*command, "--router", some).out
+    assert (
+        "Left out: 4 questions that the router has learnt from."
+        in skr(*command, "--router", some).out
+    )
     one_line(skr(*command, "--router", all_of_them), "all 6 questions", "--cross-fit RECORDS")
 
 
@@ -242,9 +245,9 @@ def test_recorded_hotpotqa_with_sentences(skr: Skr, data_dir: Path):
 @pytest.mark.parametrize(
     ("loop", "words"),
     [
-        ([1.0] * 8, "The loop pays with this model: answer_accuracy +0.750"),
-        ([0.0] * 8, "The loop does not pay with this model, answer with --max-rounds 1:"),
-        ([1.0, 0.0] * 4, "these questions do not tell"),
+        ([1.0] * 8, "The loop pays: it scored 75.0 points higher than one search (+"),
+        ([0.0] * 8, "The loop does not pay: it scored 75.0 points lower than one search (-"),
+        ([1.0, 0.0] * 4, "8 questions are too few to tell."),
     ],
 )
 def test_whether_the_loop_pays(loop: list[float], words: str):
@@ -259,7 +262,6 @@ def test_whether_the_loop_pays(loop: list[float], words: str):
     both = {"single_shot": judged(single), "loop": judged(loop)}
     said = evaluate_command.whether_the_loop_pays(both)
     assert words in said
-    assert said.endswith("n 8.")
     assert evaluate_command.result_of(both, {}).notes == (said,)
     assert evaluate_command.whether_the_loop_pays({"loop": judged(loop)}) == ""
 

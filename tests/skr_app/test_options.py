@@ -10,7 +10,8 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from skr_app.options import AskOptions, BatchOptions, SystemOptions, spread
+from skr_app.options import AskOptions, BatchOptions, SystemOptions
+from skr_app.spreading import spread
 from skr_core import Budget, Settings
 from skr_core.testing import ScriptedModel
 

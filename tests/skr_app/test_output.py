@@ -22,7 +22,9 @@ def printed(monkeypatch: pytest.MonkeyPatch):
     def show(headings: list[str], rows: list[list[str]], width: int = 80, title: str = "") -> str:
         file = io.StringIO()
         monkeypatch.setattr(
-            output, "console", Console(file=file, width=width, highlight=False, emoji=False)
+            output,
+            "console",
+            Console(file=file, width=width, force_terminal=True, color_system=None, emoji=False),
         )
         output.print_table(headings, rows, title=title)
         return file.getvalue()

@@ -8,6 +8,7 @@ from pathlib import Path
 import orjson
 import pytest
 
+from skr_app.output import figure
 from skr_core import load_router
 from skr_core.routers import NeverRetrieve
 from skr_core.types import Stamp
@@ -231,9 +232,8 @@ def test_replay(skr: Skr, recorded: Path):
     assert paper["over_best"]["low"] > 0
     shown = skr("replay", "--train", recorded, *options)
     assert shown.code == 0, shown.err
-    figure = paper["accuracy"]
-    said = f"{figure['mean']:.3f} ({figure['low']:.3f} to {figure['high']:.3f})"
-    assert said in " ".join(shown.out.split())
+    row, *_ = (line.split("\t") for line in shown.out.splitlines() if line.startswith("paper"))
+    assert row[1] == figure(*(paper["accuracy"][each] for each in ("mean", "low", "high")))
     assert "Who: 30 records" in shown.out
 
 
@@ -247,7 +247,7 @@ def test_replay_judges_the_file_that_is_served(
     assert (found["left_out"], found["overall"]["n"]) == (60, 60)
     assert set(found["overall"]["routers"]) == {"never", "always", "router.skr"}
     shown = skr("replay", "--saved", out, "--test", both)
-    assert "Left out, because they were learnt from: 60 records." in shown.out
+    assert "Left out: 60 records that the router has learnt from." in shown.out
     seen = skr("replay", "--saved", out, "--test", recorded)
     assert (seen.code, "all 60 questions were learnt from" in seen.err) == (2, True)
     named = skr("replay", "--saved", "never", "--test", both, "--json").json

@@ -19,6 +19,7 @@ from skr_learn import Records, replay
 from skr_learn.aims import Aim, Baseline
 from skr_learn.calibrating import judge
 from skr_learn.candidates import candidates_of
+from skr_learn.costs import ASSUMED_STEPS
 from skr_learn.metrics import mean_by_question
 from skr_learn.records import Record
 from skr_learn.replaying import GroupResult, training_of
@@ -57,10 +58,12 @@ class ReplayedRouting(Experiment):
     """The folder of recorded data."""
     embedder: str | None = None
     """The embedder that is looked at beside words."""
+    assumed_steps: float = Field(default=ASSUMED_STEPS, ge=1)
+    """The retrievals of a loop that nobody counted."""
 
     async def run(self, bench: Bench) -> Found:
         """Replay every source between two actions, and the pooled one among three."""
-        known: dict[str, Any] = {"cost": "retrievals"}
+        known: dict[str, Any] = {"cost": "retrievals", "assumed_steps": self.assumed_steps}
         if self.embedder is not None:
             known["embedder"] = open_embedder(self.embedder)
         settings = {"embedder": self.embedder or "words alone"}
