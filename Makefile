@@ -49,6 +49,7 @@ format: $(DEV)/.installed ## Put the code into shape
 docs: $(DEV)/.installed ## The documentation as a site, in site/; it needs no network to be made or read
 	$(DEV)/bin/python -m scripts.pictures
 	$(DEV)/bin/python -m scripts.matrix
+	$(DEV)/bin/python -m scripts.commands
 	NO_MKDOCS_2_WARNING=1 $(DEV)/bin/python -m mkdocs build --strict
 
 tutorials: $(DEV)/.installed ## Execute tutorials/*.py and keep what they show in docs/tutorials/

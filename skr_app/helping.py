@@ -28,8 +28,9 @@ COMMANDS = {
 """The commands and their groups, in the order of the help."""
 
 PANELS = {
-    "Questions": "dataset question_field answer_field limit skip_bad",
-    "Model": "model base_url",
+    "Input": "train test records questions n dataset question_field answer_field limit language "
+    "prune demo skip_bad",
+    "Model": "model base_url call",
     "Search": "store scope corpus retriever embedder search",
     "Routing": "router routers cross_fit saved ask force anyway abstain_below",
     "Loop": "systems max_rounds when_insufficient reflector decompose templates",

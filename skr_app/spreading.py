@@ -23,11 +23,9 @@ def spread(command: Callable[..., T]) -> Callable[..., T]:
 
     Example:
         >>> from dataclasses import dataclass
-        >>> from typing import Annotated
-        >>> import typer
         >>> @dataclass
         ... class Greeting:
-        ...     word: Annotated[str, typer.Option("--word", help="The word to greet with.")] = "Hi"
+        ...     word: str = "Hi"
         >>> @spread
         ... def greet(name: str, greeting: Greeting, loud: bool = False) -> str:
         ...     return f"{greeting.word}, {name}!"

@@ -108,7 +108,7 @@ def _checks(options: AskOptions, *, call: bool) -> Iterator[Check]:
         place = f"{counted(found.sources, 'document')} at {without_secrets(options.store)}"
         if not found.passages:
             return f"{place}: add some with  skr ingest FILES --store {options.store}"
-        return f"{counted(found.passages, 'reference')} of {place}, embedder: {found.embedder}"
+        return f"{counted(found.passages, 'passage')} of {place}, embedder: {found.embedder}"
 
     def retriever() -> str:
         return f"{import_retriever(options.retriever or '').name} can be imported"

@@ -70,18 +70,16 @@ def ingest(
         print_json({**said, "references": count, "store": encodable(store)})
         return
     _print(report)
-    console.print(f"{counted(count, 'reference')} in {escape(store)}")
+    console.print(f"The store {escape(store)} holds {counted(count, 'passage')}")
 
 
 def _print(report: IngestReport) -> None:
     skipped = f", {report.skipped} skipped" if report.skipped else ""
     console.print(
-        f"{counted(report.added, 'document')} added, {report.replaced} replaced, {report.left} "
-        f"left as they were, {report.removed} removed{skipped}"
+        f"{counted(report.added, 'document')} added, {report.replaced} replaced, "
+        f"{report.removed} removed, {report.left} unchanged{skipped}"
     )
-    console.print(
-        f"{counted(report.passages, 'reference')} added, {report.passages_removed} removed"
-    )
+    console.print(f"{counted(report.passages, 'passage')} added, {report.passages_removed} removed")
     for problem in report.problems:
         console.print(f"  [yellow]skipped[/yellow] {escape(problem)}", soft_wrap=True)
     if more := report.skipped - len(report.problems):
@@ -91,5 +89,6 @@ def _print(report: IngestReport) -> None:
             ", ..." if len(others) > KINDS_SHOWN else ""
         )
         console.print(
-            f"{counted(sum(others.values()), 'file')} of kinds that are not read: {escape(kinds)}"
+            f"{counted(sum(others.values()), 'file')} left out, of kinds that cannot be read: "
+            f"{escape(kinds)}"
         )

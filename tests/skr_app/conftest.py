@@ -8,8 +8,10 @@ from pathlib import Path
 
 import orjson
 import pytest
+from pydantic import TypeAdapter
 
 from skr_app.main import main
+from skr_app.printed import PRINTED
 
 
 @dataclass
@@ -79,3 +81,10 @@ def questions(tmp_path: Path) -> Path:
     }
     path.write_bytes(orjson.dumps(row) + b"\n")
     return path
+
+
+def check_printed(command: str, printed: object) -> None:
+    """Compare what a command printed as JSON with its type: no key more, and none less."""
+    adapter = TypeAdapter(PRINTED[command])
+    read = adapter.validate_json(orjson.dumps(printed))
+    assert adapter.dump_python(read, mode="json") == printed

@@ -61,7 +61,7 @@ def test_files_of_other_kinds_are_told(skr: Skr, tmp_path: Path):
     assert result.code == 2
     assert "of .odt, .csv none can be read, but .txt" in result.err
     (folder / "note.txt").write_text("Paris is in France.")
-    assert "3 files of kinds that are not read: .odt, .csv" in (
+    assert "3 files left out, of kinds that cannot be read: .odt, .csv" in (
         skr("ingest", folder, "--store", store).out
     )
     found = skr("ingest", folder, "--store", store, "--json").json

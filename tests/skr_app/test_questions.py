@@ -9,7 +9,7 @@ import pytest
 from skr_core import Reference, read_questions
 from skr_store import Store
 from tests.servers import OpenAIServer
-from tests.skr_app.conftest import Skr
+from tests.skr_app.conftest import Skr, check_printed
 from tests.writer import writer
 
 
@@ -30,6 +30,7 @@ def test_made_accepted_and_collected(skr: Skr, tmp_path: Path, monkeypatch: pyte
     with OpenAIServer(writer()) as server:
         model = ("--model", "test", "--base-url", server.url, "--store", store)
         made = skr("questions", "make", *model, "--n", 10, "--out", review, "--json").json
+        check_printed("questions make", made)
         assert (made["n"], made["reused"], made["known"]) == (10, 0, 0)
         assert made["types"] == {
             **{"one_passage": 5, "two_passages": 2, "comparison": 1, "unanswerable": 2}
