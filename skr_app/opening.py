@@ -196,14 +196,16 @@ def load_questions(
             on_fields=lambda told: messages.print(f"{escape(told)}", soft_wrap=True),
         )
     if any(named.values()):
-        raise InputError(f"--question-field and --answer-field are nothing for {dataset!r}")
+        raise InputError(
+            f"--question-field and --answer-field cannot stand beside --dataset {dataset}"
+        )
     read: Callable[..., Iterable[Question]] = registered("questions", dataset)
     if skip_bad and "skip_bad" not in signature(read).parameters:
-        raise InputError(f"--skip-bad is nothing that the source {dataset!r} can do")
+        raise InputError(f"--skip-bad cannot stand beside --dataset {dataset}")
     found = read(path, skip_bad=True) if skip_bad else read(path)
     questions = list(islice(found, limit))
     if wrong := next((each for each in questions if not isinstance(each, Question)), None):
-        raise InputError(f"the source {dataset!r} gave {type(wrong).__name__}, not a Question")
+        raise InputError(f"--dataset {dataset} gave {type(wrong).__name__}, not a Question")
     return questions
 
 

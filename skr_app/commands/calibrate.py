@@ -106,9 +106,7 @@ def calibrate(
             found.curve.plot(plot)
         if plot_chances is not None:
             if summary.reliability is None:
-                raise InputError(
-                    "--plot-chances: what serves the aim tells no chances, as a ladder does"
-                )
+                raise InputError("--plot-chances needs a router that tells chances, such as ladder")
             summary.reliability.plot(plot_chances)
     if json:
         print_json(

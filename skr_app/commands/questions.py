@@ -26,11 +26,11 @@ app = App(
 )
 
 DROPPED = {
-    "none": "no question could be asked of them",
-    "obvious": "tell their own answer",
-    "repeated": "ask what another does",
-    "unchecked": "are answered otherwise by the model",
-    "failed": "failed",
+    "none": "no question could be made",
+    "obvious": "the question tells its answer",
+    "repeated": "another question asks the same",
+    "unchecked": "the model answered differently when it was asked again",
+    "failed": "the model failed",
 }
 """Why questions were not kept, in words."""
 
@@ -61,7 +61,9 @@ def make(
     where it ended.
     """
     if is_extractive(options.model):
-        raise InputError("the extractive model quotes, it cannot write questions: give --model")
+        raise InputError(
+            "the extractive model only quotes and cannot write questions: give --model"
+        )
     check_writable(out)
     last = MakingProgress(n)
     models = Models.of(options)
@@ -103,7 +105,7 @@ def make(
     console.print(f"{counted(len(made), 'question')} in {escape(str(out))}: {escape(kinds)}")
     console.print(f"The model answers {known} of them from memory ({spent(last.usage)})")
     for reason, number in last.dropped.items():
-        messages.print(f"Not kept: {number} {DROPPED[reason]}")
+        messages.print(f"Not kept: {number}, because {DROPPED[reason]}")
     if last.last_failure:
         messages.print(f"The last failure: {escape(last.last_failure)}", soft_wrap=True)
     if len(made) < n:

@@ -122,19 +122,21 @@ def replay(
 
 
 def _print(name: str, group: GroupResult) -> None:
-    constants = ", ".join(f"{action} {each.mean:.3f}" for action, each in group.constants.items())
+    constants = ", ".join(
+        f"always {action} {each.mean:.3f}" for action, each in group.constants.items()
+    )
     print_table(
         ["router", *COLUMNS.values()],
         [
             [router, *(_figure(getattr(result, column), column) for column in COLUMNS)]
             for router, result in group.routers.items()
         ],
-        title=f"{name}: {group.n:,} records, {constants}",
+        title=f"{name}: {counted(group.n, 'record')}; accuracy of {constants}",
     )
     if told := {each: of.reliability for each, of in group.routers.items() if of.reliability}:
-        shares = [f"surest {share:.0%}" for share in TOLD]
+        shares = [f"surest {share:.0%} right" for share in TOLD]
         print_table(
-            ["chances of answers", "off by", "Brier", *shares],
+            ["router", "chances off by", "Brier score", *shares],
             [
                 [
                     router,

@@ -59,5 +59,5 @@ def test_made_accepted_and_collected(skr: Skr, tmp_path: Path, monkeypatch: pyte
 def test_the_extractive_model_cannot_write(skr: Skr):
     refused = skr("questions", "make", "--store", "none")
     assert refused.code == 2
-    told = "the extractive model quotes, it cannot write questions: give --model"
+    told = "the extractive model only quotes and cannot write questions: give --model"
     assert told in refused.err

@@ -93,7 +93,7 @@ def test_the_surest_answers_are_drawn_and_others_held_back(
     found = skr(*command, "ladder", "--anyway", "--json").json
     assert drawn.stat().st_size > 0
     assert len(found["summary"]["reliability"]["surest"]) == 20
-    assert "tells no chances" in skr(*command, "paper", "--anyway").err
+    assert "needs a router that tells chances" in skr(*command, "paper", "--anyway").err
     assert skr(*command, "ladder", "--anyway").code == 0
     assert skr("ingest", corpus, "--store", store).code == 0
     asked = ("ask", "Who directed Jaws?", "--store", store, "--router", out, "--force")
