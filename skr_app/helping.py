@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import typer
 from typer.core import TyperCommand, TyperGroup
+from typer.models import CommandFunctionType
 
 COMMANDS = {
     "demo": "First steps",
@@ -92,7 +93,9 @@ class App(typer.Typer):
     def __init__(self, **options: Any) -> None:
         super().__init__(cls=Group, no_args_is_help=True, **options)
 
-    def command(self, name: str | None = None, **options: Any) -> Any:
+    def command(
+        self, name: str | None = None, **options: Any
+    ) -> Callable[[CommandFunctionType], CommandFunctionType]:
         """Register a command; see `typer.Typer.command`."""
         return super().command(name, cls=Command, **options)
 

@@ -152,12 +152,11 @@ def read_templates(path: Path | None) -> PromptTemplates:
     """
     if path is None:
         return DEFAULT_TEMPLATES
+    written = read_whole(path)
     try:
-        return from_plain(PromptTemplates, orjson.loads(read_whole(path)), strict=True)
+        return from_plain(PromptTemplates, orjson.loads(written), strict=True)
     except orjson.JSONDecodeError as error:
         raise DataError(path, None, f"this is not JSON ({error})") from error
-    except DataError:
-        raise
     except InputError as error:
         raise DataError(path, None, str(error)) from error
 

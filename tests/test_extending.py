@@ -157,7 +157,7 @@ def test_a_registered_source_of_questions_is_found_by_its_name(tmp_path: Path) -
     file = tmp_path / "quiz.txt"
     file.write_text("Who? = She\nWhen? = Now\n")
     assert [each.gold for each in load_questions(file, "lines", limit=1)] == [("She",)]
-    with pytest.raises(InputError, match="the source 'words' gave str, not a Question"):
+    with pytest.raises(InputError, match="--dataset words gave str, not a Question"):
         load_questions(file, "words")
     with pytest.raises(InputError, match="--skip-bad cannot stand beside --dataset lines"):
         load_questions(file, "lines", skip_bad=True)

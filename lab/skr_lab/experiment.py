@@ -49,6 +49,10 @@ if TYPE_CHECKING:
     from skr_store import Store
 
 
+HASHING = "hashing"
+"""The embedder that needs no download."""
+
+
 def _split(value: object) -> object:
     if not isinstance(value, str):
         return value
@@ -284,9 +288,8 @@ class Searching(Asking):
     """JSON Lines with id, title and text, ingested for this run alone."""
     store: str | None = None
     """A store that is there already; without it and `corpus` the questions' contexts."""
-    embedder: str | None = Field(default_factory=lambda: os.environ.get("SKR_EMBEDDER"))
-    """The embedder: hashing, pooled:NAME (SimCSE, DPR), or a sentence-transformers model. By
-    default that of the store, and hashing where there is none and `search` is dense."""
+    embedder: str = Field(default_factory=lambda: os.environ.get("SKR_EMBEDDER", HASHING))
+    """The embedder: hashing, pooled:NAME (SimCSE, DPR), or a sentence-transformers model."""
     search: Literal["hybrid", "dense", "bm25"] = "dense"
     """How the store is searched."""
 
@@ -308,7 +311,8 @@ class Searching(Asking):
             store=None if corpus else self.store,
             corpus=corpus or self.corpus,
             questions=questions,
-            embedder=named_embedder(self.embedder),
+            # A store that was made with another is searched by that; hybrid search is by words.
+            embedder=None if self.embedder == HASHING else named_embedder(self.embedder),
             search=self.search,
             skip_bad=self.skip_bad,
         )

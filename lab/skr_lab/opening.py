@@ -188,22 +188,20 @@ def read_demonstrations(path: Path | None) -> tuple[Demonstration, ...]:
     )
 
 
-def named_embedder(name: str | None) -> str | Embedder | None:
+def named_embedder(name: str) -> str | Embedder:
     """The embedder ``pooled:NAME``, SimCSE or DPR as published; any other name as it is."""
-    kind, _, rest = (name or "").partition(":")
+    kind, _, rest = name.partition(":")
     return PooledEmbedder(rest) if kind == "pooled" and rest else name
 
 
-def open_embedder(name: str | None) -> Embedder:
+def open_embedder(name: str) -> Embedder:
     """Make an embedder by its name.
 
     Args:
-        name: ``hashing``, which None stands for too, ``pooled:NAME``, or a sentence-transformers
-            model by name or folder.
+        name: ``hashing``, ``pooled:NAME``, or a sentence-transformers model by name or folder.
     """
-    name = name or "hashing"
-    kind, _, rest = name.partition(":")
-    return PooledEmbedder(rest) if kind == "pooled" and rest else opening.open_embedder(name)
+    named = named_embedder(name)
+    return opening.open_embedder(named) if isinstance(named, str) else named
 
 
 def open_reflector(name: str, model: LanguageModel, *, base_url: str | None = None) -> Reflector:

@@ -32,8 +32,7 @@ def ls(store: Store = DEFAULT_STORE, scope: Scope = None, json: Json = False) ->
     with open_store(store, None) as opened:
         sources = opened.sources(scope)
     if json:
-        rows = [asdict(each) for each in sources]
-        print_json([{**row, "name": encodable(row["name"])} for row in rows])
+        print_json([{**asdict(each), "name": encodable(each.name)} for each in sources])
         return
     rows = [
         [

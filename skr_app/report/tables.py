@@ -298,7 +298,7 @@ def show_result(
             for count in ("n", "n_failed")
         )
         cells = (_shown_beside(row.cells.get(measure), n) for measure in measures)
-        rows.append([in_words(row.name), *cells, str(n), str(n_failed)])
+        rows.append([row.name, *cells, str(n), str(n_failed)])
     print_table(
         headings,
         rows,
@@ -308,9 +308,7 @@ def show_result(
         plotted = [name for name in result.plotted if name in each.cells]
         for name in plotted[:1]:
             difference = shown(each.cells[name], signed=True)
-            line = (
-                f"{in_words(each.name)} − {in_words(each.against)}: {in_words(name)} {difference}"
-            )
+            line = f"{each.name} − {each.against}: {in_words(name)} {difference}"
             console.print(escape(f"{line}, on the same questions"))
     for note in result.notes:
         console.print(f"[dim]{escape(note)}[/dim]")

@@ -283,4 +283,4 @@ def test_a_table_of_others_is_asked_and_its_answers_are_written(
     assert row["answer_accuracy"] == result.json["loop"]["answer_accuracy"]
     told = skr("evaluate", export, "--corpus", corpus).err
     assert "question: user_input, right answer: answers" in told
-    one_line(skr(*named, "--dataset", "quiz"), "--question-field", "'quiz'")
+    one_line(skr(*named, "--dataset", "quiz"), "--question-field", "--dataset quiz")
