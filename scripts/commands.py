@@ -54,7 +54,7 @@ def page() -> str:
     for name, context in contexts.items():
         lines += [f"## skr {name}", "", *map(_prose, paragraphs(context.command.help)), ""]
         pieces = " ".join(context.command.collect_usage_pieces(context))
-        lines += ["```text", f"{context.info_name} {pieces}", "```", ""]
+        lines += [f"`{context.info_name} {pieces}`", ""]
         lines += _groups([each for each in told[name] if each[1] not in shared])
         if names := [record[0].split()[0] for _, record in told[name] if record in shared]:
             lines += [f"And {', '.join(map(_code, names))}.", ""]
