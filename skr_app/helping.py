@@ -40,7 +40,7 @@ PANELS = {
     "Limits": "deadline max_calls max_spend prices requests_per_second concurrency cache yes",
     "Workers": "engine address workers",
     "Address": "host port store_port token no_token",
-    "Output": "folder out export plot plot_chances stream json",
+    "Output": "folder out report export plot plot_chances stream json",
 }
 """The groups of options in the order of the help, each with the parameters that stand in it."""
 
