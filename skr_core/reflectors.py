@@ -196,7 +196,8 @@ class JudgeEntailment:
 
     Example:
         >>> from skr_core.testing import ScriptedModel
-        >>> JudgeEntailment(ScriptedModel(["entailment", "hm"])).predict([("a", "b"), ("c", "d")])
+        >>> judge = JudgeEntailment(ScriptedModel(["entailment", "hm"]), concurrency=1)
+        >>> judge.predict([("a", "b"), ("c", "d")])
         ['entailment', None]
     """
 

@@ -30,6 +30,7 @@ from skr_lab.experiments.recorded_self_knowledge import PUBLISHED
 from skr_learn.metrics import Interval
 
 PAPERS, RESULTS, ROUTING = "lab/docs/papers.md", "docs/results.md", "docs/routing.md"
+TRUST = "lab/docs/trust.md"
 MODULES = {"skr": "skr_app", "skr-lab": "skr_lab"}
 Cells = Mapping[str, Mapping[str, Any]]
 """The cells of a row by their measures, each an interval as JSON has it."""
@@ -42,7 +43,8 @@ class Table:
     Attributes:
         page: The page, from the root of the repository.
         commands: As they are printed, without ``--json``; `$SKR_DATA` is the folder of the data.
-        lines: From what the commands printed to the lines of the table.
+        lines: From what the commands printed to the lines of the table: objects, and the text of a
+            benchmark that prints a table itself.
     """
 
     page: str
@@ -159,6 +161,15 @@ SOURCES = {
     "ChatGPT, Natural Questions": "whentoretrieve_nq_chatgpt",
     "GPT-3, TemporalQA": "skr_temporalqa_instructgpt",
 }
+TOLD = {
+    name: SOURCES[name]
+    for name in (
+        "Llama-3.1-8B, six sets",
+        "GPT-3, RealTime QA 2022-2023",
+        "ChatGPT, Natural Questions",
+    )
+}
+"""Sources of which it is told how true the chances are."""
 BY_SET = "--by extra.dataset"
 
 
@@ -196,6 +207,32 @@ def arbiters(two: Mapping[str, Any], three: Mapping[str, Any]) -> Iterator[str]:
             told += [f"{best['mean']:.3f}", figure(arbiter["accuracy"])]
             told.append(figure(arbiter["over_best"], signed=True))
         yield f"| {name} | {' | '.join(told)} | {arbiter['accuracy']['n']:,} |"
+
+
+def served(*found: Mapping[str, Any]) -> Iterator[str]:
+    """What an arbiter of two answers serves, beside never and always, by source."""
+    yield from heading(["", "never", "always", "arbiter of two", "over always", "n"])
+    for name, each in zip(TOLD, found, strict=True):
+        rows = rows_of(each)
+        told = [figure(rows[router]["accuracy"]) for router in ("never", "always", "arbiter")]
+        told.append(figure(rows["arbiter"]["over_always"], signed=True))
+        yield f"| {name} | {' | '.join(told)} | {rows['arbiter']['accuracy']['n']:,} |"
+
+
+def chances(*found: Mapping[str, Any]) -> Iterator[str]:
+    """How true the chances of what is served are, and how often the surest answers are right."""
+    shares = (0.75, 0.5, 0.25)
+    surest = [f"surest {share:.0%}" for share in shares]
+    yield from heading(["", "off by", "Brier", "all right", *surest, "n"])
+    for name, each in zip(TOLD, found, strict=True):
+        for router in ("arbiter", "ladder"):
+            cells = each.get("overall", each)["routers"][router]
+            known = cells["reliability"]
+            accuracies = {round(row["share"], 2): row["accuracy"] for row in known["surest"]}
+            told = [f"{known['error']:.3f}", f"{known['brier']:.3f}", figure(cells["accuracy"])]
+            told += [figure(accuracies[share]).partition(", n")[0] for share in shares]
+            told.append(f"{cells['accuracy']['n']:,}")
+            yield f"| {name}, `{router}` | {' | '.join(told)} |"
 
 
 def measured(part: str) -> Callable[[], Iterable[str]]:
@@ -281,6 +318,12 @@ TABLES = {
         replayed(each, "never,always,recommended", "--actions direct,single")
         for each in SOURCES.values()
     ], sources),
+    "served": Table(TRUST, [
+        replayed(each, "never,always,arbiter", "--actions direct,single") for each in TOLD.values()
+    ], served),
+    "chances": Table(TRUST, [replayed(each, "arbiter,ladder") for each in TOLD.values()], chances),
+    **{each: Table(TRUST, [f"python -m benchmarks.{each}"], str.splitlines)
+       for each in ("confirming", "drafts", "alarms", "refusals")},
     "cost": Table(RESULTS, [], measured("cost")),
     "kinds": Table(RESULTS, [], measured("kinds")),
 }  # fmt: skip
@@ -291,18 +334,21 @@ CHEAP = ("rallm-table-4", "w2r-table-6", "cost", "kinds")
 def made(name: str) -> str:
     """The commands of a table and what they find, as the page has them."""
     table = TABLES[name]
-    printed = [json.loads(run(command)) for command in table.commands]
+    printed = [run(command) for command in table.commands]
     fenced = ["```sh", *table.commands, "```", ""] if table.commands else []
     return "\n".join([*fenced, *table.lines(*printed)])
 
 
-def run(command: str) -> str:
-    """What a command prints with ``--json``."""
+def run(command: str) -> Any:
+    """What a command prints: the object of ``--json``, or the table of a benchmark."""
     program, *arguments = words_of(command.replace("$SKR_DATA", shlex.quote(str(DATA))))
-    given = [sys.executable, "-m", MODULES[program], *arguments, "--json"]
-    paths = os.pathsep.join(filter(None, sys.path))
-    env = {**os.environ, "PYTHONPATH": paths}
-    return subprocess.run(given, stdout=subprocess.PIPE, text=True, check=True, env=env).stdout
+    is_ours = program in MODULES
+    given = ["-m", MODULES[program], *arguments, "--json"] if is_ours else arguments
+    paths = os.pathsep.join(filter(None, [str(LAB), *sys.path]))
+    env = {**os.environ, "PYTHONPATH": paths, "SKR_DATA": str(DATA)}
+    command_line = [sys.executable, *given]
+    ran = subprocess.run(command_line, stdout=subprocess.PIPE, text=True, check=True, env=env)
+    return json.loads(ran.stdout) if is_ours else ran.stdout.strip()
 
 
 def words_of(command: str) -> list[str]:

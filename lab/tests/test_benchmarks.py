@@ -70,7 +70,7 @@ def test_one_table_names_every_part() -> None:
     told = (LAB / "benchmarks" / "README.md").read_text(encoding="utf-8")
     assert re.findall(r"^\| `(\w+)` \|", told, re.MULTILINE) == [*command.PARTS]
     modules = {path.stem for path in (LAB / "benchmarks").glob("*.py")} - set(command.PARTS)
-    alone = {"results", "worlds", "confirming", "drafts", "refusals"}
+    alone = {"results", "worlds", "confirming", "drafts", "refusals", "alarms"}
     assert all(f"python -m benchmarks.{name}" in told for name in alone)
     unnamed = {name for name in modules - alone if f"`{name}.py`" not in told}
     assert unnamed == {"__init__", "__main__"}

@@ -11,7 +11,7 @@ from benchmarks.rows import ROOT
 from skr_lab.experiments import EXPERIMENTS
 
 
-@pytest.mark.parametrize("page", [results.PAPERS, results.RESULTS, results.ROUTING])
+@pytest.mark.parametrize("page", [results.PAPERS, results.RESULTS, results.ROUTING, results.TRUST])
 def test_each_table_of_a_page_has_its_commands(page: str) -> None:
     text = (ROOT / page).read_text(encoding="utf-8")
     places = re.findall(r"<!-- results: ([\w-]+) -->", text)
@@ -22,8 +22,11 @@ def test_each_table_of_a_page_has_its_commands(page: str) -> None:
         for command in results.TABLES[name].commands:
             assert command in results.said(name)
             program, *arguments = results.words_of(command)
-            assert program in results.MODULES
-            assert program == "skr" or arguments[1] in EXPERIMENTS
+            if program == "python":
+                assert (ROOT / "lab" / f"{arguments[1].replace('.', '/')}.py").is_file()
+            else:
+                assert program in results.MODULES
+                assert program == "skr" or arguments[1] in EXPERIMENTS
         dated = results.place_of(name).search(text)
         assert dated is not None
         assert bool(dated["dated"]) == bool(results.TABLES[name].commands)
