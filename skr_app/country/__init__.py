@@ -2,7 +2,7 @@
 
 | file | what it holds |
 |---|---|
-| ``corpus.jsonl`` | 117 passages about its towns, people, ships and offices, as of 2024 |
+| ``corpus.jsonl`` | 173 passages about its towns, people, ships and offices, as of 2024 |
 | ``memory.jsonl`` | what a model remembers: old facts, and who held which office some years ago |
 | ``questions.jsonl`` | 200 questions with right answers, the titles they need, and a kind |
 
@@ -60,8 +60,8 @@ class Country:
     questions: tuple[Question, ...]
 
     def model(self) -> ExtractiveModel:
-        """A model without weights that believes the memory."""
-        return ExtractiveModel(self.memory)
+        """A model without weights that believes the memory, and answers in one sentence."""
+        return ExtractiveModel(self.memory, one_sentence=True)
 
 
 @cache
@@ -71,7 +71,7 @@ def load_country() -> Country:
     Example:
         >>> country = load_country()
         >>> len(country.corpus), len(country.questions)
-        (117, 200)
+        (173, 200)
         >>> country.questions[0].types[0] in KINDS
         True
     """

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from skr_app.extractive.evidence import (
-    Quotes,
     Sentence,
     choose_best,
     choose_quotes,
@@ -24,6 +23,7 @@ from skr_app.extractive.evidence import (
     without_brackets,
 )
 from skr_app.extractive.follow_up import follow_up_queries
+from skr_app.extractive.one_sentence import find_sentence
 from skr_app.extractive.text import content_words, names, stem
 from skr_core.budget import TokenCount, count_tokens, estimate_usage
 from skr_core.errors import InputError
@@ -124,6 +124,8 @@ class ExtractiveModel:
 
     Args:
         memory: Passages that hold what it knows by itself; nothing by default.
+        one_sentence: Whether it answers from references in one sentence, with the marker of the
+            passage that led to it too, and says nothing where they do not suffice.
         count: The function that counts the tokens of a text, for its usage.
 
     Attributes:
@@ -144,9 +146,11 @@ class ExtractiveModel:
         self,
         memory: Sequence[Reference] = (),
         *,
+        one_sentence: bool = False,
         count: Callable[[str], TokenCount] = count_tokens,
     ) -> None:
         self._memory = Memory(memory)
+        self._read = _read_one_sentence if one_sentence else _read
         self._count = count
         self.name = f"{NAME}@{self._memory.version}" if memory else NAME
 
@@ -165,9 +169,9 @@ class ExtractiveModel:
     def _reply(self, prompt: Prompt) -> str:
         match prompt.task:
             case "answer_with_references":
-                return _stated(prompt) if prompt.states_verdict else _answer_or_refuse(prompt)
+                return self._stated(prompt) if prompt.states_verdict else self._answer(prompt)
             case "answer_anyway":
-                return _answer(prompt, _quotes(prompt)) or self._known(prompt)
+                return self._read(prompt)[0] or self._known(prompt)
             case "answer_directly":
                 return self._known(prompt)
             case "self_complete":
@@ -180,10 +184,23 @@ class ExtractiveModel:
                 known = self._memory.recall(prompt.question).text
                 return "I can answer this question." if known else UNKNOWN
             case "judge":
-                suffices = _suffices(prompt, _quotes(prompt))
+                _, suffices = self._read(prompt)
                 return "sufficient" if suffices else "insufficient: names to be looked up"
             case _:
                 return UNKNOWN
+
+    def _stated(self, prompt: Prompt) -> str:
+        """The verdict on its line, what is supported, and what to search where that lacks."""
+        answer, suffices = self._read(prompt)
+        if suffices:
+            return f"{SUFFICIENT}\n{answer}"
+        queries = [f"{SEARCH_LEAD} {query}" for query in _queries(prompt)]
+        return "\n".join(filter(None, [INSUFFICIENT, answer, *queries]))
+
+    def _answer(self, prompt: Prompt) -> str:
+        """The answer, or RaLLM's refusal sentence."""
+        answer, suffices = self._read(prompt)
+        return answer if suffices else REFUSAL
 
     def _known(self, prompt: Prompt) -> str:
         return self._memory.recall(prompt.question).text or UNKNOWN
@@ -202,36 +219,26 @@ class ExtractiveModel:
         return f"{recalled.text}\n{stated.capitalize()}."
 
 
-def _quotes(prompt: Prompt) -> Quotes:
-    return choose_quotes(prompt.question, prompt.references)
-
-
-def _suffices(prompt: Prompt, quotes: Quotes) -> bool:
-    return is_sufficient(prompt.question, prompt.references, quotes)
-
-
-def _stated(prompt: Prompt) -> str:
-    """The verdict on its line, what is supported, and what to search where that is not enough."""
-    quotes = _quotes(prompt)
-    answer = _answer(prompt, quotes)
-    if _suffices(prompt, quotes):
-        return f"{SUFFICIENT}\n{answer}"
-    queries = [f"{SEARCH_LEAD} {query}" for query in _queries(prompt)]
-    return "\n".join(filter(None, [INSUFFICIENT, answer, *queries]))
-
-
-def _answer_or_refuse(prompt: Prompt) -> str:
-    """The answer, or RaLLM's refusal sentence."""
-    quotes = _quotes(prompt)
-    return _answer(prompt, quotes) if _suffices(prompt, quotes) else REFUSAL
-
-
-def _answer(prompt: Prompt, quotes: Quotes) -> str:
-    """The best quotes; empty where no reference speaks of the question."""
+def _read(prompt: Prompt) -> tuple[str, bool]:
+    """The best quotes, none where no reference speaks of the question, and whether they suffice."""
+    quotes = choose_quotes(prompt.question, prompt.references)
     chosen = quotes.sentences
     if chosen and speaks_of_all(prompt.question, chosen[0]):
         chosen = chosen[:1]  # more would only be said beside the point
-    return " ".join(_quote(each, prompt.references[each.number - 1]) for each in chosen)
+    text = " ".join(_quote(each, prompt.references[each.number - 1]) for each in chosen)
+    return text, is_sufficient(prompt.question, prompt.references, quotes)
+
+
+def _read_one_sentence(prompt: Prompt) -> tuple[str, bool]:
+    """The sentence that answers, or nothing, and whether there is one."""
+    found = find_sentence(prompt.question, prompt.references)
+    if found is None:
+        return "", False
+    text = _quote(found.sentence, prompt.references[found.sentence.number - 1])
+    if found.led_by is None:
+        return text, True
+    said, marker = text.rsplit(" ", 1)
+    return f"{said} [{found.led_by.number}]{marker}", True
 
 
 def _quote(sentence: Sentence, reference: Reference) -> str:
@@ -266,7 +273,7 @@ def is_extractive(spec: str) -> bool:
 def load_extractive(
     spec: str, *, count: Callable[[str], TokenCount] = count_tokens
 ) -> ExtractiveModel:
-    """Make the extractive model.
+    """Make the extractive model; with a file it stands in for a real one, in one sentence.
 
     Args:
         spec: The name ``extractive``, or ``extractive:`` and a JSONL file of what the model knows,
@@ -290,7 +297,7 @@ def load_extractive(
     if not rows:
         raise InputError(f"there is nothing to know in {file}: give a line with text a passage")
     memory = [Reference.of(str(row["text"]), str(row.get("title") or "")) for row in rows]
-    return ExtractiveModel(memory, count=count)
+    return ExtractiveModel(memory, one_sentence=True, count=count)
 
 
 THRESHOLD = 0.8
