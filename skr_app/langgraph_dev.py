@@ -10,11 +10,14 @@ from __future__ import annotations
 import asyncio
 import os
 import threading
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any, get_args
 
+from skr_app.choosing import check_model
 from skr_app.country import country_store
+from skr_app.extractive import NAME
 from skr_app.models import Models
 from skr_app.opening import open_settings, open_store, store_embedder
 from skr_app.options import SearchMode, SystemOptions
@@ -41,8 +44,10 @@ def _build() -> CompiledGraph:
 
     options = _options()
     if store := os.environ.get("SKR_STORE"):
+        check_model(options)
         opened = open_store(store, store_embedder(options.embedder), options.search)
     else:
+        options = replace(options, model=options.model or NAME)
         opened = country_store()
     router = os.environ.get("SKR_ROUTER")
     settings = open_settings(

@@ -106,7 +106,7 @@ Force = Annotated[
 class ModelOptions:
     """The model that answers, and what asking it may cost."""
 
-    model: Model = "extractive"
+    model: Model = ""
     base_url: BaseUrl = None
     deadline: Deadline = None
     max_spend: Annotated[

@@ -96,6 +96,7 @@ def test_asking_loads_what_asking_needs(tmp_path: Path):
     with Store.open(tmp_path) as store:
         store.add([Reference.of("Paris is the capital of France.")])
     argv = ["skr", "ask", "What is the capital of France?", "--store", str(tmp_path)]
+    argv += ["--model", "extractive"]
     run = "from skr_app.__main__ import main as run\ntry: run()\nexcept SystemExit: pass\n"
     code = f"import sys\nsys.argv = {argv!r}\n{run}print(*sys.modules)"
     result = subprocess.run(

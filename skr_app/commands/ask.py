@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
+from skr_app.choosing import check_model
 from skr_app.models import Models
 from skr_app.opening import open_retriever, open_settings
 from skr_app.options import AskOptions, Json, Question
@@ -28,6 +29,7 @@ def ask(
     from skr_graphs import answer_of, create_self_completion_graph, without_messages
 
     question = checked_question(question)
+    check_model(options)
     models = Models.of(options, tokens_by_length)
     with open_retriever(options) as retriever:
         settings = open_settings(

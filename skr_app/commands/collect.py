@@ -19,6 +19,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemaini
 from rich.progress import Progress as Bars
 
 from skr_app.beforehand import ask_to_go_on, make_judge, make_scorer, tell_agreement
+from skr_app.choosing import check_model
 from skr_app.importing import import_retriever
 from skr_app.models import Limits, Models, open_cache
 from skr_app.opening import (
@@ -112,6 +113,7 @@ def collect(
     Each answer is compared with the right one. Give the options that you will
     serve with: the records are worth something for that system alone.
     """
+    check_model(options)
     # Where the contexts are the corpus, those of all questions are.
     read = load_questions(
         questions,

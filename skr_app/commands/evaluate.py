@@ -12,6 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from skr_app.beforehand import ask_to_go_on, make_scorer, tell_agreement
+from skr_app.choosing import check_model
 from skr_app.completing import routers
 from skr_app.models import Limits, Models, open_cache
 from skr_app.opening import (
@@ -139,6 +140,7 @@ def evaluate(
     never does not search, single_shot searches once, loop and always search
     until enough was found, and adaptive does what the router decides.
     """
+    check_model(options)
     # Where the contexts are the corpus, those of all questions are.
     read = load_questions(
         questions,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from skr_app.choosing import check_model
 from skr_app.models import Models
 from skr_app.opening import open_retriever, open_settings
 from skr_app.options import AskOptions
@@ -43,6 +44,7 @@ def mcp(
     ] = None,
 ) -> None:
     """Let an assistant or an editor ask your documents, by the Model Context Protocol."""
+    check_model(options)
     models = Models.of(options)
     with open_retriever(options) as retriever:
         settings = open_settings(

@@ -10,6 +10,7 @@ from typing import Annotated
 
 import typer
 
+from skr_app.choosing import check_model
 from skr_app.extractive import is_extractive
 from skr_app.helping import App
 from skr_app.models import Models
@@ -60,6 +61,7 @@ def make(
     things, or have no answer in the documents. Run the command again to go on
     where it ended.
     """
+    check_model(options)
     if is_extractive(options.model):
         raise InputError(
             "the extractive model only quotes and cannot write questions: give --model"

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from skr_app.choosing import check_model
 from skr_app.completing import routers
 from skr_app.models import Models
 from skr_app.opening import open_router
@@ -37,6 +38,7 @@ def route(
 ) -> None:
     """Say whether a router would search for a question, and why."""
     question = checked_question(question)
+    check_model(options)
     asked = Models.of(options).model(options.model)
     with messages.status("Deciding"):
         opened = open_router(router, asked, force=force)

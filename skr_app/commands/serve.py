@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from platformdirs import user_data_path
 
+from skr_app.choosing import check_model
 from skr_app.country import QUESTION, Country, country_store, load_country
 from skr_app.extractive import NAME, is_extractive
 from skr_app.importing import import_retriever
@@ -115,18 +116,20 @@ def serve(
         serve_app,
     )
 
+    if not demo:
+        check_model(options)
     known = [] if records is None else Records.read(records)
     asked = [] if questions is None else load_questions(questions)
     prices = None if options.prices is None else read_prices(options.prices)
     country = load_country() if demo else None
     models = Models.of(options)
-    if country is not None and options.model == NAME:
+    if country is not None and options.model in ("", NAME):
         asked = list(country.questions)
     with ExitStack() as stack:
         listening = stack.enter_context(closing(_listen(host, port)))
         port = listening.getsockname()[1]
         access = Access.of(host, port, token, no_token=no_token)
-        facts = facts_of(options.model, options.retriever or options.store, country)
+        facts = facts_of(options.model or NAME, options.retriever or options.store, country)
         if country is not None:
             folder = Path(stack.enter_context(TemporaryDirectory(prefix="skr-demo-")))
         elif store_port is not None:
@@ -169,7 +172,7 @@ def open_system(
 
     if demo and options.retriever is not None:
         raise InputError("--demo searches its own passages: leave --retriever out")
-    known = demo and options.model == NAME
+    known = demo and options.model in ("", NAME)
     country = models.limits.model(load_country().model()) if known else None
     model = country or models.model(options.model)
     if options.prices is not None:

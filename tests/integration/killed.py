@@ -151,7 +151,7 @@ def _outcomes(records: Records) -> str:
 
 def evaluated(folder: Path) -> str:
     models.make_model = lambda *_: Model(folder)  # type: ignore[attr-defined]
-    options = ["--out", str(folder / "run"), "--concurrency", "1"]
+    options = ["--out", str(folder / "run"), "--concurrency", "1", "--model", "its own"]
     return _run_of(folder, app, "evaluate", str(_questions(folder)), *options)
 
 

@@ -33,6 +33,7 @@ def skr(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp
     ours = ("STORE", "MODEL", "BASE_URL", "EMBEDDER", "SEARCH")
     for name in (*(f"SKR_{each}" for each in ours), "OPENAI_BASE_URL", "OPENAI_API_KEY"):
         monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("SKR_MODEL", "extractive")  # no model is taken that nobody named
 
     def invoke(*arguments: object) -> Result:
         monkeypatch.setattr("sys.argv", ["skr", *map(str, arguments)])

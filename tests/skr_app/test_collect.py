@@ -52,7 +52,8 @@ def asked(tmp_path: Path) -> Path:
 
 
 def invoke(*arguments: object) -> object:
-    return CliRunner().invoke(app, [*map(str, arguments)], catch_exceptions=False)
+    named = [] if "--model" in arguments else ["--model", "extractive"]
+    return CliRunner().invoke(app, [*map(str, arguments), *named], catch_exceptions=False)
 
 
 def test_collects_and_goes_on(asked: Path, store: Path, tmp_path: Path):
@@ -142,7 +143,9 @@ def test_a_missing_file_is_an_error(store: Path, tmp_path: Path):
         invoke(tmp_path / "missing.jsonl", "--store", store)
 
 
-OPTIONS = BatchOptions(search="bm25", max_rounds=2, when_insufficient="refuse", deadline=7.0)
+OPTIONS = BatchOptions(
+    model="extractive", search="bm25", max_rounds=2, when_insufficient="refuse", deadline=7.0
+)
 
 
 @pytest.fixture(autouse=True)

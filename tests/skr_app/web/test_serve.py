@@ -67,6 +67,7 @@ def test_it_holds_the_store_and_serves_it_to_others(tmp_path: Path):
     with socket.create_server(("127.0.0.1", 0)) as probe:
         port = probe.getsockname()[1]
     folders = ("--store", tmp_path / "store", "--folder", tmp_path / "page")
+    folders += ("--model", "extractive")
     with served(*folders, "--store-port", port, "--no-token") as (process, address):
         assert get(f"{address}api/system").json()["references"] == 1
         with Store.open(tmp_path / "store") as beside:
