@@ -24,9 +24,6 @@ from skr_core.references.citations import (
 )
 from skr_graphs import CompiledGraph, SKROutput, answer_of, without_messages
 
-SHOWN_METADATA = ("source", "url", "page")
-"""The metadata of a source that stand beside its title."""
-
 NO_QUESTION = no_question("question")
 
 
@@ -87,10 +84,8 @@ def _content_and_artifact(output: Any, runtime: ToolRuntime | None) -> tuple[str
     place, of = _place(messages, None if runtime is None else runtime.tool_call_id)
     answer = answer_of(output)
     numbers = number_sources(answer, known, free_numbers(after=highest, place=place, of=of))
-    if answer.structured is None:
-        content = text_with_sources(answer, numbers, metadata_keys=SHOWN_METADATA)
-    else:
-        content = answer.text  # the JSON of an object alone, for whoever parses it
+    # The JSON of an object stands alone, for whoever parses it.
+    content = text_with_sources(answer, numbers) if answer.structured is None else answer.text
     # The conversation is not the tool's: it holds this question and its answer once more.
     artifact: Any = without_messages(output) | {"numbers": numbers}
     return content, artifact

@@ -25,6 +25,7 @@ from rich.table import Table
 from rich.text import Text
 
 from skr_app.extractive import is_extractive
+from skr_app.sources import print_sources
 from skr_core.cleaning import cleaned
 from skr_core.files import encodable_json
 from skr_core.plain import from_plain, to_plain
@@ -91,9 +92,6 @@ BASELINE = (
     "The extractive model is a baseline: it quotes sentences and knows no language. "
     "Give --model for a real one."
 )
-EXCERPT = 160
-"""The characters of a source that are shown."""
-
 Advance = Callable[[int, int | None], None]
 """Is given how much is done, and of how much where that is known."""
 
@@ -225,7 +223,7 @@ def show_answer(console: Console, answer: Answer, model: str, *, streamed: bool 
         text = Text(cleaned(answer.text) or "(no answer)")
         boxed = Panel(text, title="Answer", title_align="left")
         console.print(boxed if console.is_terminal else text)
-    _sources(console, answer)
+    print_sources(console, answer)
     if answer.decision.retrieve and not (answer.grounded or answer.is_partial):
         console.print("[yellow]Not supported by the references.[/yellow]")
     if answer.verdict:
@@ -285,17 +283,3 @@ def _rounds(console: Console, answer: Answer) -> None:
 
 def _decision(console: Console, decision: Decision) -> None:
     console.print(f"[bold]{DECIDED[decision.action]}[/bold]: {escape(decision.reason)}")
-
-
-def _sources(console: Console, answer: Answer) -> None:
-    cited = {citation.reference_id for citation in answer.citations}
-    if not cited:
-        return
-    table = Table(box=None, show_header=False, padding=(0, 1))
-    for number, each in enumerate(answer.references, start=1):
-        if each.id in cited:
-            excerpt = " ".join(each.text.split())
-            excerpt = excerpt if len(excerpt) <= EXCERPT else excerpt[:EXCERPT].rstrip() + " …"
-            text = f"[bold]{escape(each.title)}[/bold] {escape(excerpt)}"
-            table.add_row(f"[bold]\\[{number}][/bold]", text)
-    console.print(table)

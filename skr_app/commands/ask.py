@@ -11,6 +11,7 @@ from skr_app.models import Models
 from skr_app.opening import open_retriever, open_settings
 from skr_app.options import AskOptions, Json, Question
 from skr_app.output import console, messages, print_json, show_answer, show_event
+from skr_app.sources import sources_of
 from skr_app.spreading import spread
 from skr_core.budget import tokens_by_length
 from skr_core.prompts.asking import checked_question
@@ -48,7 +49,7 @@ def ask(
             with messages.status("Thinking"):
                 output = graph.invoke({"question": question})
     if json:
-        print_json(without_messages(output))
+        print_json(without_messages(output) | {"sources": sources_of(answer_of(output))})
     else:
         show_answer(console, answer_of(output), options.model, streamed=stream)
 

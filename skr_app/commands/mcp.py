@@ -15,6 +15,7 @@ from skr_app.options import AskOptions
 from skr_app.spreading import spread
 from skr_core.errors import SKRError, extra
 from skr_core.plain import Plain
+from skr_core.references.citations import place_of, quotes_of
 
 if TYPE_CHECKING:
     from mcp.server.mcpserver import MCPServer
@@ -102,13 +103,14 @@ def create_server(settings: Settings, retriever: Retriever) -> MCPServer[Any]:
         """
         with told():
             answer = await answerer.aanswer(question)
+        quotes = quotes_of(answer)
         known = answer.stop_reason == "known"
         return {
             "answer": answer.text,
             "sufficient": known or answer.stop_reason == "sufficient",
             "from_memory": known,
             "sources": [
-                {"number": number, **shown(reference)}
+                {"number": number, **shown(reference), "quotes": list(quotes.get(reference.id, ()))}
                 for number, reference in enumerate(answer.references, start=1)
                 if reference in answer.cited_references
             ],
@@ -136,5 +138,5 @@ def create_server(settings: Settings, retriever: Retriever) -> MCPServer[Any]:
 
 def shown(reference: Reference) -> Plain:
     """A passage as clients see it."""
-    source = str(reference.metadata.get("source", ""))
-    return {"title": reference.title, "source": source, "text": reference.text}
+    source, place = str(reference.metadata.get("source", "")), place_of(reference)
+    return {"title": reference.title, "source": source, "place": place, "text": reference.text}

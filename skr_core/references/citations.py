@@ -36,6 +36,15 @@ LONGEST_QUOTE = 400
 LONGEST_EXCERPT = 120
 """Characters that stand for a source without a title."""
 
+LONGEST_SHOWN_QUOTE = 240
+"""Characters of a quote that stand behind its source."""
+
+DOCUMENT_KEYS = ("source", "url", "file_path", "path", "file_name")
+"""The metadata in which loaders keep the document that a passage is of."""
+
+SHOWN_METADATA = ("source", "url", "file_name", "page_label", "page", "heading")
+"""The metadata of a source that stand beside its title."""
+
 HEADING = "Sources:"
 """The line before the sources."""
 
@@ -145,6 +154,9 @@ _ANY_NUMBER = 999
 _MARKERS = re.compile(MARKER)
 _PIECE = re.compile(rf"\S(?:.{{0,{LONGEST_QUOTE - 2}}}\S)?(?=\s|$)|\S{{{LONGEST_QUOTE}}}", re.S)
 
+_WRAPPED = re.compile(r"(?<=[^\n]{50})\n(?=[a-zß-öø-ÿа-я])")
+"""The break of a line that goes on in the next, as in Markdown that is written to a width."""
+
 Quote = tuple[str, tuple[int, int]]
 """A sentence of a reference, and its span in the reference's text."""
 
@@ -225,7 +237,7 @@ def _telling_words(text: str) -> frozenset[str]:
 
 def _pieces(text: str) -> Iterator[tuple[int, int]]:
     """The span of each sentence, or of each part of one that is too long to quote."""
-    for start, sentence in sentence_spans(text):
+    for start, sentence in sentence_spans(_WRAPPED.sub(" ", text)):  # no place changes
         if len(sentence) <= LONGEST_QUOTE:
             yield start, start + len(sentence)
         else:
@@ -267,10 +279,62 @@ def number_sources(answer: Answer, known: Mapping[str, int], free: Iterator[int]
     }
 
 
+def document_of(source: Reference) -> str:
+    """The document that a source is a passage of: its file or address, or else its title.
+
+    Example:
+        >>> document_of(Reference.of("It sails at noon.", "Ferry", metadata={"source": "f.pdf"}))
+        'f.pdf'
+    """
+    return next(
+        (str(source.metadata[key]) for key in DOCUMENT_KEYS if source.metadata.get(key)),
+        source.title,
+    )
+
+
+def place_of(source: Reference) -> str:
+    """The place of a source in its document, as far as it is known: its heading and its page.
+
+    Example:
+        >>> place_of(Reference.of("It sails at noon.", "Ferry", metadata={"page": 3}))
+        'Ferry, page 3'
+    """
+    page = source.metadata.get("page_label") or source.metadata.get("page")
+    heading = str(source.metadata.get("heading") or source.title)
+    return ", ".join(filter(None, [heading, f"page {page}" if page else ""]))
+
+
+def quotes_of(answer: Answer) -> dict[str, tuple[str, ...]]:
+    """The sentences that support the answer, by the id of their source, none of them twice.
+
+    Example:
+        >>> from skr_core.types import Decision
+        >>> paris = Reference.of("Paris is old. It is the capital of France.", "Paris")
+        >>> said = resolve_citations("The capital of France is Paris [1].", [paris])
+        >>> parts = (said.text, said.citations, (paris,), Decision(True), (), "sufficient", {})
+        >>> [*quotes_of(Answer("?", *parts)).values()]
+        [('It is the capital of France.',)]
+    """
+    found: dict[str, dict[str, None]] = {}
+    for each in answer.citations:
+        found.setdefault(each.reference_id, {}).update({each.quote: None} if each.quote else {})
+    return {key: tuple(quotes) for key, quotes in found.items()}
+
+
+def by_document(sources: Sequence[Reference]) -> list[Reference]:
+    """The sources with those of one document side by side; documents stay in their order."""
+    first: dict[str, int] = {}
+    for each in sources:
+        first.setdefault(document_of(each) or each.id, len(first))
+    return sorted(sources, key=lambda each: first[document_of(each) or each.id])
+
+
 def text_with_sources(
-    answer: Answer, numbers: Mapping[str, int], *, metadata_keys: Sequence[str] = ()
+    answer: Answer, numbers: Mapping[str, int], *, metadata_keys: Sequence[str] = SHOWN_METADATA
 ) -> str:
     """The answer's text with its sources below, under numbers that are its conversation's own.
+
+    Behind each source stands the sentence that supports the answer.
 
     In an answer each [n] counts its own references. Where several answers stand in one
     conversation, as those of a tool that an agent calls again, the same number would name different
@@ -284,7 +348,7 @@ def text_with_sources(
     Example:
         >>> from skr_core.types import Decision
         >>> paris = Reference.of("Paris is the capital of France.", "Paris")
-        >>> cited = (Citation(1, paris.id, "Paris [1].", (6, 9)),)
+        >>> cited = (Citation(1, paris.id, "Paris [1].", (6, 9), paris.text),)
         >>> answer = Answer(
         ...     "Capital?", "Paris [1].", cited, (paris,), Decision(True), (), "sufficient", {},
         ...     grounded=True, sufficient=True,
@@ -293,7 +357,7 @@ def text_with_sources(
         Paris [5].
         <BLANKLINE>
         Sources:
-        [5] Paris
+        [5] Paris: "Paris is the capital of France."
     """
     text = answer.text
     for each in reversed(() if is_json(text) else answer.citations):
@@ -303,9 +367,12 @@ def text_with_sources(
     if answer.decision.retrieve and not (answer.grounded or answer.is_partial):
         uncited = answer.stop_reason == "sufficient" and answer.references and not answer.citations
         parts.append(UNCITED if uncited else UNSUPPORTED)
-    shown = sorted(shown_sources(answer), key=lambda source: numbers[source.id])
+    shown = by_document(sorted(shown_sources(answer), key=lambda source: numbers[source.id]))
     if shown:
-        lines = (_line(numbers[source.id], source, metadata_keys) for source in shown)
+        quotes = quotes_of(answer)
+        lines = (
+            _line(numbers[each.id], each, quotes.get(each.id, ()), metadata_keys) for each in shown
+        )
         parts.append("\n".join((HEADING, *lines)))
     return "\n\n".join(parts)
 
@@ -321,18 +388,23 @@ def last_number(text: str) -> int:
     return max(map(int, _SOURCE_NUMBER.findall(sources)), default=0) if heading else 0
 
 
-def _line(number: int, source: Reference, metadata_keys: Sequence[str]) -> str:
+def _line(
+    number: int, source: Reference, quotes: Sequence[str], metadata_keys: Sequence[str]
+) -> str:
     """A source on one line that no document can break or forge."""
-    title = one_line(source.title[:LONGEST_LABEL]) or _excerpt(source.text)
+    quoted = " ".join(_excerpt(each, LONGEST_SHOWN_QUOTE) for each in quotes)
+    title = one_line(source.title[:LONGEST_LABEL])
+    title, quoted = (title, quoted) if title else (quoted or _excerpt(source.text), "")
     chosen = {key: source.metadata[key] for key in metadata_keys if key in source.metadata}
     details = [
         f"{one_line(key)}: {one_line(str(value)[:LONGEST_LABEL])}"
         for key, value in chosen.items()
         if value not in ("", source.title)
     ]
-    return f"[{number}] {title} ({'; '.join(details)})" if details else f"[{number}] {title}"
+    named = f"{title} ({'; '.join(details)})" if details else title
+    return f"[{number}] {named}: {quoted}" if quoted else f"[{number}] {named}"
 
 
-def _excerpt(text: str) -> str:
-    end = "" if len(text) <= LONGEST_EXCERPT else " …"
-    return f'"{one_line(text[:LONGEST_EXCERPT])}{end}"'
+def _excerpt(text: str, most: int = LONGEST_EXCERPT) -> str:
+    end = "" if len(text) <= most else " …"
+    return f'"{one_line(text[:most])}{end}"'

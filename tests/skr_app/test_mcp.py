@@ -44,12 +44,12 @@ async def test_a_client_asks_searches_and_lists(store: Store) -> None:
         tools = {each.name: each for each in (await client.list_tools()).tools}
         assert set(tools) == {"ask", "search", "sources"}
         assert tools["ask"].input_schema["required"] == ["question"]
-        source = {"title": "Jaws", "source": "a.md", "text": JAWS.text}
+        source = {"title": "Jaws", "source": "a.md", "place": "Jaws", "text": JAWS.text}
         assert said(await client.call_tool("ask", {"question": "Who directed Jaws?"})) == {
             "answer": "Steven Spielberg [1].",
             "sufficient": True,
             "from_memory": False,
-            "sources": [{"number": 1, **source}],
+            "sources": [{"number": 1, **source, "quotes": [JAWS.text]}],
         }
         assert said(await client.call_tool("search", {"query": "director Jaws film"})) == [source]
         assert said(await client.call_tool("sources", {})) == [{"name": "a.md", "passages": 1}]
