@@ -65,14 +65,20 @@ def print_sources(console: Console, answer: Answer) -> None:
             console.print(shown, soft_wrap=True)
         for each in passages:
             named = f"[{each['marker']}] {cleaned(each['place'])}".rstrip()
-            _print_indented(console, Text(named, "" if has_name else "bold"), 1)
+            print_indented(console, Text(named, "" if has_name else "bold"), 1)
             quotes = [f'"{_on_a_line(quote)}"' for quote in each["quotes"]]
             for said in quotes or [f"{_on_a_line(texts[each['reference_id']][:EXCERPT])} …"]:
-                _print_indented(console, Text(said, "dim"), 5)
+                print_indented(console, Text(said, "dim"), 5)
 
 
-def _print_indented(console: Console, text: Text, by: int) -> None:
-    """Print a text that is folded within its indentation, or in a pipe on one line."""
+def print_indented(console: Console, text: Text, by: int) -> None:
+    """Print a text that is folded within its indentation, or in a pipe on one line.
+
+    Args:
+        console: The console to print to.
+        text: The text.
+        by: The number of blanks before each line.
+    """
     if console.is_terminal:
         console.print(Padding(text, (0, 0, 0, by), expand=False))
     else:

@@ -4,44 +4,70 @@ from __future__ import annotations
 
 import asyncio
 import shlex
+from collections import Counter
 from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from statistics import fmean
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+from rich.text import Text
 
 from skr_app.country import (
     KINDS,
     QUESTION,
     ROUTED,
+    UNANSWERABLE,
     Country,
+    Kind,
     country_store,
     load_country,
     write_country,
 )
 from skr_app.options import Json
 from skr_app.output import (
-    DECIDED,
+    STOP_REASONS,
     console,
+    counted,
     escape,
     print_json,
     print_table,
     progress,
-    show_answer,
 )
+from skr_app.sources import print_indented, print_sources
+from skr_core.cleaning import cleaned
 from skr_core.errors import InputError
 from skr_core.files import replace_file
+from skr_core.types import ACTIONS
 
 if TYPE_CHECKING:
-    from skr_core.types import Answer
-    from skr_learn import Calibration, Records, RoutingCurve
-    from skr_store import Store
+    from skr_core.types import Action, Answer
+    from skr_graphs import GraphAnswerer
+    from skr_learn import Calibration, Record, Records, RoutingCurve
 
-WIDTH, HEIGHT = 56, 12
+WIDTH, HEIGHT = 56, 8
 """The characters that the curve takes."""
+ABOUT = (
+    "[bold]Varnland[/bold] does not exist: {passages} passages and {questions} questions about an "
+    "invented country come with skr-rag. The model that answers is a stand-in without weights: it "
+    "quotes a sentence of what it is shown, or of what it remembers, some of which is out of date. "
+    "So nothing is downloaded, and nothing costs money."
+)
+IN_WORDS: dict[Kind, str] = {
+    "known": "in its memory",
+    "outdated": "in its memory, out of date",
+    "unknown": "in one passage",
+    "two hops": "in two passages together",
+    "unanswerable": "nowhere: right is to say so",
+}
+"""Where the answer to a question of each kind is, for people."""
+ALWAYS: dict[Action, str] = {
+    "direct": "always from memory",
+    "single": "always one search",
+    "loop": "always the loop",
+}
 NEXT = """\
 [bold]The same, step by step[/bold], with the files that are now in {out}
   export SKR_MODEL=extractive:{out}/memory.jsonl SKR_STORE={out}/store
@@ -54,7 +80,7 @@ NEXT = """\
   skr ingest FILES                                    your documents
   skr ask "..." --model openai:gpt-4.1-mini           your model, or --base-url of your server
   skr collect questions.jsonl --model ...             some hundred questions with right answers
-  skr calibrate self-knowledge.jsonl                  does routing pay for you?
+  skr calibrate self-knowledge.jsonl                  does it pay to search for some of them only?
   skr ask "..." --model ... --router router.skr"""
 
 
@@ -69,45 +95,42 @@ def demo(
     ] = Path("skr-demo"),
     json: Json = False,
 ) -> None:
-    """Show the loop and the routing in a minute, over an invented country that ships.
+    """Show in a minute what searching again and searching only where needed bring.
 
-    A question that takes two searches; what a model without weights knows of
-    200 questions; whether routing pays; and two questions that are routed
-    differently.
+    Over an invented country, with a model without weights: a question that
+    takes two searches, one that must be refused, and 200 that are answered
+    from memory, after one search and in the loop.
     """
-    from skr_graphs import answer_of, without_messages
+    from skr_core import Settings
+    from skr_graphs import GraphAnswerer
 
     if out.exists() and not out.is_dir():
         raise InputError(f"{out} is a file: give --out a folder")
     country = load_country()
     write_country(out)
-    with progress("Ingesting") as advance:
-        store = country_store(advance)
-    with store:
-        output = _two_hops(country, store)
+    with country_store() as store:
+        system = GraphAnswerer(Settings.of(country.model(), store))
+        once, loop = (system.answer(QUESTION, action) for action in ("single", "loop"))
+        refused = system.answer(UNANSWERABLE, "loop")
         if not json:
-            _heading("A question that takes two searches")
-            console.print(f"[bold]Question[/bold]: {QUESTION}\n")
-            show_answer(console, answer_of(output), "extractive")
-            _heading("What does the model know by itself?")
-        records = _collect(country, store, out)
+            passages, questions = len(country.corpus), len(country.questions)
+            console.print(ABOUT.format(passages=passages, questions=questions))
+            _print_loop(once, loop, refused)
+        records = _collect(country, system, out)
         if not json:
             _print_records(country, records)
-            _heading("Does it pay to retrieve only where it does not know?")
         found = _calibrate(records, out)
         picture = _draw(found, out)
         if not json:
-            console.print(curve_in_characters(found.curve), highlight=False)
-            for sentence in found.summary.sentences:
-                console.print(f"\n{escape(sentence)}")
-            if picture:
-                console.print(f"\nThe curve is drawn in {escape(str(picture))}.")
-            _heading("Two questions, routed")
-        answers = _routed(country, store, found)
+            _print_verdict(found, picture)
+        routed = GraphAnswerer(system.settings.but(router=found.router))
+        answers = [routed.answer(question) for question in ROUTED]
     if json:
         print_json(
             {
-                "two_hops": without_messages(output),
+                "single": once,
+                "two_hops": loop,
+                "unanswerable": refused,
                 "accuracy_by_kind": _by_kind(country, records),
                 "verdict": found.summary.verdict,
                 "sentences": found.summary.sentences,
@@ -117,28 +140,35 @@ def demo(
             }
         )
         return
-    for answer in answers:
-        console.print(f"[bold]Question[/bold]: {escape(answer.question)}")
-        action = DECIDED[answer.decision.action]
-        console.print(f"[bold]{action}[/bold]: {escape(answer.decision.reason)}")
-        console.print(escape(answer.text))
-        if answer.verdict:
-            console.print(f"[dim]Served: {escape(answer.verdict.reason)}[/dim]")
-        console.print()
+    _print_routed(answers)
     folder = escape(shlex.quote(str(out)))
     console.print(NEXT.format(out=folder, question=QUESTION), soft_wrap=True)
 
 
-def _two_hops(country: Country, store: Store) -> Any:
-    from langchain_skr import create_skr_graph
+def _print_loop(once: Answer, loop: Answer, refused: Answer) -> None:
+    """The question that takes two searches, by one and by two, and the one that is refused."""
+    _heading("1. One search finds half of the answer; the loop searches on")
+    console.print(f"[bold]{QUESTION}[/bold]\n")
+    console.print("[cyan]One search[/cyan]")
+    _said(once.text)
+    console.print("[cyan]The loop[/cyan]")
+    for number, each in enumerate(loop.rounds, start=1):
+        suffices = each.reflection is not None and each.reflection.sufficient
+        end = "these suffice" if suffices else "not enough yet"
+        queries = " · ".join(map(escape, each.queries))
+        console.print(f"  search {number}: {queries}")
+        console.print(f"    {len(each.found)} new passages, {end}")
+    _said(loop.text)
+    print_sources(console, loop)
+    _heading("2. What no passage says is refused")
+    console.print(f"[bold]{UNANSWERABLE}[/bold]\n")
+    console.print("[cyan]The loop[/cyan]")
+    _said(refused.text)
+    console.print(f"  [dim]{_how(refused)}[/dim]")
 
-    return create_skr_graph(country.model(), store).invoke({"question": QUESTION})
 
-
-def _collect(country: Country, store: Store, out: Path) -> Records:
+def _collect(country: Country, system: GraphAnswerer, out: Path) -> Records:
     """Each question by each action, of the system that is served; always anew."""
-    from skr_core import Settings
-    from skr_graphs import GraphAnswerer
     from skr_learn import acollect
 
     with TemporaryDirectory() as folder, progress("Collecting") as advance:
@@ -146,7 +176,7 @@ def _collect(country: Country, store: Store, out: Path) -> Records:
         records = asyncio.run(
             acollect(
                 country.questions,
-                GraphAnswerer(Settings.of(country.model(), store)),
+                system,
                 out=file,
                 corpus="sample",
                 on_progress=lambda each: advance(each.done, each.total),
@@ -175,42 +205,72 @@ def _draw(found: Calibration, out: Path) -> Path | None:
     return path
 
 
-def _routed(country: Country, store: Store, found: Calibration) -> list[Answer]:
-    from skr_core import Settings
-    from skr_graphs import GraphAnswerer
-
-    answerer = GraphAnswerer(Settings.of(country.model(), store, router=found.router))
-    return [answerer.answer(question) for question in ROUTED]
-
-
 def _by_kind(country: Country, records: Records) -> dict[str, dict[str, float]]:
     """Accuracy of each action on each kind of question."""
     kinds = {each.question: each.types[0] for each in country.questions}
     return {
-        kind: {
-            action: fmean(
-                [
-                    record.outcomes[action].score
-                    for record in records
-                    if kinds[record.question] == kind
-                ]
-            )
-            for action in ("direct", "single", "loop")
-        }
-        for kind in KINDS
+        kind: _right([each for each in records if kinds[each.question] == kind]) for kind in KINDS
+    }
+
+
+def _right(records: Sequence[Record]) -> dict[str, float]:
+    return {
+        action: fmean([record.outcomes[action].score for record in records]) for action in ACTIONS
     }
 
 
 def _print_records(country: Country, records: Records) -> None:
-    whole = {
-        action: fmean([record.outcomes[action].score for record in records])
-        for action in ("direct", "single", "loop")
-    }
-    rows = [*_by_kind(country, records).items(), ("all 200", whole)]
+    _heading("3. When is searching worth it? Right answers of each kind of question")
+    counts = Counter(each.types[0] for each in country.questions)
+    rows = [
+        (IN_WORDS[kind], counts[kind], right) for kind, right in _by_kind(country, records).items()
+    ]
+    rows.append(("all", len(records), _right(records)))
     print_table(
-        ["questions whose answer is", "from memory", "one search", "the loop"],
-        [[kind, *(f"{each:.2f}" for each in right.values())] for kind, right in rows],
+        ["where the answer is", "questions", "from memory", "one search", "loop"],
+        [
+            [kind, str(number), *(f"{each:.0%}" for each in right.values())]
+            for kind, number, right in rows
+        ],
     )
+
+
+def _print_verdict(found: Calibration, picture: Path | None) -> None:
+    _heading("4. Search only where it helps")
+    summary = found.summary
+    if summary.state == "pays":
+        n, before = summary.n, summary.constants[summary.baseline]
+        console.print(
+            f"[bold]Routed: {round(n * summary.promised.accuracy.mean)} of {n} right "
+            f"({ALWAYS[summary.baseline]}: {round(n * before.accuracy.mean)}), for "
+            f"{summary.saved:.0%} fewer tokens.[/bold]"
+        )
+        low, high = round(n * summary.gain.low), round(n * summary.gain.high)
+        console.print(f"[dim]On other questions of the kind likely {low:+d} to {high:+d}.[/dim]\n")
+    else:
+        console.print(f"[bold]{escape(summary.verdict)}[/bold]\n")
+    console.print(curve_in_characters(found.curve), highlight=False)
+    if picture:
+        console.print(f"The curve is drawn in {escape(str(picture))}.")
+
+
+def _print_routed(answers: Sequence[Answer]) -> None:
+    _heading("5. So each question gets what it needs")
+    for answer in answers:
+        console.print(f"[bold]{escape(answer.question)}[/bold]")
+        _said(answer.text)
+        calls = counted(answer.total_usage.calls, "call")
+        console.print(f"  [dim]{_how(answer)} · {calls} of the model[/dim]\n")
+
+
+def _said(text: str) -> None:
+    print_indented(console, Text(cleaned(text)), 2)
+
+
+def _how(answer: Answer) -> str:
+    number = len(answer.rounds)
+    searches = f"{number} search{'' if number == 1 else 'es'}"
+    return f"{searches}, {STOP_REASONS[answer.stop_reason]}"
 
 
 def _heading(text: str) -> None:

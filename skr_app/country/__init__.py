@@ -29,7 +29,8 @@ if TYPE_CHECKING:
 
 Kind = Literal["known", "outdated", "unknown", "two hops", "unanswerable"]
 """The place of a question's answer: the memory has it, and the corpus often too; the memory has
-what was right once; one passage alone has it; two passages have it; nothing has it."""
+what was right once; one passage alone has it; two passages have it, of which most second ones are
+found by a name alone that the first one tells; nothing has it."""
 
 KINDS: tuple[Kind, ...] = get_args(Kind)
 
@@ -37,11 +38,14 @@ FILES = ("corpus.jsonl", "memory.jsonl", "questions.jsonl")
 
 QUESTION = "Where was the engineer who designed the Marrow Bay lighthouse born?"
 """It takes two passages: one about the lighthouse, and one about its engineer."""
+UNANSWERABLE = "What was the name of Ottilie Brandt's dog?"
+"""Nothing says it."""
 ROUTED = (
     "When was the Saint Brannoc Bridge opened?",
     "Who is the mayor of Penmarrow now?",
+    QUESTION,
 )
-"""One that its model knows by itself, and one that it knows no longer."""
+"""One that its model knows by itself, one that it knows no longer, and one that it never knew."""
 
 
 @dataclass(frozen=True, slots=True)
