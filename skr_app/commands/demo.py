@@ -116,10 +116,10 @@ def demo(
             passages, questions = len(country.corpus), len(country.questions)
             console.print(ABOUT.format(passages=passages, questions=questions))
             _print_loop(once, loop, refused)
-        records = _collect(country, system, out)
+        records = collect_records(country, system, out)
         if not json:
             _print_records(country, records)
-        found = _calibrate(records, out)
+        found = calibrate_records(records, out)
         picture = _draw(found, out)
         if not json:
             _print_verdict(found, picture)
@@ -167,8 +167,14 @@ def _print_loop(once: Answer, loop: Answer, refused: Answer) -> None:
     console.print(f"  [dim]{_how(refused)}[/dim]")
 
 
-def _collect(country: Country, system: GraphAnswerer, out: Path) -> Records:
-    """Each question by each action, of the system that is served; always anew."""
+def collect_records(country: Country, system: GraphAnswerer, out: Path) -> Records:
+    """Answer each question by each action, always anew.
+
+    Args:
+        country: The country, whose questions are asked.
+        system: The system that answers them.
+        out: The folder that ``self-knowledge.jsonl`` is written to.
+    """
     from skr_learn import acollect
 
     with TemporaryDirectory() as folder, progress("Collecting") as advance:
@@ -186,8 +192,13 @@ def _collect(country: Country, system: GraphAnswerer, out: Path) -> Records:
     return records
 
 
-def _calibrate(records: Records, out: Path) -> Calibration:
-    """What serves the records best, which is kept."""
+def calibrate_records(records: Sequence[Record], out: Path) -> Calibration:
+    """Find what serves the records best.
+
+    Args:
+        records: The records.
+        out: The folder that ``router.skr`` is written to.
+    """
     from skr_learn import calibrate
 
     with progress("Calibrating") as advance:

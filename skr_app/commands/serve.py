@@ -15,6 +15,7 @@ import typer
 from platformdirs import user_data_path
 
 from skr_app.choosing import check_model
+from skr_app.commands.demo import calibrate_records, collect_records
 from skr_app.country import QUESTION, Country, country_store, load_country
 from skr_app.extractive import NAME, is_extractive
 from skr_app.importing import import_retriever
@@ -115,6 +116,7 @@ def serve(
         create_app,
         serve_app,
     )
+    from skr_graphs import GraphAnswerer
 
     if not demo:
         check_model(options)
@@ -123,8 +125,9 @@ def serve(
     prices = None if options.prices is None else read_prices(options.prices)
     country = load_country() if demo else None
     models = Models.of(options)
-    if country is not None and options.model in ("", NAME):
-        asked = list(country.questions)
+    stand_in = country if options.model in ("", NAME) else None  # which costs nothing to ask
+    if stand_in is not None:
+        asked = list(stand_in.questions)
     with ExitStack() as stack:
         listening = stack.enter_context(closing(_listen(host, port)))
         port = listening.getsockname()[1]
@@ -136,10 +139,16 @@ def serve(
             options = replace(options, store=_serve_store(stack, options, store_port))
         settings, store = stack.enter_context(open_system(options, models, demo=demo))
         system = ServedSystem(settings, store, stack.enter_context(Runs(folder)), prices)
+        found = None
+        if stand_in is not None and not known and options.router is None:
+            known = collect_records(stand_in, GraphAnswerer(settings), folder)
+            found = calibrate_records(known, folder)
         # What is measured is answered by each action, whatever the router would say.
         unrouted = replace(options, router=None, abstain_below=None)
         opened = partial(open_system, unrouted, models, demo=demo)
         calibrating = Calibrating(system, opened, folder, records=known, questions=asked)
+        if found is not None:
+            calibrating.serve(found)
         documents = stack.enter_context(
             Documents(folder / "uploads", store, is_searched=options.retriever is None)
         )

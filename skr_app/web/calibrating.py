@@ -140,7 +140,7 @@ class Calibrating:
                 if name == "progress":
                     yield name, said
                     continue
-                await asyncio.to_thread(self._serve, said)
+                await asyncio.to_thread(self.serve, said)
                 sentences = said.summary.sentences
                 yield name, {"records": len(used), "left_out": left_out, "sentences": sentences}
 
@@ -159,7 +159,12 @@ class Calibrating:
         finally:
             self._under_way = ""
 
-    def _serve(self, found: Calibration) -> None:
+    def serve(self, found: Calibration) -> None:
+        """Keep what a calibration found in the folder, and serve it.
+
+        Raises:
+            InputError: It cannot be written.
+        """
         with self._serving:  # whoever began it may be gone meanwhile, and another begin
             router = self.folder / "router.skr"
             found.save(router)
