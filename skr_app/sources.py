@@ -67,7 +67,7 @@ def print_sources(console: Console, answer: Answer) -> None:
             named = f"[{each['marker']}] {cleaned(each['place'])}".rstrip()
             print_indented(console, Text(named, "" if has_name else "bold"), 1)
             quotes = [f'"{_on_a_line(quote)}"' for quote in each["quotes"]]
-            for said in quotes or [f"{_on_a_line(texts[each['reference_id']][:EXCERPT])} …"]:
+            for said in quotes or [_beginning(texts[each["reference_id"]])]:
                 print_indented(console, Text(said, "dim"), 5)
 
 
@@ -83,6 +83,10 @@ def print_indented(console: Console, text: Text, by: int) -> None:
         console.print(Padding(text, (0, 0, 0, by), expand=False))
     else:
         console.print(Text(" " * by).append_text(text), soft_wrap=True)
+
+
+def _beginning(text: str) -> str:
+    return f"{_on_a_line(text[:EXCERPT])}{' …' if len(text) > EXCERPT else ''}"
 
 
 def _on_a_line(text: str) -> str:

@@ -99,7 +99,8 @@ def evaluated(questions: str, corpus: str, limit: str) -> list[float]:
     import resource
 
     command = [sys.executable, "-m", "skr_app", "evaluate", questions, "--corpus", corpus]
-    subprocess.run([*command, "--limit", limit], check=True, cwd=ROOT, stdout=subprocess.DEVNULL)
+    command += ["--model", "extractive", "--limit", limit]
+    subprocess.run(command, check=True, cwd=ROOT, stdout=subprocess.DEVNULL)
     return [resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024]  # there is no other
 
 

@@ -300,10 +300,11 @@ TABLES = {
     )),
     "w2r-reliance": Table(PAPERS, _asked("reliance"), means("answer_accuracy", *RELIANCE)),
     "loop": Table(RESULTS, [
-        *(f"skr evaluate {data(f'multihop_{each}_contexts')} --corpus {data(f'corpus_{each}')}"
-          for each in CORPORA),
-        f"skr evaluate {data('multihop_hotpotqa_sentences')} --corpus {data('corpus_hotpotqa')}",
-        f"skr evaluate {data('multihop_strategyqa_evidence')}",
+        *(f"skr evaluate {data(f'multihop_{each}_contexts')} --corpus {data(f'corpus_{each}')} "
+          "--model extractive" for each in CORPORA),
+        f"skr evaluate {data('multihop_hotpotqa_sentences')} --corpus {data('corpus_hotpotqa')} "
+        "--model extractive",
+        f"skr evaluate {data('multihop_strategyqa_evidence')} --model extractive",
     ], single_and_loop),
     "routing": Table(RESULTS, [replayed(
         LLAMA, "always,never,recommended,ladder,question,arbiter,paper,benefit,classifier",

@@ -104,6 +104,7 @@ def command(turns: int) -> Iterator[Row]:
         writer.commit()
         index.reload()
         ask = ["-m", "skr_app", "ask", "What is word7?", "--store", folder]
+        ask += ["--model", "extractive"]
         ours, theirs = [], []
         for _ in range(turns + 1):
             ours.append(first_byte(*ask))

@@ -63,13 +63,14 @@ def test_demo_shows_both_halves_and_leaves_files_to_try_commands_on(
     result = skr("demo", "--out", out)
     assert result.code == 0, result.err
     told = " ".join(result.out.split())
-    assert "search 2 Ottilie Brandt born" in told, "the second hop"
-    assert "was born in Hallerfeld" in told
-    assert "baseline" in told
-    assert "of 200 right instead of" in told
+    refusal = "I cannot answer the question"
+    assert told.index(refusal) < told.index("search 2: Ottilie Brandt born"), "the second hop"
+    assert 'daughter of a clockmaker. [1][6] [1] Marrow Bay Lighthouse "It was designed' in told
+    assert told.index("dog?") < told.rindex(refusal) < told.index("where the answer is")
+    assert "a stand-in without weights" in told
+    assert "of 200 right (always the loop:" in told
     assert "┤" in told, "the curve"
-    assert told.index("Known: judging by") < told.index("in 1879") < told.index("Edda Lorne")
-    assert "Served: the answer" in told
+    assert told.index("in 1879") < told.index("Edda Lorne") < told.rindex("Hallerfeld")
     assert "skr ingest FILES" in told
     model = ("--model", f"extractive:{out / 'memory.jsonl'}")
     asked = "Who is president of Varnland?"
@@ -93,10 +94,11 @@ def test_demo_shows_both_halves_and_leaves_files_to_try_commands_on(
     }
     direct, single, loop = range(3)
     assert right["known"][direct] > 0.9 > 0.7 > right["known"][loop]
-    assert right["outdated"][direct] == 0 < 0.85 < right["outdated"][single]
-    assert right["unknown"][direct] == 0 < 0.85 < right["unknown"][single]
-    assert right["two hops"][direct] == 0 < right["two hops"][single] < right["two hops"][loop]
-    assert right["unanswerable"][direct] > right["unanswerable"][loop]
+    assert right["outdated"][direct] == 0 < 0.55 < right["outdated"][single]
+    assert right["unknown"][direct] == 0 < 0.75 < right["unknown"][single]
+    assert right["two hops"][direct] == 0
+    assert right["two hops"][single] < 0.3 < 0.75 < right["two hops"][loop]
+    assert right["unanswerable"][direct] < right["unanswerable"][loop] == 1
 
 
 def test_demo_refuses_a_file_in_its_folders_place(skr: Skr, tmp_path: Path) -> None:

@@ -268,3 +268,32 @@ def test_is_loaded_by_name_with_a_file_of_what_it_knows(tmp_path: Path) -> None:
         load_extractive(f"extractive:{tmp_path / 'empty.jsonl'}")
     with pytest.raises(InputError):
         load_extractive(f"extractive:{tmp_path / 'absent.jsonl'}")
+
+
+SAID = f"{BORN.title}: {BORN.text}"
+
+
+def in_one_sentence(question: str, *references: Reference) -> str:
+    prompt = asking.answer_with_references(question, references)
+    return ExtractiveModel(one_sentence=True).generate(prompt).text
+
+
+def test_one_sentence_names_the_passage_that_led_to_it_too():
+    assert in_one_sentence(QUESTION, BORN, FILM) == f"SUFFICIENT\n{SAID} [2][1]"
+    assert in_one_sentence("Who directed the film Jaws?", FILM, BORN) == (
+        f"SUFFICIENT\n{FILM.text} [1]"
+    )
+
+
+def test_what_the_passages_leave_open_is_not_said_in_part():
+    assert in_one_sentence(QUESTION, FILM) == "INSUFFICIENT\nSearch: Steven Spielberg born"
+    asked = "What was the name of Steven Spielberg's dog?"
+    assert in_one_sentence(asked, FILM, BORN).startswith("INSUFFICIENT\nSearch: ")
+    assert in_one_sentence(asked) == "INSUFFICIENT\nSearch: Steven Spielberg name dog"
+
+
+def test_a_judge_and_a_last_answer_see_the_same_sentence():
+    model = ExtractiveModel([FILM], one_sentence=True)
+    anyway = asking.answer_anyway(QUESTION, [FILM, BORN])
+    assert model.generate(anyway).text == f"{SAID} [1][2]"
+    assert model.generate(asking.answer_anyway("Who directed Jaws?", [])).text == FILM.text
