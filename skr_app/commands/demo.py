@@ -216,7 +216,7 @@ def _draw(found: Calibration, out: Path) -> Path | None:
     return path
 
 
-def _by_kind(country: Country, records: Records) -> dict[str, dict[str, float]]:
+def _by_kind(country: Country, records: Records) -> dict[Kind, dict[str, float]]:
     """Accuracy of each action on each kind of question."""
     kinds = {each.question: each.types[0] for each in country.questions}
     return {

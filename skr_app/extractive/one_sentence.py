@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import sqrt
 
 from skr_app.extractive.evidence import (
     FIT,
@@ -66,7 +67,7 @@ def find_sentence(question: str, references: Sequence[Reference]) -> Found | Non
     def value(sentence: Sentence) -> float:
         own = covered(weights, sentence.own - sentence.title)
         said = covered(weights, sentence.words) + OWN * own
-        return said * standing(sentence, asked) ** 0.5 * (FIT if is_fit(sentence.text) else 1.0)
+        return said * sqrt(standing(sentence, asked)) * (FIT if is_fit(sentence.text) else 1.0)
 
     first = max(sentences, key=value, default=None)
     if first is None or value(first) <= 0:

@@ -285,6 +285,7 @@ _SAID = {
         f"{REFUSAL}.",
         "The references do not answer the question in full.",
         "Missing:",
+        frozenset("the who what when where which how why does did of to are were with".split()),
     ),
     "de": _Wording(
         "Die vorliegenden Quellen reichen nicht aus, um die Frage zu beantworten.",
@@ -308,13 +309,13 @@ _SAID = {
         "I riferimenti disponibili non bastano per rispondere alla domanda.",
         "I riferimenti non rispondono del tutto alla domanda.",
         "Manca:",
-        frozenset("il lo gli è chi dove come della nel quale perché cosa".split()),
+        frozenset("il lo gli è chi dove della nel quale perché cosa".split()),
     ),
     "pt": _Wording(
         "As referências disponíveis não bastam para responder à pergunta.",
         "As referências não respondem totalmente à pergunta.",
         "Falta:",
-        frozenset("o os as é quem onde qual foi da do em uma não".split()),
+        frozenset("o os é quem onde qual foi da em uma não".split()),
     ),
     "nl": _Wording(
         "De beschikbare bronnen zijn niet voldoende om de vraag te beantwoorden.",

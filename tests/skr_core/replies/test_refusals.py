@@ -139,6 +139,10 @@ def test_a_refusal_may_become_one_and_nothing_raises(text: str) -> None:
     ("question", "opening"),
     [
         ("What did he earn?", "The references do not answer the question in full. Missing: x"),
+        (
+            "How do drivers come home as guests?",
+            "The references do not answer the question in full.",
+        ),
         ("Was verdiente der Wärter?", "Die Quellen beantworten die Frage nicht vollständig. Es"),
         ("Quanto guadagnava il custode della torre?", "I riferimenti non rispondono del tutto"),
         ("Qual foi o salário do guarda?", "As referências não respondem totalmente"),
