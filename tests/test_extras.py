@@ -211,9 +211,7 @@ def test_a_failing_import_becomes_the_pip_line() -> None:
     assert isinstance(caught.value.__cause__, ImportError)
 
 
-def test_a_clone_is_installed_from_itself(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_clone_is_installed_from_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
     assert install_line("mcp") == 'pip install -e ".[mcp]"'
     monkeypatch.chdir(tmp_path)

@@ -12,6 +12,7 @@ from typing import Annotated, Literal
 
 import typer
 
+from skr_app.choosing import check_model
 from skr_app.extractive import is_extractive
 from skr_app.importing import import_retriever
 from skr_app.main import in_flags
@@ -86,6 +87,7 @@ def _checks(options: AskOptions, *, call: bool) -> Iterator[Check]:
     models = Models.of(options)
 
     def model() -> str:
+        check_model(options)
         made = models.model(options.model)
         at = f" at {without_secrets(options.base_url)}" if options.base_url else ""
         if is_extractive(options.model):
