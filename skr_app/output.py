@@ -63,30 +63,30 @@ messages = PlainWhenPiped(stderr=True, highlight=False, emoji=False)
 """For progress and remarks, so that results can be piped."""
 
 STOP_REASONS = {
-    "known": "the model knows this without references",
-    "sufficient": "the references suffice",
-    "uncited": "the model finds the references sufficient, but cites none",
-    "no_new_queries": "the model had no further query",
+    "known": "the model knows this by itself",
+    "sufficient": "what was found is enough",
+    "uncited": "the model says that it found enough, but cites nothing",
+    "no_new_queries": "the model had nothing more to search for",
     "no_new_references": "searching found nothing new",
     "confirmed": "what was found confirms what the model knows",
-    "not_worth_it": "another round is not expected to be worth its price",
-    "max_rounds": "the rounds are used up",
-    "max_calls": "the calls are used up",
-    "max_tokens": "the tokens are used up",
-    "max_spend": "the money is used up",
-    "deadline": "the time is used up",
-    "retriever_failed": "the retriever failed",
-    "model_failed": "the model failed, this is its best draft",
+    "not_worth_it": "another search is not worth its cost",
+    "max_rounds": "the limit of rounds was reached",
+    "max_calls": "the limit of calls was reached",
+    "max_tokens": "the limit of tokens was reached",
+    "max_spend": "the limit of money was reached",
+    "deadline": "the time was up",
+    "retriever_failed": "the search failed",
+    "model_failed": "the model failed, and this is its best draft",
 }
 DECIDED: dict[Action, str] = {
-    "direct": "Known",
-    "single": "Retrieve once",
-    "loop": "Retrieve",
+    "direct": "From memory",
+    "single": "One search",
+    "loop": "Search",
 }
 SERVED: dict[Action, str] = {
-    "direct": "The model's own answer",
-    "single": "The answer of one round",
-    "loop": "The answer of the loop",
+    "direct": "The answer from memory",
+    "single": "The answer after one search",
+    "loop": "The answer after the whole search",
 }
 BASELINE = (
     "The extractive model is a baseline: it quotes sentences and knows no language. "

@@ -445,8 +445,8 @@ class Policy:
             score=float(np.clip(gain, -1.0, 1.0)),
             threshold=toll,
             reason=(
-                f"judging by {looked_at}, more retrieval changes accuracy by {gain:+.3f}, and its "
-                f"cost is worth {toll:+.3f}"
+                f"judging by {looked_at}, searching on changes the chance of a right answer by "
+                f"{100 * gain:+.0f} points, and is done above {100 * toll:+.0f}"
             ),
             chance=chance,
         )

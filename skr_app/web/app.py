@@ -126,8 +126,10 @@ def _questions(system: ServedSystem) -> APIRouter:
         return EventStream(system.ask(asked.question, asked.conversation, asked.action))
 
     @routes.get("/runs")
-    async def runs() -> JSONResponse:
-        return JSONResponse(shown(system.runs.latest()))
+    def runs(
+        find: Annotated[str, Query(max_length=200)] = "", page: Annotated[int, Query(ge=1)] = 1
+    ) -> JSONResponse:
+        return JSONResponse(shown(system.runs.find(find, page)))
 
     @routes.get("/runs/{key}")
     async def run(key: str) -> JSONResponse:
@@ -157,6 +159,10 @@ def _routing(calibrating: Calibrating) -> APIRouter:
     @routes.get("/router")
     def router() -> JSONResponse:
         return JSONResponse(shown(calibrating.facts()))
+
+    @routes.get("/collect")
+    async def foreseen() -> JSONResponse:
+        return JSONResponse(await calibrating.foreseen())
 
     @routes.post("/collect")
     async def collect() -> EventStream:

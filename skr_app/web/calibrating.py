@@ -6,7 +6,7 @@ import asyncio
 import threading
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import AbstractContextManager, aclosing
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -14,9 +14,11 @@ from typing import Any
 from skr_app.web.measuring import Job, Tell, measured
 from skr_app.web.runs import ServedSystem
 from skr_app.web.streaming import Event
+from skr_core.budget import price_of
 from skr_core.errors import InputError
 from skr_core.models.limited import LimitedModel
 from skr_core.questions import Question
+from skr_core.routers import AlwaysRetrieve
 from skr_core.settings import Settings
 from skr_core.types import Action, Stamp
 from skr_graphs import GraphAnswerer
@@ -31,6 +33,7 @@ from skr_learn import (
 )
 from skr_learn.collecting import Progress
 from skr_learn.curve import COST_LABELS
+from skr_learn.foreseeing import aforesee
 from skr_learn.records import check_same_stamp
 from skr_store import Store
 
@@ -124,6 +127,18 @@ class Calibrating:
                 }
                 yield name, {"records": len(records), "failed": failed, "right": right}
 
+    async def foreseen(self) -> dict[str, Any]:
+        """What asking the questions will cost: the calls, at least and at most, and a sentence."""
+        actions: tuple[Action, ...] = ("direct", "loop")  # whose first round is the single one
+        due = [(each, action) for action in actions for each in self.questions if each.is_scorable]
+        settings, prices = self.system.settings, self.system.prices
+        found = await aforesee(settings.but(router=AlwaysRetrieve(), arbiter=None), due)
+        price = None if prices is None else price_of(prices, settings.model.name)
+        return {
+            "calls": [found.least.calls, found.most.calls],
+            "sentence": found.sentence(price),
+        }
+
     async def calibrate(self) -> AsyncGenerator[Event]:
         """Choose a router on records and votes, keep it in the folder, and serve it.
 
@@ -189,29 +204,15 @@ class Calibrating:
             "questions": len(self.questions),
             "sentences": [],
             "curve": None,
+            "figures": [],
+            "surest": [],
             "monitor": None,
         }
         if getattr(router, "expected", None) is not None:
             outputs, rights = self.system.runs.outcomes(list(serving.routed))
             about["monitor"] = str(monitor(outputs, router, rights))
         if (found := serving.found) is not None:
-            curve = found.curve
-            about["sentences"] = found.summary.sentences
-            about["curve"] = {
-                "verdict": found.summary.verdict,
-                "router": curve.router,
-                "label": COST_LABELS.get(curve.unit, curve.unit),
-                "costs": curve.costs,
-                "accuracy": curve.accuracy,
-                "low": curve.low,
-                "high": curve.high,
-                "oracle": {"costs": curve.oracle_costs, "accuracy": curve.oracle},
-                "chosen": {"cost": curve.chosen_cost, "accuracy": curve.chosen.mean},
-                "constants": [
-                    {"action": action, "cost": curve.constant_costs[action], "accuracy": each.mean}
-                    for action, each in curve.constants.items()
-                ],
-            }
+            about |= _facts_of(found)
         return about
 
     def _stamp(self) -> Stamp:
@@ -221,6 +222,46 @@ class Calibrating:
         other: Action = "loop" if answer.decision.action == "direct" else "direct"
         scores = [each.outcomes[other].score for each in self.records if other in each.outcomes]
         return sum(scores) / len(scores) if scores else UNKNOWN
+
+
+def _facts_of(found: Calibration) -> dict[str, Any]:
+    """What a calibration found: its sentences, a row of figures for each policy, and drawings."""
+    summary, curve = found.summary, found.curve
+    named = {curve.router: summary.promised} | {
+        f"always {action}": each
+        for action, each in summary.constants.items()
+        if action != summary.constant
+    }
+    surest = [] if summary.reliability is None else summary.reliability.surest
+    return {
+        "sentences": summary.sentences,
+        "figures": [
+            {
+                "name": name,
+                "right": asdict(each.accuracy),
+                "cost": each.cost.mean,
+                "calls": each.calls.mean,
+                "searched": each.retrieved.mean,
+            }
+            for name, each in named.items()
+        ],
+        "curve": {
+            "verdict": summary.verdict,
+            "router": curve.router,
+            "label": COST_LABELS.get(curve.unit, curve.unit),
+            "costs": curve.costs,
+            "accuracy": curve.accuracy,
+            "low": curve.low,
+            "high": curve.high,
+            "oracle": {"costs": curve.oracle_costs, "accuracy": curve.oracle},
+            "chosen": {"cost": curve.chosen_cost, "accuracy": curve.chosen.mean},
+            "constants": [
+                {"action": action, "cost": curve.constant_costs[action], "accuracy": each.mean}
+                for action, each in curve.constants.items()
+            ],
+        },
+        "surest": [asdict(each) for each in surest],
+    }
 
 
 def _collected(

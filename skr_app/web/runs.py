@@ -1,21 +1,17 @@
-"""The system that the page asks, and the history: what was asked, answered and voted.
-
-A browser counts characters in another way than Python, and cleaning changes places. So texts are
-cut here, by the spans of the citations, and the page puts the pieces one behind the other.
-"""
+"""The system that the page asks, and the history: what was asked, answered and voted."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
+from skr_app.web.showing import citations_of, document_of, pieces_of
 from skr_app.web.streaming import Event
 from skr_core.budget import Price, cost, price_of
 from skr_core.errors import InputError
@@ -31,8 +27,8 @@ from skr_store import Store
 
 Plain = dict[str, Any]
 
-LISTED = 200
-"""The latest runs of the history, which are listed."""
+LISTED = 20
+"""The runs of the history that are listed at a time, at most."""
 _KEPT = ("conversation", "asked_at", "action", "seconds", "usd")
 NOT_KEPT = frozenset({"token", "retract", "start", "sources", "answer"})
 """Events that the kept answer makes superfluous."""
@@ -113,9 +109,20 @@ class Runs:
         """
         return self._page_of(self._row(key))
 
-    def latest(self) -> list[Plain]:
-        """The latest runs in a line each, the last one first."""
-        return [self._line_of(row) for row in self._rows()[: -LISTED - 1 : -1]]
+    def find(self, text: str = "", page: int = 1) -> Plain:
+        """The runs whose question or answer contains a text, the latest first.
+
+        Args:
+            text: The text, in upper or lower case; empty finds all.
+            page: The page of them, from 1.
+
+        Returns:
+            A line for each run of the page, how many runs there are, and how many a page holds.
+        """
+        wanted = text.casefold().strip()
+        found = [row for row in self._rows()[::-1] if wanted in _said(row)]
+        runs = [self._line_of(row) for row in found[(page - 1) * LISTED : page * LISTED]]
+        return {"runs": runs, "total": len(found), "listed": LISTED}
 
     def conversation(self, key: str) -> list[Plain]:
         """The runs of a conversation, the first one first."""
@@ -203,6 +210,7 @@ class Runs:
             "model": row["model"],
             "events": row["events"],
             "output": {key: each for key, each in output.items() if key != "citations"},
+            "documents": {each["id"]: document_of(each) for each in output["references"]},
             "pieces": pieces_of(output),
             "citations": citations_of(output),
         }
@@ -228,6 +236,11 @@ class Runs:
             "right": self._right(row["key"]),
             "right_answer": self._votes.rows.get(row["key"], {}).get("answer", ""),
         }
+
+
+def _said(row: Mapping[str, Any]) -> str:
+    output = row["output"]
+    return f"{output['question']}\n{output['answer']}".casefold()
 
 
 @dataclass(frozen=True)
@@ -312,7 +325,11 @@ class ServedSystem:
         serving = self.serving
         graph, router = serving.graph, None
         if action is not None:
-            graph, router = serving.alone, FixedDecision(DECISIONS[action])
+            decision = replace(DECISIONS[action], reason="you asked for it")
+            graph, router = serving.alone, FixedDecision(decision)
+        elif serving.found is None and type(serving.settings.router) is AlwaysRetrieve:
+            decision = serving.settings.router.decide(question)
+            router = FixedDecision(replace(decision, reason="no router is set"))
         context = SKRContext(stream=True, router=router)
         events: list[Any] = []
         output: Any = None
@@ -342,46 +359,3 @@ class ServedSystem:
         if self.prices is None:
             return None
         return cost(usage, price_of(self.prices, self.settings.model.name))
-
-
-def pieces_of(output: Plain) -> list[dict[str, Any]]:
-    """The answer in pieces: a text, and for a marker the place of its citation.
-
-    Example:
-        >>> pieces_of({"answer": "Paris [1].", "citations": [{"span": [6, 9]}]})
-        [{'text': 'Paris '}, {'text': '[1]', 'citation': 0}, {'text': '.'}]
-    """
-    text, spans = output["answer"], [tuple(each["span"]) for each in output["citations"]]
-    pieces: list[dict[str, Any]] = []
-    ends = [0, *(end for _, end in spans)]
-    for place, (start, end) in enumerate(spans):
-        pieces.append({"text": text[ends[place] : start]})
-        pieces.append({"text": text[start:end], "citation": place})
-    pieces.append({"text": text[ends[-1] :]})
-    return [each for each in pieces if each["text"]]
-
-
-def citations_of(output: Plain) -> list[dict[str, Any]]:
-    """Each citation with its reference's text, cut around the sentence that supports it.
-
-    Example:
-        >>> output = {
-        ...     "references": [{"id": "a", "title": "Paris", "text": "Large. It is old."}],
-        ...     "citations": [{"marker": 1, "reference_id": "a", "quote_span": [7, 17]}],
-        ... }
-        >>> citations_of(output)[0]["parts"]
-        ['Large. ', 'It is old.', '']
-    """
-    by_id = {each["id"]: each for each in output["references"]}
-    cited = []
-    for each in output["citations"]:
-        text = by_id[each["reference_id"]]["text"]
-        places = (0, *each.get("quote_span", (0, 0)), len(text))
-        cited.append(
-            {
-                "marker": each["marker"],
-                "reference_id": each["reference_id"],
-                "parts": [text[start:end] for start, end in pairwise(places)],
-            }
-        )
-    return cited

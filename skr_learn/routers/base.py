@@ -143,8 +143,8 @@ class QuestionRouter(ABC):
     def _explain(self, score: float, evidence: Any) -> tuple[str, tuple[Neighbour, ...]]:
         """Return one sentence on the one question that was judged, and its neighbours."""
         reason = (
-            f"references are needed with a probability of {score:.0%}, "
-            f"and retrieval begins above {self.threshold:.0%}"
+            f"searching is needed with a chance of {score:.0%}, "
+            f"and is done above {self.threshold:.0%}"
         )
         return reason, ()
 

@@ -134,13 +134,13 @@ class KNNRouter(QuestionRouter):
         benefit = self._learnt.benefit[found].tolist()
         if self.rule == "paper":
             reason = (
-                f"{sum(each > 0 for each in benefit)} of the {len(found)} nearest questions needed "
-                f"references, where {self._learnt.unknown.mean():.0%} of all did"
+                f"searching helped on {sum(each > 0 for each in benefit)} of {len(found)} similar "
+                f"questions, and on {self._learnt.unknown.mean():.0%} of all"
             )
         else:
             reason = (
-                f"retrieval changed the accuracy of the {len(found)} nearest questions "
-                f"by {score:+.3f}, and pays above {self.threshold:+.3f}"
+                f"on {len(found)} similar questions searching changed the chance of a right answer "
+                f"by {100 * score:+.0f} points, and is done above {100 * self.threshold:+.0f}"
             )
         texts = [self._learnt.texts[place] for place in found[:SHOWN]]
         shown = zip(texts, cosines.tolist(), benefit, strict=False)

@@ -6,9 +6,9 @@ import { RunView } from "./run.js";
 
 const WAYS = [
   ["", "as the router decides"],
-  ["direct", "without references"],
-  ["single", "with one round"],
-  ["loop", "until it suffices"],
+  ["direct", "from memory, without searching"],
+  ["single", "with one search"],
+  ["loop", "searching until it suffices"],
 ];
 
 const POINTED = matchMedia("(pointer: fine)");
@@ -17,7 +17,7 @@ const POINTED = matchMedia("(pointer: fine)");
 export async function showAsk(place, about, [conversation = null]) {
   const turns = h("div", { class: "turns" });
   const earlier = conversation ? await ask("GET", `/api/conversations/${conversation}`) : [];
-  const heading = h("h1", {}, "Ask, and watch it being answered");
+  const heading = h("h1", {}, "Ask your documents");
   const opening = beginning(about, (question) => {
     composer.field.value = question;
     composer.form.requestSubmit();
@@ -56,24 +56,25 @@ export async function showAsk(place, about, [conversation = null]) {
         } else view.hear(said);
       }, underWay.signal);
     } catch (error) {
-      view.fail(error.name === "AbortError" ? "Stopped." : error.message);
-      composer.field.value ||= question; // to ask it again
+      const stopped = error.name === "AbortError";
+      view.fail(stopped ? "Stopped." : error.message, stopped ? "" : "Your question is in the field below, to be asked again.");
+      composer.field.value ||= question;
     }
     underWay = null;
     composer.busy(false);
   }, () => underWay?.abort());
   place.append(composer.form);
-  const another = h("p", { class: "faint", hidden: !conversation }, h("a", { href: "#/ask" }, "Begin another conversation"));
+  const another = h("p", { class: "faint", hidden: !conversation }, h("a", { href: "#/ask" }, "Start another conversation"));
   turns.before(another);
   return () => underWay?.abort();
 }
 
 function beginning(about, choose) {
-  const parts = [h("p", {}, "Each step is shown as it is taken: whether to search at all, what is searched and found, what was missing, and which answer was trusted.")];
-  if (about.references === 0) parts.push(failure("The store is empty: add documents first."));
+  const parts = [h("p", {}, "You see each step: whether a search is needed, what was found, what was still missing, and which sentence supports the answer.")];
+  if (about.references === 0) parts.push(failure("There are no documents yet: add some under Documents."));
   if (about.examples.length) {
     const examples = about.examples.map((each) =>
-      h("li", {}, h("button", { type: "button", class: "example", onclick: () => choose(each) }, each)));
+      h("li", {}, h("button", { type: "button", class: "example", dir: "auto", onclick: () => choose(each) }, each)));
     parts.push(h("p", {}, "For example:"), h("ul", { class: "examples" }, examples));
   }
   if (about.remark) parts.push(h("p", { class: "faint" }, about.remark));
@@ -83,7 +84,7 @@ function beginning(about, choose) {
 function compose(about, submit, stop) {
   const field = h("textarea", {
     id: "question", rows: 1, required: true, maxlength: about.longest_question,
-    placeholder: "What do you want to know?",
+    placeholder: "What do you want to know?", dir: "auto",
     onkeydown: (event) => {
       if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
       event.preventDefault();
@@ -103,7 +104,7 @@ function compose(about, submit, stop) {
       submit(question, way.value);
     },
   }, h("label", { for: "question", class: "hidden" }, "Question"), field, h("div", { class: "row" },
-    h("label", { for: "way", class: "faint" }, "How"), way, send, end));
+    h("label", { for: "way", class: "faint" }, "Answer"), way, send, end));
   const busy = (on) => {
     send.hidden = on;
     end.hidden = !on;

@@ -1,57 +1,69 @@
-// Accuracy against cost, as the command's drawing shows it.
+// What a router gets right and what it costs, beside doing the same for every question.
 
-import { h, svg } from "./dom.js";
+import { chart } from "./chart.js";
+import { h, percent, svg } from "./dom.js";
 
-const HEIGHT = 330;
-const EDGE = { left: 46, right: 16, top: 14, bottom: 44 };
-
-/** The curve with its band, the constant policies, and what was chosen. */
-export function draw(curve) {
-  const width = matchMedia("(max-width: 40rem)").matches ? 370 : 640;
-  const widest = Math.max(...curve.costs, curve.chosen.cost, ...curve.constants.map((each) => each.cost)) || 1;
-  const all = [...curve.low, ...curve.high, ...curve.oracle.accuracy, curve.chosen.accuracy, ...curve.constants.map((each) => each.accuracy)];
-  const bottom = Math.max(0, Math.floor(5 * Math.min(...all)) / 5);
-  const top = Math.min(1, Math.ceil(5 * Math.max(...all)) / 5);
-  const x = (cost) => EDGE.left + (cost / widest) * (width - EDGE.left - EDGE.right);
-  const y = (accuracy) => HEIGHT - EDGE.bottom - ((accuracy - bottom) / (top - bottom || 1)) * (HEIGHT - EDGE.top - EDGE.bottom);
-  const line = (costs, values) => costs.map((cost, place) => `${place ? "L" : "M"}${x(cost).toFixed(1)} ${y(values[place]).toFixed(1)}`).join("");
-  const back = [...curve.costs].reverse();
-  const band = `${line(curve.costs, curve.low)}${line(back, [...curve.high].reverse()).replace("M", "L")}Z`;
-  const drawing = svg("svg", { viewBox: `0 0 ${width} ${HEIGHT}`, role: "img", "aria-label": `Accuracy against ${curve.label}. ${curve.verdict}` },
-    grid(bottom, top, widest, x, y, width, curve.label),
-    svg("path", { class: "band", d: band }),
-    svg("path", { class: "best", d: line(curve.oracle.costs, curve.oracle.accuracy) }),
-    svg("path", { class: "line", d: line(curve.costs, curve.accuracy) }),
-    curve.constants.map((each) => constant(each, x, y, widest)),
-    svg("circle", { class: "at", r: 7, cx: x(curve.chosen.cost), cy: y(curve.chosen.accuracy) }));
-  const names = [["line", curve.router], ["at", "chosen"], ["best", "best possible"]];
-  const legend = h("ul", { class: "legend" }, names.map(([kind, name]) => h("li", { class: `key-${kind}` }, name)));
-  return h("figure", {}, drawing, legend);
+/** The router's curve with its band, the constant policies, and the one figure that is promised. */
+export function drawCurve(curve) {
+  const points = [curve.chosen, ...curve.constants];
+  const heights = [...curve.low, ...curve.high, ...curve.oracle.accuracy, ...points.map((each) => each.accuracy)];
+  const dearest = Math.max(...curve.costs, ...points.map((each) => each.cost)) || 1;
+  const { across, up, path, band, figure } = chart({
+    x: { label: curve.label, from: 0, to: dearest, show: (value) => String(Number(value.toPrecision(3))) },
+    y: { label: "Right answers", from: Math.max(0, Math.floor(10 * Math.min(...heights)) / 10), to: Math.min(1, Math.ceil(10 * Math.max(...heights)) / 10), show: percent },
+  });
+  const constant = ({ action, cost, accuracy }) => {
+    const side = cost < dearest / 4 ? "start" : cost > (3 * dearest) / 4 ? "end" : "middle";
+    return svg("g", {}, svg("circle", { class: "constant", r: 4, cx: across(cost), cy: up(accuracy) }),
+      svg("text", { x: across(cost), y: up(accuracy) + 20, "text-anchor": side }, ALWAYS[action]));
+  };
+  return figure(`Right answers against ${curve.label}. ${curve.verdict}`, [
+    svg("path", { class: "band", d: band(curve.costs, curve.low, curve.high) }),
+    svg("path", { class: "best", d: path(curve.oracle.costs, curve.oracle.accuracy) }),
+    svg("path", { class: "line", d: path(curve.costs, curve.accuracy) }),
+    curve.constants.map(constant),
+    svg("circle", { class: "at", r: 7, cx: across(curve.chosen.cost), cy: up(curve.chosen.accuracy) }),
+  ], [["at", "this router, on questions it has not seen"], ["line", "the same, set to search less or more"], ["best", "the best that any choice could do"]]);
 }
 
-function constant(each, x, y, widest) {
-  const side = each.cost < widest / 4 ? "start" : each.cost > (3 * widest) / 4 ? "end" : "middle";
-  return svg("g", {}, svg("circle", { class: "constant", r: 4, cx: x(each.cost), cy: y(each.accuracy) }),
-    svg("text", { x: x(each.cost), y: y(each.accuracy) + 20, "text-anchor": side }, each.action));
+const ALWAYS = { direct: "never search", single: "always search once", loop: "always search" };
+
+/** The figures of the router and of doing the same for every question, a row each. */
+export function figures(rows, label) {
+  const head = ["", "Right answers", "Likely range", label, "Calls a question", "Searched for"];
+  const body = rows.map((each, place) => h("tr", {},
+    h("th", { scope: "row" }, place ? ALWAYS[each.name.replace("always ", "")] ?? each.name : "this router"),
+    [percent(each.right.mean), `${percent(each.right.low)} to ${percent(each.right.high)}`,
+      String(Number(each.cost.toPrecision(3))), each.calls.toFixed(1), percent(each.searched)].map((text) => h("td", { class: "figure" }, text))));
+  return tableOf("Figures", head, body);
 }
 
-function grid(bottom, top, widest, x, y, width, label) {
-  const parts = [];
-  for (let value = bottom; value <= top + 0.01; value += 0.2) {
-    parts.push(svg("line", { class: "grid", x1: EDGE.left, x2: width - EDGE.right, y1: y(value), y2: y(value) }));
-    parts.push(svg("text", { x: EDGE.left - 8, y: y(value) + 5, "text-anchor": "end" }, value.toFixed(1)));
-  }
-  const step = stepOf(widest);
-  for (let place = 0; place * step <= widest * 1.001; place += 1) {
-    const value = place * step;
-    parts.push(svg("text", { x: x(value), y: HEIGHT - EDGE.bottom + 18, "text-anchor": "middle" }, String(Number(value.toPrecision(3)))));
-  }
-  parts.push(svg("text", { class: "axis", x: (width + EDGE.left) / 2, y: HEIGHT - 6, "text-anchor": "middle" }, label));
-  return parts;
+/** Risk and coverage: how many answers are wrong where only the surest are given. */
+export function risk(surest) {
+  const shares = surest.map((each) => each.share);
+  const wrong = (end) => surest.map((each) => 1 - each.accuracy[end]);
+  const highest = Math.max(...wrong("low"), 0.1);
+  const { path, band, figure } = chart({
+    x: { label: "Questions answered (coverage)", from: 0, to: 1, show: percent },
+    y: { label: "Wrong answers among them (risk)", from: 0, to: Math.min(1, Math.ceil(10 * highest) / 10), show: percent },
+  });
+  const told = [0.25, 0.5, 0.75, 1].map((share) => surest.find((each) => Math.abs(each.share - share) < 0.01)).filter(Boolean);
+  const body = told.map((each) => h("tr", {},
+    h("th", { scope: "row" }, each.share < 1 ? `the surest ${percent(each.share)}` : "all questions"),
+    [percent(1 - each.accuracy.mean), `${percent(1 - each.accuracy.high)} to ${percent(1 - each.accuracy.low)}`,
+      each.share < 1 ? each.chance.toFixed(2) : "none"].map((text) => h("td", { class: "figure" }, text))));
+  const [most, half] = [told.at(-1), told[1]];
+  return [
+    h("p", {}, `If all questions are answered, ${percent(1 - most.accuracy.mean)} of the answers are wrong. If only the surer half is answered, ${percent(1 - half.accuracy.mean)} of those are.`),
+    figure(`Risk against coverage: ${percent(1 - half.accuracy.mean)} of the answers are wrong where half of the questions are answered, ${percent(1 - most.accuracy.mean)} where all are.`, [
+      svg("path", { class: "band", d: band(shares, wrong("low"), wrong("high")) }),
+      svg("path", { class: "line", d: path(shares, wrong("mean")) }),
+    ], [["line", "wrong answers, with their likely range"]]),
+    tableOf("Risk and coverage", ["Answered", "Wrong", "Likely range", "--abstain-below"], body),
+  ];
 }
 
-/** A round step by which an axis of this length has two to five marks. */
-function stepOf(length) {
-  const power = 10 ** Math.floor(Math.log10(length));
-  return [0.2, 0.5, 1].map((part) => part * power).find((step) => length / step <= 5) ?? power * 2;
+function tableOf(name, head, body) {
+  return h("div", { class: "scroll", tabindex: "0", role: "group", "aria-label": name },
+    h("table", {}, h("thead", {}, h("tr", {}, head.map((each, place) => (each ? h("th", { scope: "col", class: place ? "figure" : "" }, each) : h("td", {}))))), h("tbody", {}, body)));
 }

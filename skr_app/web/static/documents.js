@@ -3,6 +3,7 @@
 import { ask } from "./api.js";
 import { count, failure, h, moment, say } from "./dom.js";
 
+const STATES = { waiting: "waits for its turn", reading: "is being read", done: "", failed: "could not be read" };
 const EVERY = 700; // milliseconds between two looks at the uploads
 
 /** Show the documents and the uploads under way; returns what ends looking at these. */
@@ -28,15 +29,15 @@ export async function showDocuments(place, about) {
     const { references } = await ask("GET", "/api/system");
     if (asked !== state.asked) return; // another one was asked for meanwhile
     held.textContent = references === null
-      ? `The retriever “${about.store}” is searched, and takes no documents here.`
-      : `The store “${about.store}” holds ${count(references, "passage")}.`;
+      ? `Your own retriever “${about.store}” is searched. Documents are added to it where it is kept.`
+      : `“${about.store}” holds ${count(references, "passage")} that a question can find.`;
     list.replaceChildren(...documents.map((each) => entry({ ...each, name: each.name || "(without a name)" }, remove)));
     more.textContent = total > documents.length
-      ? `The latest ${documents.length} of ${count(total, "document")}: filter to see others.`
+      ? `The latest ${documents.length} of ${count(total, "document")}: search by name to see others.`
       : count(total, "document");
   });
   const remove = ({ id, name }) => trying(async () => {
-    if (!confirm(`Remove ${name}? No question finds it any more.`)) return;
+    if (!confirm(`Remove ${name}? Questions will not find it any more.`)) return;
     told.replaceChildren();
     await ask("DELETE", `/api/documents/${id}`, {});
     say(`${name} was removed.`);
@@ -58,7 +59,7 @@ export async function showDocuments(place, about) {
   });
 
   const files = h("input", { id: "files", type: "file", multiple: true, accept: about.kinds.join(","), required: true });
-  const send = h("button", { type: "submit", class: "main" }, "Add to the store");
+  const send = h("button", { type: "submit", class: "main" }, "Add these files");
   const form = h("form", {
     class: "panel",
     onsubmit: (event) => {
@@ -75,7 +76,7 @@ export async function showDocuments(place, about) {
       }).finally(() => { send.disabled = false; });
     },
   }, h("label", { for: "files" }, "Files to add"), files,
-  h("p", { class: "faint" }, `At most 20 files and 50 MB at a time: ${about.kinds.join(", ")}. A file replaces the one of its name.`),
+  h("p", { class: "faint" }, `At most 20 files and 50 MB at a time. Kinds: ${about.kinds.join(", ")}. A file with the name of an earlier one replaces it.`),
   send, told, uploads);
   for (const kind of ["dragover", "drop"]) {
     form.addEventListener(kind, (event) => {
@@ -84,7 +85,7 @@ export async function showDocuments(place, about) {
     });
   }
   place.append(h("h1", {}, "Documents"), held, form,
-    h("div", { class: "row" }, h("label", { for: "find" }, "Filter by name"), find), list, more);
+    h("div", { class: "row" }, h("label", { for: "find" }, "Search by name"), find), list, more);
   await refresh();
   await follow();
   return () => {
@@ -95,13 +96,13 @@ export async function showDocuments(place, about) {
 
 function upload({ name, state, line }) {
   const bar = state === "reading" ? h("progress", { "aria-label": `Reading ${name}` }) : null;
-  return h("li", { class: state === "failed" ? "failure" : "" }, h("strong", {}, name), " ", line || state, bar);
+  return h("li", { class: state === "failed" ? "failure" : "" }, h("bdi", { class: "name" }, name), " ", line || STATES[state], bar);
 }
 
 function entry(document, remove) {
   const { name, passages, added } = document;
   return h("li", {},
-    h("div", {}, h("strong", {}, name),
+    h("div", {}, h("strong", { dir: "auto" }, name),
       h("p", { class: "faint" }, `${count(passages, "passage")} · ${moment(added * 1000)}`)),
     h("button", { type: "button", "aria-label": `Remove ${name}`, onclick: () => remove(document) }, "Remove"));
 }

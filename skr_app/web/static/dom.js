@@ -37,6 +37,9 @@ export function count(number, noun) {
   return `${number.toLocaleString("en")} ${noun}${number === 1 ? "" : "s"}`;
 }
 
+/** A share in whole percent: "75%". */
+export const percent = (share) => `${Math.round(100 * share)}%`;
+
 /** A moment as people write it: "23 Nov 2026, 02:30". */
 export const moment = (given) => new Date(given).toLocaleString("en-GB", { dateStyle: "medium", timeStyle: "short" });
 

@@ -1,80 +1,79 @@
-// The history of runs, and two of them side by side.
+// The history of runs: searched, leafed through, and two of them chosen to be compared.
 
 import { ask } from "./api.js";
-import { count, h, moment, thumb } from "./dom.js";
-import { RunView } from "./run.js";
-import { percent } from "./steps.js";
+import { count, failure, h, moment, thumb } from "./dom.js";
 
 /** List the latest runs; two can be chosen and compared. */
 export async function showHistory(place, about) {
-  const runs = await ask("GET", "/api/runs");
-  place.append(h("h1", {}, "History"));
-  if (!runs.length) {
-    place.append(h("p", {}, "Nothing has been asked yet. ", h("a", { href: "#/ask" }, "Ask something")));
-    return;
-  }
   const chosen = new Set();
-  const compare = h("button", {
-    type: "submit", class: "main", disabled: true,
-  }, "Compare");
-  const told = h("p", { class: "faint", id: "chosen", role: "status" }, "Choose two runs to compare them.");
+  const state = { page: 1, asked: 0 };
+  const find = h("input", { id: "find", type: "search", maxlength: 200, oninput: () => show(1) });
+  const compare = h("button", { type: "submit", class: "main", disabled: true }, "Compare");
+  const told = h("p", { class: "faint", id: "chosen", role: "status" });
+  const list = h("ul", { class: "runs", "aria-label": "Answers" });
+  const where = h("p", { class: "faint", role: "status" });
+  const newer = h("button", { type: "button", onclick: () => show(state.page - 1) }, "Newer");
+  const older = h("button", { type: "button", onclick: () => show(state.page + 1) }, "Older");
+  const pages = h("nav", { class: "row pages", "aria-label": "Pages of the history" }, newer, where, older);
+
   const choose = (event) => {
     const { checked, value } = event.currentTarget;
     if (checked) chosen.add(value);
     else chosen.delete(value);
-    compare.disabled = chosen.size !== 2;
-    told.textContent = chosen.size === 2 ? "Two runs are chosen." : `${count(chosen.size, "run")} chosen; two can be compared.`;
+    tell();
   };
-  place.append(h("form", {
-    onsubmit: (event) => {
-      event.preventDefault();
-      location.hash = `#/compare/${[...chosen].join("/")}`;
-    },
-  }, h("div", { class: "row sticky" }, told, compare), h("ul", { class: "runs" }, runs.map((run) => line(run, about, choose)))));
-  if (runs.some((run) => run.right_answer)) {
-    place.append(h("p", {}, h("a", { href: "/api/questions", download: "questions.jsonl" }, "Download the questions whose right answers were given")));
+  const tell = () => {
+    compare.disabled = chosen.size !== 2;
+    told.textContent = chosen.size === 0 ? "Choose two answers to compare them."
+      : chosen.size === 2 ? "Two answers are chosen." : `${count(chosen.size, "answer")} chosen; choose two.`;
+  };
+  const show = async (page) => {
+    const asked = ++state.asked;
+    try {
+      const { runs, total, listed } = await ask("GET", `/api/runs?page=${page}&find=${encodeURIComponent(find.value)}`);
+      if (asked !== state.asked) return; // another one was asked for meanwhile
+      const turned = page !== state.page;
+      state.page = page;
+      list.replaceChildren(...runs.map((run) => line(run, about, choose, chosen)));
+      const first = (page - 1) * listed + 1;
+      where.textContent = !total ? "Nothing was found."
+        : total > listed ? `${first} to ${first + runs.length - 1} of ${count(total, "answer")}` : count(total, "answer");
+      newer.hidden = page === 1;
+      older.hidden = first + runs.length > total;
+      if (turned) list.querySelector("a")?.focus(); // the button that was pressed may be gone
+    } catch (error) {
+      list.replaceChildren(h("li", {}, failure(error.message)));
+    }
+  };
+
+  place.append(h("h1", {}, "History"));
+  await show(1);
+  if (!list.children.length) {
+    place.append(h("p", {}, "Nothing has been asked yet. ", h("a", { href: "#/ask" }, "Ask something")));
+    return;
   }
+  tell();
+  place.append(
+    h("div", { class: "row" }, h("label", { for: "find" }, "Search"), find),
+    h("form", {
+      onsubmit: (event) => {
+        event.preventDefault();
+        location.hash = `#/compare/${[...chosen].join("/")}`;
+      },
+    }, h("div", { class: "row sticky" }, told, compare), list, pages),
+    h("p", { class: "faint" }, h("a", { href: "/api/questions", download: "questions.jsonl" }, "Download the questions you gave the right answer to")));
 }
 
-function line(run, about, choose) {
+/** An answer in one line: without the signs of Markdown. */
+const plain = (text) => text.replace(/^[\s|:-]+$/gm, "").replace(/\*\*|`+|^ *#+ +/gm, "").replaceAll("|", " ");
+
+function line(run, about, choose, chosen) {
   const judged = run.right === null ? [] : [" · ", thumb(run.right), h("span", { class: "hidden" }, run.right ? "judged right" : "judged wrong")];
-  const facts = [about.decided[run.decided], count(run.rounds, "round"), count(run.calls, "call"), `${run.tokens.toLocaleString("en")} tokens`, when(run)];
+  const facts = [about.decided[run.decided], run.rounds ? count(run.rounds, "round") : null, count(run.calls, "call"),
+    `${run.tokens.toLocaleString("en")} tokens`, moment(run.asked_at)];
   return h("li", {},
-    h("input", { type: "checkbox", value: run.id, onchange: choose, "aria-label": `Compare: ${run.question}` }),
-    h("div", {}, h("a", { href: `#/ask/${run.conversation}` }, run.question),
-      h("p", { class: "short" }, run.answer || "(no answer)"),
-      h("p", { class: "faint" }, facts.join(" · "), judged)));
-}
-
-const when = (run) => moment(run.asked_at);
-
-/** Show two runs beside one another, with what differs between them. */
-export async function showCompare(place, about, keys) {
-  const runs = await Promise.all(keys.slice(0, 2).map((key) => ask("GET", `/api/runs/${key}`)));
-  place.append(h("h1", {}, "Two runs compared"), h("p", {}, h("a", { href: "#/history" }, "Back to the history")));
-  const rows = [
-    ["Asked", when],
-    ["Model", (run) => run.model],
-    ["Decided", (run) => about.decided[run.decided]],
-    ["Searches", (run) => run.output.rounds.flatMap((each) => each.queries).length],
-    ["Rounds", (run) => run.rounds],
-    ["Calls", (run) => run.calls],
-    ["Tokens", (run) => run.tokens.toLocaleString("en")],
-    ["Money", (run) => (run.usd === null ? "no prices given" : `$${run.usd.toPrecision(2)}`)],
-    ["Time", (run) => `${run.seconds.toFixed(1)} s`],
-    ["Stopped", (run) => about.stop_reasons[run.stop_reason] ?? run.stop_reason],
-    ["Likely to be right", (run) => (run.output.chance == null ? "not estimated" : percent(run.output.chance))],
-    ["Grounded", (run) => (run.grounded ? "yes" : "no")],
-  ];
-  const body = rows.map(([name, of]) => {
-    const values = runs.map((run) => String(of(run)));
-    return h("tr", { class: new Set(values).size > 1 ? "differs" : "" },
-      h("th", { scope: "row" }, name), values.map((value) => h("td", {}, value)));
-  });
-  const head = h("tr", {}, h("td", {}), ["First", "Second"].slice(0, runs.length).map((name) => h("th", { scope: "col" }, name)));
-  place.append(h("div", { class: "scroll", tabindex: "0", role: "group", "aria-label": "What differs" },
-    h("table", { class: "compared" }, h("thead", {}, head), h("tbody", {}, body))));
-  const views = runs.map((run) => RunView.of(about, run));
-  for (const view of views) view.how.open = true;
-  place.append(h("div", { class: "pair" }, views.map((view) => view.element)));
+    h("input", { type: "checkbox", value: run.id, checked: chosen.has(run.id), onchange: choose, "aria-label": `Compare: ${run.question}` }),
+    h("div", {}, h("a", { href: `#/ask/${run.conversation}`, dir: "auto" }, run.question),
+      h("p", { class: "short", dir: "auto" }, plain(run.answer) || "(no answer)"),
+      h("p", { class: "faint" }, facts.filter(Boolean).join(" · "), judged)));
 }

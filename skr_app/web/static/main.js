@@ -3,13 +3,15 @@
 import { ask } from "./api.js";
 import { failure, h } from "./dom.js";
 import { showAsk } from "./ask.js";
-import { showCompare, showHistory } from "./history.js";
+import { showCompare, showRun } from "./kept.js";
+import { showHistory } from "./history.js";
 import { showDocuments } from "./documents.js";
 import { showRouter } from "./router.js";
 
 const VIEWS = {
   ask: ["Ask", showAsk],
   history: ["History", showHistory],
+  kept: ["Answer", showRun],
   compare: ["Compare", showCompare],
   router: ["Router", showRouter],
   documents: ["Documents", showDocuments],
@@ -24,7 +26,7 @@ async function show() {
   leave = () => {};
   document.title = `${title} · skr`;
   for (const link of document.querySelectorAll("nav a")) {
-    const here = link.hash === `#/${name === "compare" ? "history" : name}`;
+    const here = link.hash === `#/${["kept", "compare"].includes(name) ? "history" : name}`;
     if (here) link.setAttribute("aria-current", "page");
     else link.removeAttribute("aria-current");
   }

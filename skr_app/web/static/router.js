@@ -1,42 +1,69 @@
-// The router that is served, its curve, and calibrating it on votes.
+// The router in use: what it gets right, how sure it is, and choosing another one on what is known.
 
 import { ask, listen } from "./api.js";
-import { count, failure, h } from "./dom.js";
-import { draw } from "./curve.js";
+import { drawCurve, figures, risk } from "./curve.js";
+import { count, failure, h, percent } from "./dom.js";
 
 const NAMES = {
-  always: "Always retrieve",
-  never: "Never retrieve",
-  policy: "one estimate, at each answer, of whether it is right",
+  always: "Searching for every question (no router is set).",
+  never: "Answering every question from memory (no question is searched for).",
+  policy: "A router that estimates after each answer whether it is right, and searches if that is worth it.",
 };
+const FEWEST = 10; // records that a router can be judged by
 
-/** Show the router, and let a person calibrate it. */
+/** Show the router, and let a person choose another one on records and votes. */
 export async function showRouter(place, about) {
   shown = h("div", {});
-  panel ??= calibration(about, () => fill(about));
-  place.append(h("h1", {}, "When to retrieve"), shown, panel);
-  await fill(about);
+  panel ??= calibration(() => fill());
+  place.append(h("h1", {}, "When to search"), shown, panel);
+  await fill();
 }
 
 // What is under way goes on, and is shown again, while another view of this tab is looked at.
 let panel = null;
 let shown = null;
 
-async function fill(about) {
+async function fill() {
   const router = await ask("GET", "/api/router");
-  panel.querySelector("#votes").textContent = `Judged on this page: ${count(router.votes, "answer")}. Collected: ${count(router.records, "record")}.`;
-  const collect = panel.querySelector("#collect");
-  collect.hidden = !router.questions;
-  collect.textContent = `Ask ${count(router.questions, "question")} in each way`;
-  const parts = [h("p", {}, "The router in use: ", h("strong", {}, NAMES[router.name] ?? router.name))];
+  panel.querySelector("#votes").textContent =
+    `Known so far: ${count(router.records, "record")} of what your model knows, and ${count(router.votes, "answer")} judged here.`;
+  const parts = [h("p", {}, NAMES[router.name] ?? `A router of the kind “${router.name}” decides.`)];
   parts.push(...router.sentences.map((each) => h("p", { class: "finding" }, each)));
-  if (router.curve) parts.push(draw(router.curve));
-  else parts.push(h("p", { class: "faint" }, "It was not calibrated here: its curve follows once you calibrate on judged answers or records."));
-  if (router.monitor) parts.push(h("section", { class: "panel" }, h("h2", {}, "Since it serves"), h("pre", { id: "monitor" }, router.monitor)));
+  if (router.curve) parts.push(worth(router.curve, router.figures), sureness(router.surest));
+  else parts.push(h("p", { class: "faint" }, unknown(router)));
+  if (router.monitor) parts.push(h("section", { class: "panel" }, h("h2", {}, "Since this router is in use"), h("pre", { id: "monitor", tabindex: "0" }, router.monitor)));
   shown.replaceChildren(...parts);
+  await offer(router.questions);
 }
 
-function calibration(about, done) {
+/** Offer to measure, and say before what it costs. */
+async function offer(questions) {
+  const collect = panel.querySelector("#collect");
+  collect.hidden = !questions;
+  if (!questions || collect.dataset.told) return;
+  const { calls: [least, most], sentence } = await ask("GET", "/api/collect");
+  const calls = least === most ? count(least, "call") : `${least.toLocaleString("en")} to ${count(most, "call")}`;
+  collect.textContent = `Measure on ${count(questions, "question")} (${calls})`;
+  collect.title = `Estimated: ${sentence}`;
+  collect.dataset.told = "yes";
+}
+
+function unknown(router) {
+  return router.records + router.votes < FEWEST
+    ? "What it gets right and what it costs is not known yet: that needs records or judged answers."
+    : "What it gets right and what it costs is shown once you press “Choose a router”.";
+}
+
+function worth(curve, rows) {
+  return h("section", {}, h("h2", {}, "What it gets right, and what it costs"), figures(rows, curve.label), drawCurve(curve));
+}
+
+function sureness(surest) {
+  return h("section", { id: "risk" }, h("h2", {}, "How sure it is of its answers"), surest.length ? risk(surest)
+    : h("p", { class: "faint" }, "This router does not estimate the chance that an answer is right."));
+}
+
+function calibration(done) {
   const told = h("div", { role: "status" });
   const bar = h("progress", { hidden: true, "aria-label": "Progress", max: 1 });
   let underWay = null;
@@ -62,25 +89,25 @@ function calibration(about, done) {
     busy(false);
   };
   const pressed = (path, report) => () => work(path, report);
-  const collect = h("button", { type: "button", id: "collect", hidden: true, onclick: pressed("/api/collect", collected) }, "Collect records");
-  const calibrate = h("button", { type: "button", class: "main", onclick: pressed("/api/calibrate", calibrated) }, "Calibrate");
+  const collect = h("button", { type: "button", id: "collect", hidden: true, onclick: pressed("/api/collect", collected) }, "Measure");
+  const calibrate = h("button", { type: "button", class: "main", onclick: pressed("/api/calibrate", calibrated) }, "Choose a router");
   const stop = h("button", { type: "button", hidden: true, onclick: () => underWay.abort() }, "Stop");
-  return h("section", { class: "panel" }, h("h2", {}, "Calibrate on what is known"),
-    h("p", { id: "votes" }), h("p", { class: "faint" }, "Ten records are the fewest that a router can be judged by; some hundreds make it good."),
+  return h("section", { class: "panel" }, h("h2", {}, "Choose a router on what is known"),
+    h("p", { id: "votes" }), h("p", { class: "faint" }, `It takes ${FEWEST} records or judged answers to choose a router, and some hundreds to choose a good one.`),
     h("p", { class: "row" }, collect, calibrate, stop), bar, told);
 }
 
-const ACTIONS = { direct: "without references", single: "with one round", loop: "with the loop" };
+const ACTIONS = { direct: "from memory", single: "after one search", loop: "after searching until it sufficed" };
 
 function collected({ records, failed, right }) {
-  const shares = Object.entries(right).map(([action, share]) => `${Math.round(100 * share)} % ${ACTIONS[action]}`);
-  const parts = [h("p", {}, `${count(records, "record")}${shares.length ? `; right are ${shares.join(", ")}` : ""}.`)];
-  if (failed) parts.push(h("p", { class: "faint" }, `${count(failed, "question")} failed: collect again to ask them again.`));
+  const shares = Object.entries(right).map(([action, share]) => `${percent(share)} ${ACTIONS[action]}`);
+  const parts = [h("p", {}, `${count(records, "question")} measured.${shares.length ? ` Right answers: ${shares.join(", ")}.` : ""}`)];
+  if (failed) parts.push(h("p", { class: "faint" }, `${count(failed, "question")} failed. Measure again to ask only those.`));
   return parts;
 }
 
 function calibrated({ records, left_out: leftOut }) {
-  const parts = [h("p", {}, `Calibrated on ${count(records, "record")}; the next questions are routed by it. It is in the file “router.skr” of --folder: give it as --router when you start again.`)];
-  if (leftOut) parts.push(h("p", { class: "faint" }, `${count(leftOut, "record")} of another number of rounds could not be compared with them.`));
+  const parts = [h("p", {}, `Chosen on ${count(records, "record")}, and in use from the next question on. It is kept as “router.skr” in the folder of this page: start with --router and that file to use it again.`)];
+  if (leftOut) parts.push(h("p", { class: "faint" }, `${count(leftOut, "record")} of another number of rounds could not be compared with these.`));
   return parts;
 }

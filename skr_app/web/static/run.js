@@ -1,9 +1,12 @@
 // One question and its answer: drawn from the graph's events, while they come or when they are kept.
 
-import { ask } from "./api.js";
-import { count, failure, fresh, h, say, thumb } from "./dom.js";
-import { answers, decision, missing, passages, percent } from "./steps.js";
+import { copyButton } from "./copy.js";
+import { count, failure, fresh, h, percent, say } from "./dom.js";
+import { answerOf } from "./markdown.js";
+import { answers, decision, missing, passages } from "./steps.js";
 import { Sources } from "./sources.js";
+import { votes } from "./votes.js";
+import { Waiting } from "./waiting.js";
 
 export class RunView {
   /** `about` is what the server tells of its system; the element grows with the events. */
@@ -15,14 +18,15 @@ export class RunView {
     this.streamed = "";
     const heading = fresh("question");
     this.steps = h("ol", { class: "steps" });
-    this.now = h("span", { class: "now" }, "Deciding …");
+    this.now = h("span", { class: "now" });
     this.how = h("details", { class: "how", open: true },
       h("summary", {}, "How it is answered ", this.now), this.steps);
-    this.text = h("p", { class: "text" });
+    this.waiting = new Waiting();
+    this.text = h("div", { class: "text" });
     this.answer = h("section", { class: "answer", "aria-label": "Answer", "aria-live": "polite", "aria-busy": "true" }, this.text);
     this.below = h("div", { class: "below" });
     this.element = h("article", { class: "run", "aria-labelledby": heading },
-      h("h2", { id: heading, class: "asked" }, question), this.how, this.answer, this.below);
+      h("h2", { id: heading, class: "asked", dir: "auto" }, question), this.waiting.element, this.how, this.answer, this.below);
   }
 
   /** A run that is kept. */
@@ -38,15 +42,15 @@ export class RunView {
     const show = {
       condense: () => this.understood(event.question),
       route: () => this.decided(event.decision),
-      start: () => this.at(DOING[event.task] ?? "Working …"),
+      start: () => this.waiting.at(event.task, event.round),
       query: () => this.searches(event),
       references: () => this.finds(event),
-      packed: () => this.leavesOut(event.round, event.dropped, "did not fit into the model's context"),
+      packed: () => this.leavesOut(event.round, event.dropped, "too long for the model to read as well"),
       draft: () => this.drafts(event),
       reflection: () => this.round(event.round).append(missing(event.reflection)),
       token: () => this.streams(event.text),
       retract: () => this.streams(null),
-      verdict: () => this.step("Which answer to trust", ...answers(event.verdict, this.about)),
+      verdict: () => this.step("Which answer is shown", ...answers(event.verdict, this.about)),
     }[event.type];
     if (show) show();
   }
@@ -54,22 +58,21 @@ export class RunView {
   /** Show the run as it is kept: the answer with its citations, its sources and what it cost. */
   finish(run) {
     const output = run.output;
+    this.waiting.end();
     this.dropped(output.rounds);
-    const sources = new Sources(output, run.citations);
-    this.text.replaceChildren(...run.pieces.map((piece) =>
-      piece.citation === undefined ? piece.text : sources.marker(piece.text, piece.citation)));
-    if (!run.pieces.length) this.text.append("(no answer)");
+    const sources = new Sources(run);
+    this.shows(run.pieces.length ? run.pieces : [{ text: "(no answer)" }], (place) => sources.marker(`[${run.citations[place].marker}]`, place));
     this.answer.setAttribute("aria-busy", "false");
     this.how.open = WIDE.matches;
     this.how.firstChild.firstChild.textContent = "How it was answered ";
     this.now.textContent = this.inShort(run);
     const said = [];
-    if (output.verdict) said.push(h("p", { class: "trust" }, `Served: ${output.verdict.reason}`));
-    if (output.chance != null) said.push(h("p", { class: "chance" }, `${percent(output.chance)} likely to be right`));
+    if (output.chance != null) said.push(chance(output.chance));
+    if (output.verdict) said.push(h("p", { class: "trust" }, `Chosen: ${output.verdict.reason}`));
     if (output.decision.retrieve && !run.grounded && !run.partial) {
-      said.push(h("p", { class: "caution" }, "Not supported by the references."));
+      said.push(h("p", { class: "caution" }, "Your documents do not support this answer."));
     }
-    this.below.replaceChildren(...said, votes(run), facts(run, this.about), sources.element);
+    this.below.replaceChildren(...said, votes(run, share(run, sources)), facts(run, this.about), sources.element);
     say("Answered.");
   }
 
@@ -79,15 +82,13 @@ export class RunView {
   }
 
   /** Show what failed in place of an answer. */
-  fail(line) {
+  fail(line, further) {
+    this.waiting.end();
+    this.how.open = WIDE.matches;
+    this.how.firstChild.firstChild.textContent = "How far it came ";
     this.answer.setAttribute("aria-busy", "false");
-    this.now.textContent = "";
     if (!this.streamed) this.text.remove();
-    this.below.replaceChildren(failure(line));
-  }
-
-  at(doing) {
-    this.now.textContent = doing;
+    this.below.replaceChildren(failure(line), h("p", { class: "faint" }, further));
   }
 
   step(title, ...parts) {
@@ -97,7 +98,7 @@ export class RunView {
   }
 
   understood(question) {
-    if (question !== this.question) this.step("Understood as", h("p", { class: "query" }, question));
+    if (question !== this.question) this.step("Understood as", h("p", { class: "query", dir: "auto" }, question));
   }
 
   decided(made) {
@@ -112,21 +113,21 @@ export class RunView {
   }
 
   searches({ round, query }) {
-    this.at("Searching …");
-    this.round(round).append(h("p", { class: "query" }, h("span", { class: "kind" }, "searched "), query));
+    this.waiting.at("search", round);
+    this.round(round).append(h("p", { class: "query" }, h("span", { class: "kind" }, "searched for "), h("bdi", {}, query)));
     say(`Searching: ${query}`);
   }
 
   finds({ round, added, total }) {
     for (const each of added) this.titles.set(each.id, each.title || each.text.slice(0, 60));
     this.round(round).append(passages(added, total));
-    say(`${count(added.length, "new reference")}, ${total} in hand.`);
+    say(`${count(added.length, "new passage")}, ${total} in all.`);
   }
 
   leavesOut(round, ids, why) {
     if (!ids.length) return;
-    const names = ids.map((id) => this.titles.get(id) ?? "a reference").join(", ");
-    this.round(round).append(h("p", { class: "dropped" }, h("span", { class: "kind" }, "dropped "), `${names}: ${why}`));
+    const names = ids.map((id) => this.titles.get(id) ?? "a passage").join(", ");
+    this.round(round).append(h("p", { class: "dropped" }, h("span", { class: "kind" }, "left out "), `${names}: ${why}`));
   }
 
   /** References that later rounds no longer handed to the model, by the rank of what they found. */
@@ -139,14 +140,26 @@ export class RunView {
   }
 
   drafts({ round, text }) {
-    const shown = h("details", { class: "draft" }, h("summary", {}, "Draft"), h("blockquote", {}, text || "(nothing)"));
+    const shown = h("details", { class: "draft" }, h("summary", {}, "Draft"), h("blockquote", { dir: "auto" }, text || "(nothing)"));
     this.round(round).append(shown);
   }
 
   streams(piece) {
-    this.at("Answering …");
+    if (!this.streamed && piece !== null) this.waiting.at("write");
     this.streamed = piece === null ? "" : this.streamed + piece;
-    this.text.textContent = this.streamed;
+    this.shows([{ text: this.streamed }]);
+  }
+
+  /** Show an answer's pieces, once for all that come before the browser draws. */
+  shows(pieces, marker) {
+    if (!this.pieces) requestAnimationFrame(() => this.draw());
+    this.pieces = [pieces, marker];
+    if (marker) this.draw();
+  }
+
+  draw() {
+    if (this.pieces) this.text.replaceChildren(...answerOf(...this.pieces));
+    this.pieces = null;
   }
 
   inShort(run) {
@@ -157,58 +170,26 @@ export class RunView {
 }
 
 const WIDE = matchMedia("(min-width: 62rem)");
-const DOING = {
-  condense: "Reading the conversation …",
-  route: "Deciding …",
-  decompose: "Taking the question apart …",
-  answer_directly: "Answering from memory …",
-  answer_with_references: "Reading …",
-  reflect: "Judging the draft …",
-  self_complete: "Looking for what is missing …",
-  answer_anyway: "Answering as well as it can …",
-  arbitrate: "Weighing the answers …",
-};
+/** The answer as text with its sources, and the address of this run, to be taken along. */
+function share(run, sources) {
+  const text = () => [run.answer, ...(sources.lines.length ? ["", "Sources:", ...sources.lines] : [])].join("\n");
+  const address = () => new URL(`#/kept/${run.id}`, location.href).href;
+  return [copyButton(text, "Copy answer"), copyButton(address, "Copy link")];
+}
+
+function chance(share) {
+  return h("p", { class: "chance" },
+    h("meter", { min: 0, max: 1, value: share, "aria-hidden": "true" }), ` ${percent(share)} likely to be right`);
+}
 
 function facts(run, about) {
   const spent = [
-    ["Stopped", about.stop_reasons[run.stop_reason] ?? run.stop_reason],
+    ["Why it stopped", about.stop_reasons[run.stop_reason] ?? run.stop_reason],
     ["Rounds", run.rounds],
-    ["Calls", run.calls],
+    ["Calls of the model", run.calls],
     ["Tokens", run.tokens.toLocaleString("en") + (run.estimated ? " (estimated)" : "")],
-    ["Money", run.usd === null ? "no prices given" : `$${run.usd.toPrecision(2)}`],
+    ["Cost", run.usd === null ? "unknown" : `$${run.usd.toPrecision(2)}`],
     ["Time", `${run.seconds.toFixed(1)} s`],
   ];
   return h("dl", { class: "facts" }, spent.map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, value))));
-}
-
-function votes(run) {
-  let right = run.right;
-  const note = h("span", { class: "faint", role: "status" });
-  const answer = h("input", {
-    type: "text", maxlength: 500, value: run.right_answer, hidden: right !== false,
-    "aria-label": "The right answer", placeholder: "The right answer is …",
-    onchange: async () => {
-      try {
-        await ask("PUT", `/api/runs/${run.id}/vote`, { right: false, answer: answer.value });
-        note.textContent = "Noted: it is among the questions of the history.";
-      } catch (error) {
-        note.textContent = error.message;
-      }
-    },
-  });
-  const button = (value, label) => h("button", {
-    type: "button", class: "vote", "aria-label": label, title: label, "aria-pressed": String(right === value),
-    onclick: async () => {
-      try {
-        ({ right } = await ask("PUT", `/api/runs/${run.id}/vote`, { right: right === value ? null : value, answer: answer.value }));
-        for (const [each, of] of buttons) each.setAttribute("aria-pressed", String(right === of));
-        answer.hidden = right !== false;
-        note.textContent = right === null ? "" : "Noted: the router can be calibrated on it.";
-      } catch (error) {
-        note.textContent = error.message;
-      }
-    },
-  }, thumb(value));
-  const buttons = [[button(true, "The answer is right"), true], [button(false, "The answer is wrong"), false]];
-  return h("p", { class: "votes" }, buttons.map(([each]) => each), answer, note);
 }

@@ -1,22 +1,28 @@
-// The sources of an answer, and what supports each of its sentences.
+// The sources of an answer: each document, its passages that are cited, and what supports each sentence.
 
 import { fresh, h } from "./dom.js";
+import { link } from "./spans.js";
 
 export class Sources {
-  /** `output` is the graph's; `citations` come with their passage cut around what supports them. */
-  constructor(output, citations) {
+  /** `run` is a kept run, whose citations come with their passage cut around what supports them. */
+  constructor({ output, citations, documents }) {
     this.citations = citations;
     this.cards = new Map();
-    for (const cited of citations) {
-      if (!this.cards.has(cited.reference_id)) this.cards.set(cited.reference_id, this.card(cited, output));
+    const groups = new Map();
+    for (const cited of [...citations].sort((one, other) => one.marker - other.marker)) {
+      if (this.cards.has(cited.reference_id)) continue;
+      const document = documents[cited.reference_id];
+      const reference = output.references.find((each) => each.id === cited.reference_id);
+      const card = cardOf(cited, reference, document);
+      this.cards.set(cited.reference_id, card);
+      if (!groups.has(document.key)) groups.set(document.key, { document, cards: [] });
+      groups.get(document.key).cards.push(card);
     }
-    const cards = [...this.cards.values()].sort((one, other) => one.number - other.number);
-    const list = cards.map((card) => h("li", {}, card.element));
-    const others = output.references.length - list.length;
+    const others = output.references.length - this.cards.size;
     this.element = h("section", { class: "sources", "aria-label": "Sources" },
-      list.length ? h("h3", {}, "Sources") : null,
-      list.length ? h("ol", {}, list) : null,
-      others > 0 ? h("p", { class: "faint" }, `${others} more ${others === 1 ? "reference was" : "references were"} read and not cited.`) : null);
+      groups.size ? h("h3", {}, "Sources") : null,
+      groups.size ? h("ol", {}, [...groups.values()].map(groupOf)) : null,
+      others > 0 ? h("p", { class: "faint" }, `${others} more ${others === 1 ? "passage was" : "passages were"} read, but not cited.`) : null);
   }
 
   /** A marker in the answer, which shows the sentence that supports it. */
@@ -24,7 +30,7 @@ export class Sources {
     const cited = this.citations[place];
     const card = this.cards.get(cited.reference_id);
     return h("button", {
-      type: "button", class: "marker", "aria-label": `Source ${cited.marker}: ${card.title}`, "aria-controls": card.element.id,
+      type: "button", class: "marker", dir: "ltr", "aria-label": `Source ${cited.marker}: ${card.name}`, "aria-controls": card.element.id,
       onclick: (event) => this.open(cited, event.currentTarget),
     }, text);
   }
@@ -38,30 +44,41 @@ export class Sources {
     const place = card.element.querySelector("mark") ?? card.element;
     place.scrollIntoView({ block: "center", behavior: calm() ? "auto" : "smooth" });
     card.back.onclick = () => marker.focus();
+    card.back.hidden = false;
     card.element.querySelector("summary").focus({ preventScroll: true });
   }
 
-  card(first, output) {
-    const reference = output.references.find((each) => each.id === first.reference_id);
-    const title = reference.title || "Untitled";
-    const quote = h("span", { class: "quote" });
-    const passage = h("p", { class: "passage-text" });
-    const back = h("button", { type: "button", class: "quiet" }, "Back to the answer");
-    const mark = ({ parts: [before, quoted, after] }) => {
-      quote.textContent = quoted ? `“${quoted.trim()}”` : "";
-      passage.replaceChildren(before, quoted ? h("mark", {}, quoted) : "", after);
-    };
-    mark(first);
-    const element = h("details", { class: "source", id: fresh("source") },
-      h("summary", {}, h("span", { class: "number" }, first.marker), h("span", {}, h("strong", {}, title), " ", quote)),
-      passage, h("p", { class: "faint where" }, whereOf(reference)), back);
-    return { element, mark, title, back, number: first.marker };
+  /** The sources as lines of text. */
+  get lines() {
+    return [...this.cards.values()].map((card) => card.line());
   }
 }
 
-function whereOf({ metadata = {} }) {
-  const file = String(metadata.source ?? metadata.url ?? "").split(/[/\\]/).pop();
-  return [file, metadata.page === undefined ? "" : `page ${metadata.page}`].filter(Boolean).join(", ");
+function groupOf({ document, cards }) {
+  return h("li", { class: "document" },
+    h("h4", { dir: "auto" }, link(document.name, document.name) ?? document.name),
+    cards.map((card) => card.element));
+}
+
+function cardOf(first, reference, document) {
+  const name = [document.name, document.place].filter(Boolean).join(", ");
+  const place = document.place || (reference.title === document.name ? "" : reference.title);
+  const quote = h("q", { class: "quote", dir: "auto" });
+  const passage = h("p", { class: "passage-text", dir: "auto" });
+  const back = h("button", { type: "button", class: "quiet", hidden: true }, "Back to the answer");
+  const mark = ({ parts: [before, quoted, after] }) => {
+    quote.textContent = quoted.trim();
+    quote.hidden = !quoted.trim();
+    passage.replaceChildren(before, quoted ? h("mark", {}, quoted) : "", after);
+  };
+  mark(first);
+  const element = h("details", { class: "source", id: fresh("source") },
+    h("summary", {}, h("span", { class: "number" }, first.marker),
+      h("span", {}, place ? h("span", { class: "place", dir: "auto" }, place) : null, quote,
+        place || first.parts[1].trim() ? null : "Show the passage")),
+    passage, back);
+  const line = () => `[${first.marker}] ${name}${quote.textContent ? `: “${quote.textContent}”` : ""}`;
+  return { element, mark, name: reference.title && reference.title !== document.name ? `${reference.title}, ${name}` : name, back, line };
 }
 
 const calm = () => matchMedia("(prefers-reduced-motion: reduce)").matches;

@@ -35,6 +35,8 @@ from skr_app.web import (
     create_app,
 )
 from skr_app.web.documents import LISTED
+from skr_app.web.runs import LISTED as RUNS_LISTED
+from skr_app.web.showing import document_of
 from skr_app.web.streaming import shown, without_folders
 from skr_core import Generation, OnToken, Prompt, Reference, Settings, read_questions
 from skr_core.errors import InputError, RetrieverError, StampMismatch
@@ -149,7 +151,7 @@ async def test_a_conversation_is_remembered_and_kept(make_page: MakePage, tmp_pa
             "Which film has a shark?",
             "And its director?",
         ]
-        listed = (await asking.get("/api/runs")).json()
+        listed = (await asking.get("/api/runs")).json()["runs"]
         assert [each["question"] for each in listed] == [
             "And its director?",
             "Which film has a shark?",
@@ -181,7 +183,7 @@ async def test_a_vote_becomes_a_record_and_may_be_taken_back(make_page: MakePage
         assert record.outcomes["loop"].score == 0.0
         assert record.outcomes["direct"].score == UNKNOWN
         assert record.extra["imputed"] == "direct"
-        assert (await asking.get("/api/runs")).json()[0]["right"] is False
+        assert (await asking.get("/api/runs")).json()["runs"][0]["right"] is False
         await asking.put(vote, json={"right": None})
         assert page.calibrating.votes() == []
 
@@ -193,7 +195,7 @@ async def test_right_answers_make_questions(tmp_path: Path, make_page: MakePage)
         follow = {"question": "Which film has a shark?", "conversation": run["conversation"]}
         later = (await asking.post("/api/questions", json=follow)).text
         assert "Which film" in later
-        [latest, first] = (await asking.get("/api/runs")).json()
+        [latest, first] = (await asking.get("/api/runs")).json()["runs"]
         for each, answer in ((first, " Dayton "), (latest, "Jaws")):
             vote = f"/api/runs/{each['id']}/vote"
             await asking.put(vote, json={"right": False, "answer": answer})
@@ -204,7 +206,7 @@ async def test_right_answers_make_questions(tmp_path: Path, make_page: MakePage)
         assert (one.question, one.gold, one.history) == (TWO_HOPS, ("Dayton",), ())
         assert (two.gold, two.history[0]) == (("Jaws",), ("user", TWO_HOPS))
         assert len(two.history) == 2
-        assert (await asking.get("/api/runs")).json()[1]["right_answer"] == "Dayton"
+        assert (await asking.get("/api/runs")).json()["runs"][1]["right_answer"] == "Dayton"
         for right in (True, None):  # which take the answer back with the thumb
             await asking.put(vote, json={"right": right, "answer": "Jaws"})
             assert (await asking.get("/api/questions")).text.count("\n") == 1
@@ -640,7 +642,7 @@ async def test_a_failure_is_one_line(make_page: MakePage, error: Exception):
         assert name == "error"
         assert "\n" not in line
         assert "Traceback" not in line
-        assert (await asking.get("/api/runs")).json() == []
+        assert (await asking.get("/api/runs")).json()["runs"] == []
 
 
 async def test_what_should_not_fail_tells_nothing_of_itself(
@@ -679,7 +681,7 @@ def test_closing_the_tab_cancels_the_question(make_page: MakePage):
                         break
                 _wait_until(lambda: model._in_flight == 1)
             _wait_until(lambda: model._in_flight == 0)
-            assert httpx.get(f"{url}/api/runs", timeout=60).json() == []
+            assert httpx.get(f"{url}/api/runs", timeout=60).json()["runs"] == []
 
 
 class Silent:
@@ -799,7 +801,7 @@ async def test_a_vote_that_a_full_disk_does_not_take_is_told(
         assert (refused.status_code, refused.json()) == (500, {"error": said})
         assert (name, line) == ("error", said.replace("votes", "runs"))
         assert str(tmp_path / "page" / "votes.jsonl") in caplog.text
-        [kept] = (await asking.get("/api/runs")).json()
+        [kept] = (await asking.get("/api/runs")).json()["runs"]
         assert kept["right"] is True
         assert (await asking.put(vote, json={"right": False})).status_code == 200
     assert len((tmp_path / "page" / "votes.jsonl").read_text().splitlines()) == 2
@@ -850,3 +852,47 @@ def test_a_history_has_one_server(make_page: MakePage, tmp_path: Path):
     make_page()
     with pytest.raises(InputError, match="another process is writing to this file: end it"):
         make_page()
+
+
+async def test_the_history_is_searched_and_leafed_through(make_page: MakePage):
+    model = ScriptedModel(["The Seine [1]."])
+    async with client(make_page(model)) as asking:
+        for n in range(RUNS_LISTED + 2):
+            await ask(asking, f"Which film has shark {n}?", action="direct")
+        first, last = [
+            (await asking.get("/api/runs", params={"page": page})).json() for page in (1, 2)
+        ]
+        assert first["total"] == last["total"] == RUNS_LISTED + 2
+        assert first["runs"][0]["question"] == f"Which film has shark {RUNS_LISTED + 1}?"
+        assert [each["question"][-2:] for each in last["runs"]] == ["1?", "0?"]
+        for text, total in (("SHARK 0", 1), (" seine ", RUNS_LISTED + 2), ("Rhine", 0)):
+            found = (await asking.get("/api/runs", params={"find": text})).json()
+            assert (found["total"], len(found["runs"])) == (total, min(total, RUNS_LISTED))
+        assert (await asking.get("/api/runs", params={"page": 0})).status_code == 422
+
+
+async def test_what_measuring_costs_is_told_before(make_page: MakePage):
+    async with client(make_page(collected=True)) as asking:
+        foreseen = (await asking.get("/api/collect")).json()
+    least, most = foreseen["calls"]
+    assert least == 6  # directly, and one round, of each of the three questions
+    assert most > least
+    assert foreseen["sentence"].startswith(f"3 questions: {least} to {most} calls, ")
+
+
+def test_the_passages_of_one_document_are_known_as_such():
+    first, second, other = [
+        document_of({"title": "Manual", "metadata": metadata})
+        for metadata in (
+            {"source": "/srv/a/manual.pdf", "page": 0, "page_label": "i"},
+            {"source": "/srv/a/manual.pdf", "page": 7},
+            {"source": "/srv/b/manual.pdf", "heading": "Manual: Oil"},
+        )
+    ]
+    assert first["key"] == second["key"] != other["key"]
+    assert {each["name"] for each in (first, second, other)} == {"manual.pdf"}
+    places = [each["place"] for each in (first, second, other)]
+    assert places == ["page i", "page 7", "Manual: Oil"]
+    assert "srv" not in str([first, second, other])
+    titled = document_of({"title": "Jaws", "metadata": {}})
+    assert (titled["name"], titled["place"]) == ("Jaws", "")
