@@ -61,7 +61,7 @@ class Change:
     def sentence(self) -> str:
         """What it says."""
         if self.n < FEWEST:
-            return f"{self.name}: {self.n} answers are too few to tell, of {FEWEST} at least."
+            return f"{self.name}: {self.n} answers are too few to tell; it takes {FEWEST}."
         told = self.says if self.alarm else "nothing to see"
         return f"{self.name}: {self.seen:.3f} where {self.expected:.3f} was expected; {told}."
 
@@ -89,7 +89,7 @@ class Monitored:
         alarms = [each for each in self.changes if each.alarm]
         if not alarms:
             if self.n < FEWEST:
-                return f"Too few answers to tell: {self.n} of {FEWEST} at least."
+                return f"Too few answers to tell: {self.n} so far, and it takes {FEWEST}."
             return f"Nothing to see in {self.n} answers."
         # Where the questions are others, so is all that follows from them.
         says, names = alarms[0].says, ", ".join(each.name for each in alarms)
@@ -143,7 +143,7 @@ def monitor(
         >>> router = calibrate(records, routers=["ladder"], anyway=True).router
         >>> served = {"question": "Who?", "answer": "Ada", "decision": {"retrieve": False}}
         >>> monitor([served], router).verdict
-        'Too few answers to tell: 1 of 30 at least.'
+        'Too few answers to tell: 1 so far, and it takes 30.'
     """
     expected = _expected_of(router)
     served = [answer_of_output(each) for each in answers]

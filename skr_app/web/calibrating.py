@@ -210,7 +210,8 @@ class Calibrating:
         }
         if getattr(router, "expected", None) is not None:
             outputs, rights = self.system.runs.outcomes(list(serving.routed))
-            about["monitor"] = str(monitor(outputs, router, rights))
+            seen = monitor(outputs, router, rights)
+            about["monitor"] = str(seen) if seen.changes else seen.verdict
         if (found := serving.found) is not None:
             about |= _facts_of(found)
         return about

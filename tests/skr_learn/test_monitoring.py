@@ -120,7 +120,7 @@ def test_too_few_answers_tell_nothing():
     worst = [replace(each, chance=0.0) for each in answers]
     found = monitor(worst, ladder(), [False] * 20)
     assert not found.alarm
-    assert found.verdict == "Too few answers to tell: 20 of 30 at least."
+    assert found.verdict == "Too few answers to tell: 20 so far, and it takes 30."
     assert "20 answers are too few to tell" in found.sentences[-1]
     assert monitor([], ladder()).changes == ()
 

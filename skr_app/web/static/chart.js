@@ -2,8 +2,8 @@
 
 import { h, svg } from "./dom.js";
 
-const HEIGHT = 300;
-const EDGE = { left: 52, right: 16, top: 14, bottom: 46 };
+const HEIGHT = 310;
+const EDGE = { left: 52, right: 16, top: 14, bottom: 54 };
 
 /**
  * An empty drawing over two ranges that begin at 0 or above.
@@ -26,7 +26,7 @@ export function chart({ x, y }) {
       svg("line", { class: "grid", x1: EDGE.left, x2: right, y1: up(value), y2: up(value) }),
       svg("text", { x: EDGE.left - 8, y: up(value) + 5, "text-anchor": "end" }, y.show(value)),
     ]),
-    ...marks(x).map((value) => svg("text", { x: across(value), y: below + 18, "text-anchor": "middle" }, x.show(value))),
+    ...marks(x).map((value) => svg("text", { x: across(value), y: below + 23, "text-anchor": "middle" }, x.show(value))),
     svg("text", { x: (right + EDGE.left) / 2, y: HEIGHT - 6, "text-anchor": "middle" }, x.label),
   ];
   /** The drawing: what it says to those who do not see it, its parts, and the names of its lines. */

@@ -30,11 +30,11 @@ const ALWAYS = { direct: "never search", single: "always search once", loop: "al
 
 /** The figures of the router and of doing the same for every question, a row each. */
 export function figures(rows, label) {
-  const head = ["", "Right answers", "Likely range", label, "Calls a question", "Searched for"];
-  const body = rows.map((each, place) => h("tr", {},
-    h("th", { scope: "row" }, place ? ALWAYS[each.name.replace("always ", "")] ?? each.name : "this router"),
-    [percent(each.right.mean), `${percent(each.right.low)} to ${percent(each.right.high)}`,
-      String(Number(each.cost.toPrecision(3))), each.calls.toFixed(1), percent(each.searched)].map((text) => h("td", { class: "figure" }, text))));
+  const head = ["", "Right", "Share, with its likely range", label[0].toUpperCase() + label.slice(1), "Searched for"];
+  const body = rows.map(({ name, right, cost, searched }, place) => h("tr", {},
+    h("th", { scope: "row" }, place ? ALWAYS[name.replace("always ", "")] ?? name : "this router"),
+    [`${Math.round(right.n * right.mean)} of ${right.n}`, `${percent(right.mean)} (${percent(right.low)} to ${percent(right.high)})`,
+      String(Number(cost.toPrecision(3))), percent(searched)].map((text) => h("td", { class: "figure" }, text))));
   return tableOf("Figures", head, body);
 }
 
@@ -51,19 +51,20 @@ export function risk(surest) {
   const body = told.map((each) => h("tr", {},
     h("th", { scope: "row" }, each.share < 1 ? `the surest ${percent(each.share)}` : "all questions"),
     [percent(1 - each.accuracy.mean), `${percent(1 - each.accuracy.high)} to ${percent(1 - each.accuracy.low)}`,
-      each.share < 1 ? each.chance.toFixed(2) : "none"].map((text) => h("td", { class: "figure" }, text))));
+      each.share < 1 ? each.chance.toFixed(2) : ""].map((text) => h("td", { class: "figure" }, text))));
   const [most, half] = [told.at(-1), told[1]];
   return [
     h("p", {}, `If all questions are answered, ${percent(1 - most.accuracy.mean)} of the answers are wrong. If only the surer half is answered, ${percent(1 - half.accuracy.mean)} of those are.`),
+    h("p", { class: "faint" }, "Start with --abstain-below and a chance of the table to give only the answers that are at least so sure."),
     figure(`Risk against coverage: ${percent(1 - half.accuracy.mean)} of the answers are wrong where half of the questions are answered, ${percent(1 - most.accuracy.mean)} where all are.`, [
       svg("path", { class: "band", d: band(shares, wrong("low"), wrong("high")) }),
       svg("path", { class: "line", d: path(shares, wrong("mean")) }),
     ], [["line", "wrong answers, with their likely range"]]),
-    tableOf("Risk and coverage", ["Answered", "Wrong", "Likely range", "--abstain-below"], body),
+    tableOf("Risk and coverage", ["Answered", "Wrong", "Likely range", "Chance from"], body),
   ];
 }
 
 function tableOf(name, head, body) {
   return h("div", { class: "scroll", tabindex: "0", role: "group", "aria-label": name },
-    h("table", {}, h("thead", {}, h("tr", {}, head.map((each, place) => (each ? h("th", { scope: "col", class: place ? "figure" : "" }, each) : h("td", {}))))), h("tbody", {}, body)));
+    h("table", { class: "figures" }, h("thead", {}, h("tr", {}, head.map((each, place) => (each ? h("th", { scope: "col", class: place ? "figure" : "" }, each) : h("td", {}))))), h("tbody", {}, body)));
 }

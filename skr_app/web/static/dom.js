@@ -18,7 +18,7 @@ function fill(element, given, children) {
     if (key.startsWith("on")) element.addEventListener(key.slice(2), value);
     else element.setAttribute(key, value === true ? "" : String(value));
   }
-  element.append(...children.flat().filter((each) => each !== null && each !== undefined));
+  element.append(...children.flat(Infinity).filter((each) => each !== null && each !== undefined));
   return element;
 }
 
@@ -37,8 +37,12 @@ export function count(number, noun) {
   return `${number.toLocaleString("en")} ${noun}${number === 1 ? "" : "s"}`;
 }
 
-/** A share in whole percent: "75%". */
-export const percent = (share) => `${Math.round(100 * share)}%`;
+/** A share in whole percent, "75%", rounded as Python rounds, so that it is the figure of the reports. */
+export function percent(share) {
+  const points = Number((100 * share).toFixed(6));
+  const whole = Math.round(points);
+  return `${whole - points === 0.5 ? 2 * Math.round(points / 2) : whole}%`;
+}
 
 /** A moment as people write it: "23 Nov 2026, 02:30". */
 export const moment = (given) => new Date(given).toLocaleString("en-GB", { dateStyle: "medium", timeStyle: "short" });

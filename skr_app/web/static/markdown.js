@@ -4,7 +4,7 @@ import { copyButton } from "./copy.js";
 import { h } from "./dom.js";
 import { citationsOf, FENCE, spans } from "./spans.js";
 
-const CODE = /^ {0,3}(`{3,}|~{3,}) *([\w+#.-]{0,30})[^`]*$/;
+const CODE = /^ {0,3}(`{3,}|~{3,}) *([\w+#.-]{0,30})[^`\uFFFC]*$/;
 const HEADING = /^ {0,3}#{1,6} +(\S.*)$/;
 const RULE = /^ {0,3}([-*_])(?: *\1){2,} *$/;
 const ITEM = /^( *)([-*+•]|\d{1,3}[.)]) +(?=\S)/;
@@ -85,7 +85,7 @@ function table(lines, at, { marker }) {
   let end = at + 2;
   while (end < lines.length && lines[end].includes("|")) end += 1;
   const row = (name, scope) => (line) => h("tr", {},
-    cells(line).slice(0, head.length).map((cell) => h(name, { scope }, spans(cell, marker))));
+    cells(line).map((cell) => h(name, { scope }, spans(cell, marker))));
   const body = lines.slice(at + 2, end).map(row("td"));
   return [h("div", { class: "scroll", tabindex: "0", role: "group", "aria-label": "Table" },
     h("table", {}, h("thead", {}, row("th", "col")(lines[at])), h("tbody", {}, body))), end];

@@ -28,10 +28,12 @@ async function fill() {
   panel.querySelector("#votes").textContent =
     `Known so far: ${count(router.records, "record")} of what your model knows, and ${count(router.votes, "answer")} judged here.`;
   const parts = [h("p", {}, NAMES[router.name] ?? `A router of the kind “${router.name}” decides.`)];
-  parts.push(...router.sentences.map((each) => h("p", { class: "finding" }, each)));
+  const [verdict, ...notes] = router.sentences;
+  if (verdict) parts.push(h("p", { class: "finding" }, verdict));
+  if (notes.length) parts.push(h("details", {}, h("summary", {}, "More about it"), notes.map((each) => h("p", {}, each))));
   if (router.curve) parts.push(worth(router.curve, router.figures), sureness(router.surest));
   else parts.push(h("p", { class: "faint" }, unknown(router)));
-  if (router.monitor) parts.push(h("section", { class: "panel" }, h("h2", {}, "Since this router is in use"), h("pre", { id: "monitor", tabindex: "0" }, router.monitor)));
+  if (router.monitor) parts.push(h("section", { class: "panel" }, h("h2", {}, "Since this router is in use"), h(router.monitor.includes("\n") ? "pre" : "p", { id: "monitor", tabindex: "0" }, router.monitor)));
   shown.replaceChildren(...parts);
   await offer(router.questions);
 }

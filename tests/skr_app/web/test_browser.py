@@ -3,53 +3,28 @@
 from __future__ import annotations
 
 import asyncio
-import shutil
 import threading
 from collections.abc import Iterator
 from contextlib import ExitStack
 from functools import partial
-from importlib.resources import files
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import (
-    Browser,
-    BrowserContext,
-    ConsoleMessage,
-    Locator,
-    Page,
-    Request,
-    expect,
-    sync_playwright,
-)
+from playwright.sync_api import Browser, Page, expect
 
 from skr_core import Generation, OnToken, Prompt
 from skr_core.prompts import SUFFICIENT
+from tests.skr_app.web.browsing import AXE, PATIENCE, ask, chromium, opened, serious
 from tests.skr_app.web.conftest import HOSTILE, TWO_HOPS, Preferring, pages, serving
 from tests.skr_app.web.test_measuring import held, is_gone, wait_until, waited_for
 
 pytestmark = pytest.mark.integration
 
-ARGUMENTS = [
-    *("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
-    *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
-]
-PATIENCE = 90_000
-"""Milliseconds on a machine that does other things too."""
-AXE = files("axe_playwright_python") / "axe.min.js"
-
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    chromium = shutil.which("chromium") or shutil.which("chromium-browser")
-    if chromium is None:
-        pytest.skip("there is no Chromium on this machine: install the package chromium")
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(
-            executable_path=chromium, args=ARGUMENTS, timeout=PATIENCE
-        )
+    with chromium() as browser:
         yield browser
-        browser.close()
 
 
 @pytest.fixture(scope="module")
@@ -65,51 +40,6 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 def tab(browser: Browser, address: str) -> Iterator[Page]:
     with opened(browser, address) as tab:
         yield tab
-
-
-class opened:
-    """A tab of its own, in which nothing may go wrong unseen and nothing is asked of elsewhere."""
-
-    def __init__(self, browser: Browser, address: str, **options: object) -> None:
-        self.context: BrowserContext = browser.new_context(base_url=address, **options)
-        self.context.set_default_timeout(PATIENCE)
-        self.problems: list[str] = []
-        self.address = address
-
-    def __enter__(self) -> Page:
-        tab = self.context.new_page()
-        tab.on("pageerror", lambda error: self.problems.append(str(error)))
-        tab.on("console", self._hear)
-        tab.on("request", self._look)
-        tab.goto("/")
-        return tab
-
-    def _hear(self, said: ConsoleMessage) -> None:
-        if said.type == "error" and not said.text.startswith("Failed to load resource"):
-            self.problems.append(said.text)
-
-    def _look(self, request: Request) -> None:
-        if not request.url.startswith(self.address):
-            self.problems.append(f"asked for {request.url}")
-
-    def __exit__(self, kind: object, *_: object) -> None:
-        self.context.close()
-        if kind is None:
-            assert self.problems == []
-
-
-expect.set_options(timeout=PATIENCE)
-
-
-def ask(tab: Page, question: str, way: str = "") -> Locator:
-    """Ask, and wait for the answer; gives the run's element."""
-    before = tab.locator(".run").count()
-    tab.get_by_role("textbox", name="Question").fill(question)
-    tab.get_by_role("combobox").select_option(way)
-    tab.get_by_role("textbox", name="Question").press("Enter")
-    run = tab.locator(".run").nth(before)
-    expect(run.locator(".facts")).to_be_visible()
-    return run
 
 
 def test_a_question_is_answered_step_by_step(tab: Page):
@@ -331,6 +261,10 @@ def test_votes_are_kept_and_calibrated_on(calibrated: Page):
     expect(tab.get_by_role("button", name="Stop")).to_be_hidden()
     expect(tab.locator(".finding").first).to_contain_text("of 41 right instead of")
     expect(tab.locator("circle.at")).to_be_visible()
+    right = tab.locator(".finding").first.inner_text().partition(" right")[0]  # one figure
+    expect(tab.locator(".figures tr", has_text="this router")).to_contain_text(right)
+    expect(tab.locator("#risk")).to_contain_text("If all questions are answered, ")
+    expect(tab.locator("#risk .line")).to_be_visible()
     tab.evaluate(AXE.read_text())
     assert serious(tab) == []
     tab.get_by_role("link", name="Ask").click()
@@ -419,15 +353,6 @@ def test_nothing_keeps_anybody_out(browser: Browser, address: str, width: int, s
             expect(tab.get_by_role("heading", level=1)).to_be_visible()
             assert serious(tab) == []
             assert tab.evaluate("document.documentElement.scrollWidth") <= width
-
-
-def serious(tab: Page) -> list[str]:
-    found = tab.evaluate("axe.run().then((found) => found.violations)")
-    return [
-        f"{each['id']}: {each['nodes'][0]['html'][:120]}"
-        for each in found
-        if each["impact"] in ("serious", "critical")
-    ]
 
 
 def test_the_token_is_asked_for(browser: Browser, tmp_path: Path):
