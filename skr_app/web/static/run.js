@@ -1,7 +1,7 @@
 // One question and its answer: drawn from the graph's events, while they come or when they are kept.
 
 import { copyButton } from "./copy.js";
-import { count, failure, fresh, h, percent, say } from "./dom.js";
+import { count, failure, fresh, h, percent, say, svg } from "./dom.js";
 import { answerOf } from "./markdown.js";
 import { answers, decision, missing, passages } from "./steps.js";
 import { Sources } from "./sources.js";
@@ -179,7 +179,8 @@ function share(run, sources) {
 
 function chance(share) {
   return h("p", { class: "chance" },
-    h("meter", { min: 0, max: 1, value: share, "aria-hidden": "true" }), ` ${percent(share)} likely to be right`);
+    svg("svg", { viewBox: "0 0 100 10", "aria-hidden": "true" }, svg("rect", { class: "whole", width: 100, height: 10 }), svg("rect", { width: 100 * share, height: 10 })),
+    `${percent(share)} likely to be right`);
 }
 
 function facts(run, about) {

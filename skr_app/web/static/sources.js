@@ -74,8 +74,7 @@ function cardOf(first, reference, document) {
   mark(first);
   const element = h("details", { class: "source", id: fresh("source") },
     h("summary", {}, h("span", { class: "number" }, first.marker),
-      h("span", {}, place ? h("span", { class: "place", dir: "auto" }, place) : null, quote,
-        place || first.parts[1].trim() ? null : "Show the passage")),
+      h("span", {}, h("span", { class: place ? "place" : "place unnamed", dir: "auto" }, place || "Passage"), quote)),
     passage, back);
   const line = () => `[${first.marker}] ${name}${quote.textContent ? `: “${quote.textContent}”` : ""}`;
   return { element, mark, name: reference.title && reference.title !== document.name ? `${reference.title}, ${name}` : name, back, line };

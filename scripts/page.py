@@ -1,0 +1,49 @@
+"""The picture of the page in the documentation, taken anew; it needs Chromium.
+
+Usage: python -m scripts.page
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from playwright.sync_api import sync_playwright
+
+PICTURE = Path(__file__).resolve().parents[1] / "docs" / "page.png"
+QUESTION = "Where was the engineer who designed the Marrow Bay lighthouse born?"
+SIZE = {"width": 1180, "height": 880}
+
+
+def main() -> None:
+    command = [sys.executable, "-m", "skr_app", "serve", "--demo", "--port", "0", "--no-token"]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as server:
+        assert server.stderr is not None
+        printed = (re.search(r"The page is at (\S+)", line) for line in server.stderr)
+        try:
+            take(next(found[1] for found in printed if found))
+        finally:
+            server.terminate()
+
+
+def take(address: str) -> None:
+    """Take the picture of an answer whose last source is opened."""
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=shutil.which("chromium"))
+        tab = browser.new_page(viewport=SIZE, color_scheme="light", reduced_motion="reduce")
+        tab.goto(address)
+        tab.get_by_role("textbox", name="Question").fill(QUESTION)
+        tab.get_by_role("button", name="Ask", exact=True).click()
+        tab.locator(".text .marker").last.click()
+        tab.get_by_role("button", name="Ask", exact=True).wait_for()
+        tab.evaluate("document.activeElement.blur()")
+        tab.evaluate("scrollTo(0, 0)")
+        tab.screenshot(path=PICTURE)
+        browser.close()
+
+
+if __name__ == "__main__":
+    main()
