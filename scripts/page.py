@@ -9,8 +9,10 @@ import re
 import shutil
 import subprocess
 import sys
+from io import BytesIO
 from pathlib import Path
 
+from PIL import Image
 from playwright.sync_api import sync_playwright
 
 PICTURE = Path(__file__).resolve().parents[1] / "docs" / "page.png"
@@ -41,8 +43,9 @@ def take(address: str) -> None:
         tab.get_by_role("button", name="Ask", exact=True).wait_for()
         tab.evaluate("document.activeElement.blur()")
         tab.evaluate("scrollTo(0, 0)")
-        tab.screenshot(path=PICTURE)
+        taken = tab.screenshot()
         browser.close()
+    Image.open(BytesIO(taken)).quantize(64).save(PICTURE, optimize=True)
 
 
 if __name__ == "__main__":

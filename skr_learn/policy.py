@@ -34,9 +34,9 @@ if TYPE_CHECKING:
     from skr_core.ports import Embedder, LanguageModel, Retriever, Router
 
 NAMES: dict[Action, str] = {
-    "direct": "the direct answer",
-    "single": "the answer after one round of retrieval",
-    "loop": "the answer of the loop",
+    "direct": "the answer from memory",
+    "single": "the answer after one search",
+    "loop": "the answer after the whole search",
 }
 
 
@@ -417,7 +417,9 @@ class Policy:
         if self.rules.looks == "nothing" or (count and not self.drafts):
             return Decision(True, _rounds_of(last), reason="it was decided before")
         if self.searches and seen.answers[0].confirmation is None:
-            return Decision(True, _rounds_of(last), reason="what a search finds is looked at first")
+            return Decision(
+                True, _rounds_of(last), reason="it is decided by what a first search finds"
+            )
         views = yield from self._viewed(seen)
         chances, _, served = self._chances(views, count)
         chance = float(chances[served]) if count else None
@@ -552,7 +554,9 @@ def _verdict_of(
         others = ", ".join(f"{NAMES[action]} {chance:.0%}" for action, chance in by_action.items())
         why = "is the likeliest to be right"
         if served != best:
-            why = f"rests on references and says the same as {NAMES[actions[best]]}, which {why}"
+            why = (
+                f"rests on what was found and says the same as {NAMES[actions[best]]}, which {why}"
+            )
         reason = f"{NAMES[actions[served]]} {why}: {others}"
     return Verdict(actions[served], by_action, reason)
 

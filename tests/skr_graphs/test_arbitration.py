@@ -64,7 +64,7 @@ def test_the_model_s_own_answer_is_served_where_it_is_likelier_right(invoke: Inv
     assert verdict["served"] == "direct"
     assert verdict["answers"] == {"direct": "42", "single": WRONG, "loop": WRONG}
     assert verdict["chances"]["direct"] > verdict["chances"]["loop"]
-    assert "the direct answer is the likeliest" in verdict["reason"]
+    assert "the answer from memory is the likeliest" in verdict["reason"]
 
 
 @both

@@ -63,7 +63,7 @@ def test_a_known_question_costs_its_draft_alone(invoke: Invoke):
     assert (output["answer"], output["stop_reason"]) == ("31 apples.", "known")
     assert tasks(model) == ["answer_directly"]
     assert set(output) == {*OUTPUT_KEYS} - {"verdict", "structured_response"}
-    assert "judging by the direct answer, searching on" in output["decision"]["reason"]
+    assert "judging by the answer from memory, searching on" in output["decision"]["reason"]
 
 
 @both
@@ -75,7 +75,7 @@ def test_it_ends_where_another_round_is_not_worth_it(invoke: Invoke):
     assert tasks(model) == ["answer_directly", "answer_with_references"]
     assert (output["grounded"], len(output["rounds"])) == (False, 1)
     assert output["decision"]["max_rounds"] == 1
-    assert "the direct answer and the answer after one round" in output["decision"]["reason"]
+    assert "the answer from memory and the answer after one search" in output["decision"]["reason"]
     assert output["decision"]["score"] <= output["decision"]["threshold"]
     assert output["decision"]["draft"] == "Seven of them."
     verdict = output["verdict"]

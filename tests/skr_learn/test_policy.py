@@ -190,7 +190,7 @@ def test_what_it_says_of_a_decision(ladder: WeighingPolicy):
     assert decision.score is not None
     assert decision.threshold is not None
     assert decision.score > decision.threshold
-    assert "judging by the direct answer" in decision.reason
+    assert "judging by the answer from memory" in decision.reason
 
 
 class TestVerdicts:

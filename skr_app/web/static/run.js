@@ -180,7 +180,7 @@ function share(run, sources) {
 function chance(share) {
   return h("p", { class: "chance" },
     svg("svg", { viewBox: "0 0 100 10", "aria-hidden": "true" }, svg("rect", { class: "whole", width: 100, height: 10 }), svg("rect", { width: 100 * share, height: 10 })),
-    `${percent(share)} likely to be right`);
+    `${percent(share)} likely to be right${share < 0.5 ? ": check it against the sources" : ""}`);
 }
 
 function facts(run, about) {
