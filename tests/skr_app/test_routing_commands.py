@@ -68,7 +68,7 @@ def test_calibrate_then_route(skr: Skr, recorded: Path, tmp_path: Path):
         assert decision["retrieve"] is retrieve
         assert decision["neighbours"]
         shown = skr("route", question, "--router", out)
-        assert ("Retrieve" if retrieve else "Known") in shown.out
+        assert ("search" if retrieve else "From memory") in shown.out.partition(":")[0]
         assert "similarity" in shown.out
 
 

@@ -305,10 +305,10 @@ async def test_of_two_that_calibrate_one_is_served_as_a_whole(make_page: MakePag
         assert saved.kind == serving.found.router.kind == router["name"]
         assert await decision(asking, "What is 7 plus 1?") == "direct"
         assert await decision(asking, "Who is the CEO of firm 7?") == "loop"
-        assert router["monitor"].startswith("Too few answers to tell: 0 of 30")
+        assert router["monitor"].startswith("Too few answers to tell: 0 so far")
         run = (await ask(asking, "Who is the CEO of firm 8?", action="direct"))[-1][1]
         router = (await asking.get("/api/router")).json()  # what a person chose was not routed
-        assert router["monitor"].startswith("Too few answers to tell: 2 of 30")
+        assert router["monitor"].startswith("Too few answers to tell: 2 so far")
 
 
 async def upload(asking: httpx.AsyncClient, *files: tuple[str, bytes]) -> list[dict[str, str]]:
