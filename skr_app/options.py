@@ -33,6 +33,14 @@ Questions = Annotated[
         show_default=False,
     ),
 ]
+Report = Annotated[
+    Path | None,
+    typer.Option(
+        "--report",
+        help="Write what was found to this file: a page (.html) or a notebook (.ipynb) with "
+        "the verdict, two pictures, and what was judged on what.",
+    ),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 SkipBad = Annotated[
     bool,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,14 +16,22 @@ from skr_learn.costs import ActionTable
 from skr_learn.metrics import Interval, normal_interval
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 Floats = NDArray[np.float64]
 
 HEIGHT = 3.3
 """Inches."""
+ALWAYS: Mapping[str, str] = {
+    "direct": "no search",
+    "single": "one search",
+    "loop": "always the loop",
+}
+"""The constant policies by their actions, as drawings name them."""
 POINTS = 50
 """Of the oracle's frontier, which has as many as there are questions to be helped."""
+MARKS = "Dos^vPX"
 COST_LABELS = {
     "retrievals": "retrievals a question",
     "calls": "calls of the model a question",
@@ -66,6 +74,24 @@ def oracle_frontier(table: ActionTable) -> tuple[Floats, Floats]:
     found = np.array(steps).reshape(-1, 2)
     path = np.cumsum([start, *found[np.argsort(-_slopes(found), kind="stable")]], axis=0)
     return path[:, 0] / len(table), path[:, 1] / len(table)
+
+
+def frontier_with(
+    table: ActionTable, costs: Iterable[float]
+) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """Some points of the oracle's frontier, with those at given costs among them.
+
+    Args:
+        table: What n questions' a actions were worth and cost.
+        costs: Mean costs at which a drawing holds a mark, so that none lies above the line.
+
+    Returns:
+        The mean costs, ascending, and the best score at each.
+    """
+    at, best = oracle_frontier(table)
+    some = at[np.linspace(0, len(at) - 1, POINTS).astype(int)]
+    found = np.unique([*costs, *some])
+    return tuple(found.tolist()), tuple(np.interp(found, at, best).tolist())
 
 
 def _slopes(added: Floats) -> Floats:
@@ -121,9 +147,7 @@ class RoutingCurve:
         points = [normal_interval(each.scores) for each in ordered]
         columns = dict(enumerate(table.actions))
         ends = [*table.costs.mean(axis=0), chosen.costs.mean()]
-        at, best = oracle_frontier(table)
-        some = at[np.linspace(0, len(at) - 1, POINTS).astype(int)]
-        costs = np.unique([*(each.costs.mean() for each in ordered), *ends, *some])
+        oracle = frontier_with(table, [*(each.costs.mean() for each in ordered), *ends])
         return cls(
             router,
             table.unit,
@@ -135,8 +159,7 @@ class RoutingCurve:
             {action: float(table.costs[:, place].mean()) for place, action in columns.items()},
             normal_interval(chosen.scores),
             float(chosen.costs.mean()),
-            tuple(costs.tolist()),
-            tuple(np.interp(costs, at, best).tolist()),
+            *oracle,
         )
 
     @property
@@ -155,21 +178,60 @@ class RoutingCurve:
 
         save(self, HEIGHT, path)
 
+    @property
+    def marks(self) -> list[tuple[str, float, Interval]]:
+        """What is compared: name, mean cost and accuracy, what was chosen first."""
+        constants = [
+            (ALWAYS[name], self.constant_costs[name], each) for name, each in self.constants.items()
+        ]
+        return [(f"chosen: {self.router}", self.chosen_cost, self.chosen), *constants]
+
     def __call__(self, figure: Figure) -> None:
         """Draw the curve on an empty figure."""
-        from skr_learn.figures import INK, SERIES, label
+        from skr_learn.figures import SERIES
 
         axes = figure.add_subplot()
         axes.fill_between(self.costs, self.low, self.high, color=SERIES[0], alpha=0.15, lw=0)
-        axes.plot(self.costs, self.accuracy, color=SERIES[0], label=label(self.router))
-        axes.plot(self.oracle_costs, self.oracle, ":", color=INK, label="best possible", lw=1)
-        names = list(self.constants)
-        costs = [self.constant_costs[name] for name in names]
-        means = [self.constants[name].mean for name in names]
-        axes.plot(costs, means, "o--", color=SERIES[1], label="always the same", lw=1)
-        for name, cost, mean in zip(names, costs, means, strict=True):
-            axes.annotate(name, (cost, mean), (4, -12), textcoords="offset points", color=INK)
-        axes.plot([self.chosen_cost], [self.chosen.mean], "D", color=SERIES[2], label="chosen")
-        axes.set_xlabel(COST_LABELS.get(self.unit, self.unit))
-        axes.set_ylabel("accuracy")
-        axes.legend(loc="lower right")
+        axes.plot(self.costs, self.accuracy, color=SERIES[0])
+        draw_against_cost(
+            axes,
+            self.marks,
+            COST_LABELS.get(self.unit, self.unit),
+            (self.oracle_costs, self.oracle),
+        )
+
+
+def draw_against_cost(
+    axes: Axes,
+    marks: Sequence[tuple[str, float, Interval]],
+    cost: str,
+    oracle: tuple[Sequence[float], Sequence[float]] = ((), ()),
+) -> None:
+    """Draw what is right against what it costs, below the best that was possible.
+
+    Args:
+        axes: Where it is drawn, beside what is there already.
+        marks: The name, the mean cost and the accuracy of each policy.
+        cost: The name of the cost.
+        oracle: Mean costs, ascending, and the best accuracy at each.
+    """
+    from skr_learn.figures import INK, SERIES, name_marks
+
+    at, best = oracle
+    if at:
+        axes.plot(at, best, ":", color=INK, lw=1.2)
+    for place, (_, x, each) in enumerate(marks):
+        colour = SERIES[place % len(SERIES)]
+        axes.plot([x, x], [each.low, each.high], color=colour, lw=1.4, clip_on=False)
+        axes.plot([x], [each.mean], MARKS[place % len(MARKS)], color=colour, ms=7, clip_on=False)
+    heights = [end for _, _, each in marks for end in (each.low, each.high)] + [*best]
+    low, high = min(heights, default=0.0), max(heights, default=1.0)
+    axes.set_ylim(max(0.0, np.floor(10 * low - 0.3) / 10), min(1.0, np.ceil(10 * high + 0.3) / 10))
+    dearest = max([x for _, x, _ in marks] + [*at[-1:]], default=0.0)
+    axes.set_xlim(0, 1.08 * dearest or 1.0)
+    axes.set(xlabel=cost, ylabel="right answers")
+    axes.yaxis.set_major_formatter("{x:.0%}")
+    named = [(f"{name}, {each.mean:.0%}", x, each.mean) for name, x, each in marks]
+    if at:
+        named.insert(0, ("best possible", at[-1], best[-1]))
+    name_marks(axes, named)

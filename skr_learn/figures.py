@@ -9,21 +9,30 @@ from __future__ import annotations
 import io
 import re
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from skr_core.errors import InputError, extra
 from skr_core.files import replace_file
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from matplotlib.lines import Line2D
 
 WIDTH = 5.0
 """Inches; 360 points, which is what a telephone shows without making text smaller."""
 
 FORMATS = (".png", ".svg", ".pdf")
+
+_AROUND = ((1, 0), (1, 1), (0, 1), (1, -1), (0, -1), (-1, 0), (-1, 1), (-1, -1))
+"""The sides of a mark on which its name may stand, the best first: right and up."""
 
 COLOURS = {
     "paper": ("#ffffff", "#14171b"),
@@ -155,6 +164,52 @@ def label(text: str, longest: int = 60) -> str:
     line = " ".join("".join(each if each.isprintable() else " " for each in text).split())
     line = line.replace("_", " ")
     return line if len(line) <= longest else f"{line[: longest - 1].rstrip()}…"
+
+
+def name_marks(axes: Axes, named: Sequence[tuple[str, float, float]]) -> None:
+    """Write names beside marks, where they cover neither one another nor a mark or line.
+
+    Args:
+        axes: The axes, on which all else is drawn already.
+        named: Each name with the place of its mark; one that fits nowhere is left out.
+    """
+    with extra("plots"):
+        from matplotlib.text import Text
+
+    figure: Any = axes.figure
+    figure.draw_without_rendering()  # what is where is known when the layout is made
+    inside, taken = axes.get_window_extent(), list[Any]()
+    lines = [line.get_transform().transform(_dense(line)) for line in axes.lines]
+    points = np.concatenate(lines)
+    for name, x, y in named:
+        for away, (right, up) in product((9, 18, 30, 44), _AROUND):
+            text = axes.annotate(
+                label(name, 40),
+                (x, y),
+                (away * right, away * up),
+                textcoords="offset points",
+                ha=("right", "center", "left")[right + 1],
+                va=("top", "center", "bottom")[up + 1],
+                color=INK,
+                fontsize=11,
+                arrowprops={"arrowstyle": "-", "color": FAINT, "lw": 0.6} if away > 9 else None,
+            )
+            text.set_in_layout(False)
+            text.update_positions(figure.canvas.get_renderer())
+            box = Text.get_window_extent(text).padded(4)  # fonts of a page are others; no leader
+            covers = ((points > box.min) & (points < box.max)).all(axis=1).any()
+            within = inside.contains(*box.min) and inside.contains(*box.max)
+            if within and not covers and not any(map(box.overlaps, taken)):
+                taken.append(box)
+                break
+            text.remove()
+
+
+def _dense(line: Line2D) -> NDArray[np.float64]:
+    """Points along a line of axes, close to one another, shape (n, 2)."""
+    x, y = np.asarray(line.get_xdata(), float), np.asarray(line.get_ydata(), float)
+    steps = np.linspace(0, max(len(x) - 1, 0), 200 if len(x) else 0)
+    return np.column_stack([np.interp(steps, np.arange(len(x)), each) for each in (x, y)])
 
 
 @contextmanager

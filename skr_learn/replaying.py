@@ -25,6 +25,7 @@ from skr_learn.candidates import (
     statements_of,
 )
 from skr_learn.costs import ASSUMED_STEPS, ActionTable, CostOf, CostUnit, actions_of
+from skr_learn.curve import frontier_with
 from skr_learn.metrics import Interval, Reliability, mean_by_question
 from skr_learn.policy import Policy
 from skr_learn.records import Record, in_fixed_order, values_of
@@ -71,13 +72,18 @@ class GroupResult:
     Attributes:
         n: The number of records.
         constants: The accuracy of each action taken for every question.
+        constant_costs: What that costs a question.
         oracle: The accuracy of the best action for each question.
+        frontier: Mean costs a question, ascending, and the best accuracy that any choice among
+            these very answers could have at each.
         routers: The results by the routers' names.
     """
 
     n: int
     constants: Mapping[Action, Interval]
+    constant_costs: Mapping[Action, float]
     oracle: float
+    frontier: tuple[tuple[float, ...], tuple[float, ...]]
     routers: Mapping[str, RouterResult]
 
 
@@ -350,9 +356,13 @@ def _group(found: Mapping[str, Served], judging: Training, rows: NDArray[np.int6
             mean((direct_right & (here.scores < 0.5)).astype(np.float64)),
             here.reliability,
         )
+    costs = dict(zip(table.actions, table.costs.mean(axis=0).tolist(), strict=True))
+    marks = [*costs.values(), *(each.cost.mean for each in results.values())]
     return GroupResult(
         len(rows),
         {action: mean(table.scores[:, place]) for place, action in enumerate(table.actions)},
+        costs,
         float(table.scores.max(axis=1).mean()),
+        frontier_with(table, marks),
         results,
     )

@@ -308,7 +308,6 @@ def test_a_report_of_runs(lab: Lab, skr: Skr, asked: dict[str, object], tmp_path
     }
     for name, result in printed.items():
         (tmp_path / f"{name}.json").write_text(result.out)
-    (tmp_path / "two" / "curve.json").write_text(printed["calibrated"].out)
     page = tmp_path / "page.html"
     files = [tmp_path / f"{name}.json" for name in printed]
     result = lab(
@@ -321,13 +320,10 @@ def test_a_report_of_runs(lab: Lab, skr: Skr, asked: dict[str, object], tmp_path
     assert "://" not in text
     said = unescape(text).replace("\u00a0", " ")
     assert printed["calibrated"].json["verdict"] in said
-    assert "Answer accuracy of loop" in text
-    assert "The router paper answers" in text
+    assert "questions are too few to tell." in said
+    assert "the router paper" in text
     assert "Answer accuracy goes from" in text
-    assert text.count("<h3>The router&#39;s calibration") == 1
     one_line(lab("report", tmp_path, "--out", page), "no result")
-    (tmp_path / "two" / "curve.json").write_text("{}")
-    one_line(lab("report", tmp_path / "two", "--out", page), "routing curve")
 
 
 def test_a_report_says_what_was_found_as_json(lab: Lab, tmp_path: Path):

@@ -9,8 +9,16 @@ from typing import Annotated, Literal
 import typer
 
 from skr_app.opening import check_writable, open_embedder, read_records
-from skr_app.options import AimOptions, Json, split
+from skr_app.options import AimOptions, Json, Report, split
 from skr_app.output import console, escape, messages, print_json, progress
+from skr_app.report import (
+    CROSS_FITTED,
+    check_report,
+    judged_on,
+    records_again,
+    section_of_printed,
+    write_report,
+)
 from skr_app.spreading import spread
 from skr_core.errors import InputError
 from skr_core.plain import to_plain
@@ -69,6 +77,7 @@ def calibrate(
             help="Draw how often the surest answers are right into this .png or .svg file.",
         ),
     ] = None,
+    report: Report = None,
     json: Json = False,
 ) -> None:
     """Learn from records which questions to search for, and say what that is worth."""
@@ -80,12 +89,14 @@ def calibrate(
     if out.is_dir():
         raise InputError(f"{out} is a folder: give --out a file")
     check_writable(out)
+    check_report(report)
     if cost == "usd" and prices is None:
         raise InputError("--cost usd needs --prices: a file with the prices of your models")
     for drawing in (plot, plot_chances):
         if drawing is not None:
             check_name(drawing)
-    known = read_records(records, options.where or (), skip_bad=options.skip_bad)
+    where = options.where or ()
+    known = read_records(records, where, skip_bad=options.skip_bad)
     with progress("Calibrating") as advance:
         found = choose_router(
             known,
@@ -108,17 +119,24 @@ def calibrate(
             if summary.reliability is None:
                 raise InputError("--plot-chances needs a router that tells chances, such as ladder")
             summary.reliability.plot(plot_chances)
+    printed = {
+        "out": str(out) if saved else None,
+        "verdict": summary.verdict,
+        "sentences": summary.sentences,
+        "summary": to_plain(summary),
+        "compared": to_plain(found.compared),
+        "curve": to_plain(found.curve),
+        "about": judged_on(
+            known[0].stamp,
+            records=f"{records.name}, {summary.n:,} questions",
+            judged=CROSS_FITTED,
+        ),
+    }
+    if report is not None:
+        again = records_again(report, records, where, skip_bad=options.skip_bad)
+        write_report(report, section_of_printed(records.name, printed), again)
     if json:
-        print_json(
-            {
-                "out": str(out) if saved else None,
-                "verdict": summary.verdict,
-                "sentences": summary.sentences,
-                "summary": to_plain(summary),
-                "compared": to_plain(found.compared),
-                "curve": to_plain(found.curve),
-            }
-        )
+        print_json(printed)
     else:
         console.print(escape(str(found)), highlight=False, soft_wrap=True)
     if not saved:

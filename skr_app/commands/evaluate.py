@@ -25,23 +25,28 @@ from skr_app.opening import (
     router_stamp,
     with_default_store,
 )
-from skr_app.options import BatchOptions, Force, Json, Questions
+from skr_app.options import BatchOptions, Force, Json, Questions, Report
 from skr_app.output import counted, progress
 from skr_app.report import (
-    PAIRS,
     Result,
     RunFolder,
     ask_and_judge,
+    check_report,
     compare,
-    read_section,
-    report_page,
+    findings_of_result,
+    judged_on,
     row_of,
+    score_rows,
+    scores_again,
+    section_of_result,
     show_result,
+    with_about,
+    write_report,
 )
 from skr_app.spreading import spread
 from skr_core.budget import price_of, read_prices
 from skr_core.errors import InputError, MissingDependency
-from skr_core.files import frame_of, kind_of, make_folder, replace_file, write_rows
+from skr_core.files import frame_of, kind_of, make_folder, write_rows
 from skr_core.flow import Flow, call
 from skr_core.questions import Question
 from skr_core.settings import Settings
@@ -132,6 +137,7 @@ def evaluate(
             "file, under the names that ragas reads.",
         ),
     ] = None,
+    report: Report = None,
     json: Json = False,
 ) -> None:
     """Compare ways to answer on questions with known answers: does the loop pay, does the router?
@@ -152,6 +158,12 @@ def evaluate(
     options = with_default_store(options, read)
     if router is not None and cross_fit is not None:
         raise InputError("give either --router or --cross-fit")
+    check_report(report)
+    if report is not None and report.suffix == ".ipynb" and out is None:
+        raise InputError(
+            f"--report {report}: a notebook reads the answers again from the run's folder: give "
+            "--out too"
+        )
     if export is not None:
         check_writable(export)
         if kind_of(export) not in EXPORTED:
@@ -226,8 +238,20 @@ def evaluate(
             if export is not None:
                 make_folder(export.parent)
                 write_rows(export, answer_rows(judged))
+            section = with_about(
+                section_of_result(questions.name, result, score_rows(judged)),
+                judged_on(
+                    questions=f"{questions.name}, {len(asked):,} asked",
+                    router=stamp.get("router", "")
+                    and f"{stamp['router']}, fitted on questions that it is not asked",
+                    metric=scorer.name if options.judge is None else f"judge {options.judge}",
+                ),
+            )
             if out is not None:
-                _write_page(out)
+                with suppress(MissingDependency):  # the extra `plots`
+                    write_report(out / "report.html", section)
+            if report is not None:
+                write_report(report, section, scores_again(report, out) if out else "")
     more: dict[str, Any] = {
         "questions": str(questions),
         "model": system.model.name,
@@ -241,7 +265,8 @@ def evaluate(
             for name, measure in {**COLUMNS, score: score}.items()
         }
     labels = {measure: name for name, measure in COLUMNS.items()}
-    show_result(result, out, json=json, more=more, labels=labels)
+    said = findings_of_result(result)
+    show_result(result, out, json=json, more=more, labels=labels, findings=said)
 
 
 def result_of(
@@ -263,7 +288,6 @@ def result_of(
         f"Left out: {counted(left_out, 'question')} that the router has learnt from."
         if left_out
         else "",
-        whether_the_loop_pays(judged, score),
         *(
             f"{name}: {told.sentence}"
             for name, each in judged.items()
@@ -272,7 +296,9 @@ def result_of(
     ]
     first, *others = judged
     pairs = [(name, first) for name in others]
-    pairs += [each for each in PAIRS if {*each} <= judged.keys() and each not in pairs]
+    pairs += [(ADAPTIVE, name) for name in others if ADAPTIVE in others and name != ADAPTIVE]
+    if {"loop", "single_shot"} <= {*others}:
+        pairs.append(("loop", "single_shot"))
     return Result(
         "evaluate",
         "which system pays?",
@@ -284,39 +310,6 @@ def result_of(
         plotted=(score, "title_recall", "prompt_tokens"),
         notes=tuple(filter(None, notes)),
     )
-
-
-def whether_the_loop_pays(
-    judged: Mapping[str, list[Judged]], score: str = "answer_accuracy"
-) -> str:
-    """Whether going on until the references suffice makes better answers than one search does.
-
-    RaLLM Table 4: it does for strong models, and costs weak ones answers.
-    """
-    if not {"single_shot", "loop"} <= judged.keys():
-        return ""
-    gain = difference(judged["loop"], judged["single_shot"], score)
-    if not gain.n:
-        return ""
-    if gain.low == gain.high == 0:
-        return (
-            f"No difference: the loop scored as one search did, on {counted(gain.n, 'question')}."
-        )
-    low, high = (f"{100 * each:+.1f}" for each in (gain.low, gain.high))
-    than = "higher" if gain.mean >= 0 else "lower"
-    found = f"scored {100 * abs(gain.mean):.1f} points {than} than one search ({low} to {high})"
-    if gain.low > 0:
-        return f"The loop pays: it {found}, on {counted(gain.n, 'question')}."
-    if gain.high < 0:
-        return f"The loop does not pay: it {found}. Answer with --max-rounds 1."
-    return f"No clear difference: the loop {found}. {gain.n:,} questions are too few to tell."
-
-
-def _write_page(out: Path) -> None:
-    """Write the page of a run beside its result, where the extra ``plots`` is installed."""
-    with suppress(MissingDependency):
-        page = report_page([read_section(out)], title="skr evaluate")
-        replace_file(out / "report.html", page.encode())
 
 
 def _summary(answers: Answers, judged: list[Judged], score: str) -> dict[str, object]:

@@ -8,8 +8,16 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from skr_app.opening import open_embedder, read_records
-from skr_app.options import AimOptions, Json, split
+from skr_app.options import AimOptions, Json, Report, split
 from skr_app.output import console, counted, figure, print_json, print_table, progress
+from skr_app.report import (
+    CROSS_FITTED,
+    check_report,
+    judged_on,
+    records_again,
+    section_of_printed,
+    write_report,
+)
 from skr_app.spreading import spread
 from skr_core.errors import InputError
 from skr_core.plain import to_plain
@@ -67,6 +75,7 @@ def replay(
             help="What counts as cost. By default tokens where they were recorded, else searches.",
         ),
     ] = None,
+    report: Report = None,
     json: Json = False,
 ) -> None:
     """Compare routers on recorded answers that they have not learnt from. No model is asked."""
@@ -75,21 +84,24 @@ def replay(
     from skr_learn.replaying import replay_saved
 
     where = options.where or ()
+    check_report(report)
 
     def read(path: Path) -> Records:
         return read_records(path, where, skip_bad=options.skip_bad)
 
+    fitting = None if train is None else read(train)
+    judging = None if test is None else read(test)
     if saved is not None:
-        if train is not None or test is None:
+        if fitting is not None or judging is None:
             raise InputError("--saved judges a router as it is: give --test RECORDS, no --train")
         found = replay_saved(
             load_router(saved),
-            read(test),
+            judging,
             name=saved.name,
             by=options.by,
             cost=cost,
         )
-    elif train is None:
+    elif fitting is None:
         raise InputError("give --train RECORDS, or --saved ROUTER with --test RECORDS")
     else:
         names = split(router)
@@ -97,16 +109,27 @@ def replay(
             raise InputError(f"--router names none: give some of always, never, {titles()}")
         with progress("Replaying") as advance:
             found = judge(
-                read(train),
-                None if test is None else read(test),
+                fitting,
+                judging,
                 routers=names,
                 embedder=None if options.embedder is None else open_embedder(options.embedder),
                 cost=cost,
                 on_progress=advance,
                 **options.aim,
             )
+    path = test or train or Path()
+    fitted = saved or (train if test else None)
+    about = judged_on(
+        next(each.stamp for each in judging or fitting or ()),
+        records=f"{path.name}, {found.overall.n:,} questions",
+        judged=f"by what was learnt from {fitted.name}" if fitted else CROSS_FITTED,
+    )
+    printed = {**to_plain(found), "about": about}
+    if report is not None:
+        again = records_again(report, path, where, skip_bad=options.skip_bad)
+        write_report(report, section_of_printed(path.name, printed), again)
     if json:
-        print_json(to_plain(found))
+        print_json(printed)
         return
     for name, group in {"all": found.overall, **found.groups}.items():
         _print(name, group)

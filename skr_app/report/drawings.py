@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from skr_app.report.tables import Result, figures, in_words, is_share, series_of
+from skr_learn.curve import HEIGHT, MARKS, draw_against_cost
 from skr_learn.figures import FAINT, PAPER, SERIES, label, png
 from skr_learn.metrics import Interval
 
 _ROOM = 58
 """Characters that stand beside one another in a drawing."""
-_MARKS = "oDs^vPX"
 
 
 @dataclass(frozen=True)
@@ -126,7 +126,7 @@ class Lines:
         for place, (name, points) in enumerate(self.series.items()):
             ordered = sorted(points, key=lambda each: each[0])
             at, cells = [x for x, _ in ordered], [cell for _, cell in ordered]
-            colour, mark = SERIES[place % len(SERIES)], _MARKS[place % len(_MARKS)]
+            colour, mark = SERIES[place % len(SERIES)], MARKS[place % len(MARKS)]
             low, high = [cell.low for cell in cells], [cell.high for cell in cells]
             axes.fill_between(at, low, high, alpha=0.15, lw=0, color=colour)
             axes.plot(
@@ -146,44 +146,27 @@ class Lines:
 
 
 @dataclass(frozen=True)
-class Scatter:
-    """A share against what it costs: a mark with its interval for each of what is compared.
+class AgainstCost:
+    """What is right against what it costs: a mark with its interval for each policy.
 
     Attributes:
-        points: The name, the cost and the share of each mark.
-        share: The name of the share.
+        marks: The name, the mean cost and the accuracy of each policy.
         cost: The name of the cost.
+        oracle: Mean costs, ascending, and the best accuracy at each.
     """
 
-    points: Sequence[tuple[str, float, Interval]]
-    share: str
+    marks: Sequence[tuple[str, float, Interval]]
     cost: str
+    oracle: tuple[Sequence[float], Sequence[float]] = ((), ())
 
     @property
     def height(self) -> float:
         """Inches that it takes."""
-        return 2.8 + 0.2 * ((len(self.points) + 1) // 2)
+        return HEIGHT
 
     def __call__(self, figure: Any) -> None:
         """Draw it on an empty figure."""
-        axes = figure.add_subplot()
-        for place, (name, cost, cell) in enumerate(self.points):
-            error = [[max(0.0, cell.mean - cell.low)], [max(0.0, cell.high - cell.mean)]]
-            axes.errorbar(
-                *([cost], [cell.mean], error),
-                fmt=_MARKS[place % len(_MARKS)],
-                color=SERIES[place % len(SERIES)],
-                ms=6,
-                capsize=3,
-                clip_on=False,
-                label=label(name, 30),
-            )
-        axes.set(xlabel=label(self.cost), ylabel=label(self.share), ylim=(0, 1))
-        dearest = max((cost for _, cost, _ in self.points), default=0.0)
-        axes.set_xlim(0, 1.05 * dearest if dearest > 1 else 1)
-        handles, names = axes.get_legend_handles_labels()
-        # Without their bars, which would be read as intervals of their own.
-        figure.legend([each[0] for each in handles], names, loc="outside lower center", ncols=2)
+        draw_against_cost(figure.add_subplot(), self.marks, self.cost, self.oracle)
 
 
 def drawing_of(result: Result, measure: str) -> Forest | Lines:

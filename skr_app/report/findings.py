@@ -1,4 +1,4 @@
-"""The findings of a run in sentences: a difference, its interval, and its cost."""
+"""The findings of a run in sentences: in counts where it counts, with interval and cost."""
 
 from __future__ import annotations
 
@@ -17,14 +17,28 @@ from skr_learn.metrics import Interval
 
 MOST = 3
 """The sentences about one result, at most."""
-PAIRS = (("adaptive", "always"), ("loop", "single_shot"))
-"""Comparisons that come first: does the router pay, does the loop?"""
+SAME = 0.02
+"""Two points: where the interval leaves no larger difference, two systems are as good."""
+FEWEST = 10
+"""Questions below which an interval by resampling is not to be trusted."""
+LESS = 0.95
+"""Share of another's cost below which less is spent."""
+RIGHT = frozenset(("answer_accuracy", "accuracy", "exact_match", "judged_right"))
+"""Measures of which each question has all or nothing, so that answers can be counted."""
+NAMED = {
+    "adaptive": "the router",
+    "always": "always searching",
+    "loop": "the loop",
+    "never": "no search",
+    "single_shot": "one search",
+}
 AGAINST = {
     "over_best": "against the best constant policy",
     "over_always": "against always retrieving once",
 }
 """The policies that a replay compares a router with, by the name of the difference."""
-_COSTS = ("prompt_tokens", "calls")
+UNCOUNTED = frozenset(("cost", "usd"))
+_COSTS = ("prompt_tokens", "cost", "calls")
 
 
 def findings_of_result(result: Result) -> list[str]:
@@ -40,48 +54,27 @@ def findings_of_result(result: Result) -> list[str]:
         >>> rows = (Row("always", always), Row("adaptive", adaptive))
         >>> pairs = (Comparison("adaptive", "always", paired),)
         >>> findings_of_result(Result("evaluate", "", {}, rows, pairs))[0]
-        'Routing saves 38 % of the prompt tokens at -0.2 points (-0.9 to +0.5) of answer accuracy, \
-against always retrieving, n 500.'
+        'As good for less: 250 of 500 right with the router and 251 with always searching \
+(-0.9 to +0.5 points), for 38% fewer prompt tokens.'
     """
     measures = [each for each in result.plotted if each in result.measures] or result.measures
     if not measures:
         return []
     measure = measures[0]
     compared = [each for each in result.comparisons if _judged(each.cells.get(measure))]
+    constant = [row for row in result.rows if row.name != "adaptive" and measure in row.cells]
+    best = max(constant, key=lambda row: row.cells[measure].mean, default=None)
+    # Whether the router pays, and the loop, comes first.
+    pairs = [("adaptive", best.name if best else ""), ("loop", "single_shot")]
     ordered = sorted(
         compared,
         key=lambda each: (
-            PAIRS.index(_pair(each)) if _pair(each) in PAIRS else len(PAIRS),
+            pairs.index(_pair(each)) if _pair(each) in pairs else len(pairs),
             -abs(each.cells[measure].mean),
         ),
     )
     found = _along(result, measure) + [_difference(result, each, measure) for each in ordered]
     return found[:MOST] or _highest(result, measure)
-
-
-def findings_of_replay(result: Result, names: Sequence[str]) -> list[str]:
-    """The findings of a replay about some of its routers.
-
-    Args:
-        result: The result for all questions, as `read_section` makes it of a replay.
-        names: The names of the routers' rows.
-    """
-    rows = {row.name: row.cells for row in result.rows}
-    return [_replayed(name, rows[name]) for name in names]
-
-
-def _replayed(name: str, cells: Mapping[str, Interval]) -> str:
-    changes: dict[str, str] = {}  # where two policies are the same one, one difference is enough
-    for measure, words in AGAINST.items():
-        if measure in cells:
-            changes.setdefault(figures(cells[measure], share=True, signed=True), words)
-    accuracy, rate = cells["accuracy"], cells.get("retrieval_rate")
-    often = f" and retrieves for {100 * rate.mean:.0f} %" if rate else ""
-    return (
-        f"The router {in_words(name)} answers {100 * accuracy.mean:.1f} % "
-        f"of {accuracy.n:,} questions right{often}: "
-        f"{'; '.join(f'{change} {words}' for change, words in changes.items())}."
-    )
 
 
 def _pair(comparison: Comparison) -> tuple[str, str]:
@@ -97,16 +90,12 @@ def _difference(result: Result, comparison: Comparison, measure: str) -> str:
     rows = {row.name: row.cells for row in result.rows}
     one, other = rows.get(comparison.name, {}), rows.get(comparison.against, {})
     both = [each[measure] for each in (one, other) if _judged(each.get(measure))]
+    cost = next((each for each in _COSTS if _spent(one, each) and _spent(other, each)), None)
+    spent = _cost_beside(one, other, cost, result.settings.get("cost", ""))
+    if measure in RIGHT and [each.n for each in both] == [cell.n] * 2:
+        return _counted(comparison, both, cell, spent)
     share = is_share(measure, [cell, *both])
     change, words = figures(cell, share=share, signed=True), in_words(measure)
-    cost = next((each for each in _COSTS if _spent(one, each) and _spent(other, each)), None)
-    if _pair(comparison) == PAIRS[0] and cost:
-        saved = 1 - one[cost].mean / other[cost].mean
-        verb = "saves" if saved >= 0 else "costs further"
-        return (
-            f"Routing {verb} {100 * abs(saved):.0f} % of the {in_words(cost)} at {change} of "
-            f"{words}, against always retrieving, n {cell.n:,}."
-        )
     relation = "is higher than" if cell.low > 0 else "is lower than" if cell.high < 0 else None
     text = (
         f"{capital(words)} of {in_words(comparison.name)} "
@@ -115,7 +104,38 @@ def _difference(result: Result, comparison: Comparison, measure: str) -> str:
     if len(both) == 2:
         mean, base = (figures(each, share=share).partition(" (")[0] for each in both)
         text += f", {mean} against {base}"
-    return f"{text}, n {cell.n:,}{_cost_beside(one, other, cost)}."
+    return f"{text}, n {cell.n:,}{spent}."
+
+
+def _counted(comparison: Comparison, both: Sequence[Interval], gain: Interval, spent: str) -> str:
+    """A difference of right answers, counted; in points where it cannot be told."""
+    name, against = _named(comparison.name), _named(comparison.against)
+    n = gain.n
+    right, before = (round(n * each.mean) for each in both)
+    low, high = round(n * gain.low), round(n * gain.high)
+    one_round = gain.high < 0 and _pair(comparison) == ("loop", "single_shot")
+    advice = " Answer with --max-rounds 1." if one_round else ""
+    if n >= FEWEST and (gain.low > 0 or gain.high < 0):
+        return (
+            f"{'Better' if gain.mean > 0 else 'Worse'}: {right:,} of {n:,} right with {name} "
+            f"instead of {before:,} with {against} (likely {low:+,} to {high:+,}){spent}.{advice}"
+        )
+    points = f"({100 * gain.low:+.1f} to {100 * gain.high:+.1f}"
+    if n >= FEWEST and max(-gain.low, gain.high) <= SAME:
+        lead = "As good for less" if " fewer " in spent or " less " in spent else "As good"
+        return (
+            f"{lead}: {right:,} of {n:,} right with {name} and {before:,} with {against} "
+            f"{points} points){spent}."
+        )
+    higher = f"{100 * abs(gain.mean):.1f} points {'higher' if gain.mean >= 0 else 'lower'}"
+    return (
+        f"No clear difference: {name} scored {higher} than {against} {points}), {right:,} and "
+        f"{before:,} of {n:,} right{spent}. {n:,} questions are too few to tell."
+    )
+
+
+def _named(name: str) -> str:
+    return NAMED.get(name, in_words(name))
 
 
 def _spent(cells: Mapping[str, Interval], measure: str) -> bool:
@@ -123,16 +143,18 @@ def _spent(cells: Mapping[str, Interval], measure: str) -> bool:
 
 
 def _cost_beside(
-    one: Mapping[str, Interval], other: Mapping[str, Interval], cost: str | None
+    one: Mapping[str, Interval], other: Mapping[str, Interval], cost: str | None, unit: str
 ) -> str:
     if cost is None:
         return ""
     ratio = one[cost].mean / other[cost].mean
-    if 0.95 < ratio < 1.05:
-        return f", for as many {in_words(cost)}"
+    noun = in_words(unit or "cost" if cost == "cost" else cost)
+    if LESS < ratio < 1 / LESS:
+        return f", for as {'much' if noun in UNCOUNTED else 'many'} {noun}"
     if ratio < 1:
-        return f", for {100 * (1 - ratio):.0f} % fewer {in_words(cost)}"
-    return f", for {ratio:.{0 if ratio >= 10 else 1}f} times the {in_words(cost)}"
+        few = "less" if noun in UNCOUNTED else "fewer"
+        return f", for {1 - ratio:.0%} {few} {noun}"
+    return f", for {ratio:.{0 if ratio >= 10 else 1}f} times the {noun}"
 
 
 def _along(result: Result, measure: str) -> list[str]:
@@ -167,6 +189,12 @@ def _highest(result: Result, measure: str) -> list[str]:
         return []
     name, cell = max(rows, key=lambda each: each[1].mean)
     share = is_share(measure, [each for _, each in rows])
+    if measure in RIGHT:
+        most = "Most are right with" if len(rows) > 1 else "Right with"
+        return [
+            f"{most} {_named(name)}: {round(cell.n * cell.mean):,} of {cell.n:,} "
+            f"(likely {cell.low:.0%} to {cell.high:.0%})."
+        ]
     of = "Highest" if len(rows) > 1 else "Measured"
     return [
         f"{of} {in_words(measure)}: {in_words(name)}, {figures(cell, share=share)}, n {cell.n:,}."

@@ -26,23 +26,19 @@ from typing import Any
 
 import orjson
 
-from skr_app.report.run_folder import FILES, read_curve, read_result, read_scores
-from skr_app.report.sections import (
-    Section,
-    section_of_calibration,
-    section_of_replay,
-    section_of_result,
-)
-from skr_app.report.tables import Result, Row, in_words
+from skr_app.report.blocks import Section, with_about
+from skr_app.report.routing import section_of_calibration, section_of_replay
+from skr_app.report.run_folder import FILES, read_result, read_scores
+from skr_app.report.sections import section_of_result
+from skr_app.report.tables import Result, in_words
 from skr_core.cleaning import cleaned
 from skr_core.errors import DataError, InputError, extra
 from skr_core.files import read_whole
 from skr_core.files.foreign import check_parts
 from skr_core.plain import from_plain
 from skr_learn import RoutingCurve, Summary
-from skr_learn.curve import COST_LABELS
 from skr_learn.figures import variables, with_ids
-from skr_learn.replaying import GroupResult, Replay
+from skr_learn.replaying import Replay
 from skr_learn.summary import Figures
 
 LONGEST = 600
@@ -60,7 +56,7 @@ def report_page(sections: Sequence[Section], title: str = "skr report") -> str:
         MissingDependency: jinja2 is not installed.
 
     Example:
-        >>> page = report_page([Section("<b>", "demo", "Does it pay?", ["It does."])])
+        >>> page = report_page([Section("run", "demo", "Does <b> pay?", ["It does."])])
         >>> "It does." in page, "&lt;b&gt;" in page, "<b>" in page
         (True, True, False)
     """
@@ -138,7 +134,7 @@ def read_section(path: str | Path) -> Section:
     name = path.resolve().name
     if path.is_dir():
         check_parts(path, FILES)
-        return section_of_result(name, read_result(path), read_scores(path), read_curve(path))
+        return section_of_result(name, read_result(path), read_scores(path))
     try:
         data = orjson.loads(read_whole(path))
     except OSError as error:
@@ -146,15 +142,25 @@ def read_section(path: str | Path) -> Section:
     except orjson.JSONDecodeError as error:
         raise DataError(path, None, f"{_NONE}: it is not JSON ({error})") from error
     try:
-        section = _section(name, data) if isinstance(data, Mapping) else None
-    except (InputError, KeyError, TypeError, ValueError, AttributeError) as error:
-        raise DataError(path, None, f"this is no result ({error})") from error
-    if section is None:
-        raise DataError(path, None, _NONE)
-    return section
+        section = section_of_printed(name, data)
+        for chart in (chart for block in section.blocks for chart in block.charts):
+            _ = chart.svg  # what cannot be drawn is told with the file's name
+        return section
+    except (InputError, LookupError, TypeError, ValueError, AttributeError) as error:
+        raise DataError(path, None, f"{_NONE} ({error})") from error
 
 
-def _section(name: str, data: Mapping[str, Any]) -> Section | None:
+def section_of_printed(name: str, data: Mapping[str, Any]) -> Section:
+    """The section of what a command prints with ``--json``.
+
+    Args:
+        name: The name of the file that was measured.
+        data: The object that was printed.
+
+    Raises:
+        InputError: It is of no kind above, or a part of it is something else.
+    """
+    about = {str(key): str(each) for key, each in dict(data.get("about", {})).items()}
     if isinstance(found := data.get("result", data), Mapping) and "rows" in found:
         plain = {"experiment": "result", "title": name, "settings": {}, **found}
         return section_of_result(name, from_plain(Result, plain))
@@ -164,33 +170,8 @@ def _section(name: str, data: Mapping[str, Any]) -> Section | None:
             from_plain(Summary, data["summary"]),
             from_plain(RoutingCurve, data["curve"]),
         )
-        return section_of_calibration(name, summary, compared, curve)
+        return with_about(section_of_calibration(name, summary, compared, curve), about)
     if "routers" in data.get("overall", {}):
-        found = from_plain(Replay, data)
-        groups = {group: _replayed(each, found) for group, each in found.groups.items()}
-        return section_of_replay(name, _replayed(found.overall, found), groups)
-    return None
-
-
-def _replayed(group: GroupResult, whole: Replay) -> Result:
-    """A replay's group as a table: a row for each router."""
-    notes = []
-    if whole.left_out:
-        notes.append(f"Left out, because they were learnt from: {whole.left_out:,} records.")
-    if whole.assumed_steps is not None:
-        notes.append(f"Loops that nobody counted retrieve {whole.assumed_steps:g} times.")
-    rows = []
-    for name, each in group.routers.items():
-        cells = dict(vars(each))
-        if (told := cells.pop("reliability")) is not None:
-            notes.append(f"{name}: {told.sentence}")
-        rows.append(Row(name, cells))
-    return Result(
-        "replay",
-        "",
-        {"records": f"{group.n:,}"},
-        tuple(rows),
-        plotted=("accuracy",),
-        notes=tuple(notes),
-        over=COST_LABELS.get(whole.unit, whole.unit),
-    )
+        known = {key: each for key, each in data.items() if key != "about"}
+        return with_about(section_of_replay(name, from_plain(Replay, known)), about)
+    raise InputError("nothing is told by its fields")

@@ -8,7 +8,6 @@
 | result.json, result.md | the table, for programs and people |
 | result.png | its plot, where the extra ``plots`` is installed |
 | scores.jsonl | every answer with the values of its measures |
-| curve.json | what ``skr calibrate --json`` printed, where it was put there |
 """
 
 from __future__ import annotations
@@ -40,13 +39,12 @@ from skr_core.files.foreign import check_parts
 from skr_core.flow import arun
 from skr_core.plain import from_plain, to_plain
 from skr_core.texts import encodable
-from skr_learn import RoutingCurve
 from skr_learn.evaluate import Answers, Judged, Measure, System, ask_all, judge_all
 
 if TYPE_CHECKING:
     from skr_core.questions import Question
 
-FILES = ("run.", "answers.", "judgements.", "result.", "scores.", "curve.", "report.")
+FILES = ("run.", "answers.", "judgements.", "result.", "scores.", "report.")
 """How the names of a run's files begin."""
 
 _PRETTY = orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE
@@ -83,6 +81,7 @@ class ScoredAnswer:
         stop_reason: The reason why the loop ended.
         rounds: The rounds of the loop.
         references: The titles of the references, or how they begin.
+        chance: The chance that the answer is right; None where it has none.
     """
 
     system: str
@@ -94,6 +93,7 @@ class ScoredAnswer:
     stop_reason: str = ""
     rounds: tuple[ScoredRound, ...] = ()
     references: tuple[str, ...] = ()
+    chance: float | None = None
 
 
 class RunFolder:
@@ -159,11 +159,7 @@ class RunFolder:
         files: dict[str, Iterable[bytes]] = {
             "result.json": [orjson.dumps(encodable_json(to_plain(result)), option=_PRETTY)],
             "result.md": [cleaned(to_markdown(result)).encode()],
-            "scores.jsonl": (
-                json_line(_score_row(system, each))
-                for system, answers in judged.items()
-                for each in answers
-            ),
+            "scores.jsonl": map(json_line, score_rows(judged)),
         }
         with suppress(MissingDependency):  # what was measured is worth keeping without its plot
             files["result.png"] = [plot(result)]
@@ -214,23 +210,6 @@ def read_scores(folder: str | Path) -> list[dict[str, Any]]:
     return rows
 
 
-def read_curve(folder: str | Path) -> RoutingCurve | None:
-    """The routing curve in a run's folder; None where there is none.
-
-    It is read from ``curve.json``, where what ``skr calibrate --json`` printed is put.
-
-    Raises:
-        DataError: The file is something else.
-    """
-    path = Path(folder) / "curve.json"
-    if not path.is_file():
-        return None
-    try:
-        return from_plain(RoutingCurve, orjson.loads(path.read_bytes())["curve"])
-    except (orjson.JSONDecodeError, InputError, KeyError, TypeError) as error:
-        raise DataError(path, None, f"this is not a routing curve ({error})") from error
-
-
 def _check_or_write(path: Path, stamp: Mapping[str, str]) -> None:
     file = path / "run.json"
     try:
@@ -250,6 +229,11 @@ def _check_or_write(path: Path, stamp: Mapping[str, str]) -> None:
                 f"the run in {path} was made with the {name} {before!r}, not {now!r}: "
                 "give another folder to --out"
             )
+
+
+def score_rows(judged: Mapping[str, Sequence[Judged]]) -> list[dict[str, Any]]:
+    """The rows of ``scores.jsonl``, by the names of the systems."""
+    return [_score_row(system, each) for system, answers in judged.items() for each in answers]
 
 
 def _score_row(system: str, judged: Judged) -> dict[str, Any]:
@@ -275,6 +259,7 @@ def _score_row(system: str, judged: Judged) -> dict[str, Any]:
             answer.stop_reason if answer else "failed",
             tuple(rounds),
             tuple(references),
+            answer.chance if answer else None,
         )
     )
     return row

@@ -270,6 +270,7 @@ def show_result(
     json: bool,
     more: Mapping[str, Any],
     labels: Mapping[str, str] | None = None,
+    findings: Sequence[str] = (),
 ) -> None:
     """Print a result for people, or as JSON together with what else belongs to it.
 
@@ -279,6 +280,7 @@ def show_result(
         json: Print JSON.
         more: The further fields of the JSON.
         labels: The names of measures for people, where they differ.
+        findings: What was found in sentences, in place of the differences alone.
     """
     if json:
         print_json({**more, "result": result})
@@ -304,7 +306,9 @@ def show_result(
         rows,
         title=f"{capital(result.title)} {settings}",
     )
-    for each in result.comparisons:
+    for finding in findings:
+        console.print(escape(finding))
+    for each in () if findings else result.comparisons:
         plotted = [name for name in result.plotted if name in each.cells]
         for name in plotted[:1]:
             difference = shown(each.cells[name], signed=True)

@@ -92,7 +92,7 @@ class Reliability:
         return 3.0
 
     def plot(self, path: str | Path) -> None:
-        """Draw how often the surest answers are right, into a PNG, SVG or PDF file.
+        """Draw how many of the surest answers are wrong, into a PNG, SVG or PDF file.
 
         Raises:
             InputError: The name ends in something else, or the file cannot be written.
@@ -104,23 +104,22 @@ class Reliability:
 
     def __call__(self, figure: Figure) -> None:
         """Draw it on an empty figure."""
-        from skr_learn.figures import INK, SERIES
+        from skr_learn.figures import SERIES, name_marks
 
         axes = figure.add_subplot()
-        shares = [100 * each.share for each in self.surest]
-        low = [each.accuracy.low for each in self.surest]
-        high = [each.accuracy.high for each in self.surest]
+        shares = [each.share for each in self.surest]
+        low = [1 - each.accuracy.high for each in self.surest]
+        high = [1 - each.accuracy.low for each in self.surest]
         axes.fill_between(shares, low, high, color=SERIES[0], alpha=0.15, lw=0)
-        axes.plot(shares, [each.accuracy.mean for each in self.surest], color=SERIES[0])
-        for share in TOLD:
-            told = self.surest_of(share)
-            at = (100 * told.share, told.accuracy.mean)
-            axes.plot(*at, "o", color=SERIES[1])
-            axes.annotate(
-                f"chance from {told.chance:.0%}", at, (4, 6), textcoords="offset points", color=INK
-            )
-        axes.set_xlabel("% of the questions that are answered, the surest first")
-        axes.set_ylabel("accuracy of the answers")
+        axes.plot(shares, [1 - each.accuracy.mean for each in self.surest], color=SERIES[0])
+        told = [self.surest_of(share) for share in (*TOLD, 1.0)]
+        marks = [(each.share, 1 - each.accuracy.mean) for each in told]
+        axes.plot(*zip(*marks, strict=True), "o", color=SERIES[1], ls="", clip_on=False)
+        axes.set(xlabel="answered, the surest first", ylabel="wrong answers")
+        axes.set(xlim=(0, 1.04), ylim=(0, max(0.1, 1.1 * max(high))), xticks=(0, *TOLD, 1))
+        for axis in (axes.xaxis, axes.yaxis):
+            axis.set_major_formatter("{x:.0%}")
+        name_marks(axes, [(f"{wrong:.0%} wrong", share, wrong) for share, wrong in marks])
 
 
 def calibration_error(chances: Floats, scores: Floats, bins: int = BINS) -> float:

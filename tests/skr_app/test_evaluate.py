@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from html import unescape
 from pathlib import Path
 
 import orjson
@@ -10,7 +11,7 @@ import pytest
 from skr_app import models
 from skr_app.commands import evaluate as evaluate_command
 from skr_app.report import Result as Tabled
-from skr_app.report import Row, show_result
+from skr_app.report import Row, findings_of_result, show_result
 from skr_core import Question
 from skr_core.errors import ModelError
 from skr_core.routers import AlwaysRetrieve
@@ -70,7 +71,13 @@ def test_contexts_are_the_corpus_where_there_is_no_other(skr: Skr, published: Pa
 def test_a_run_folder(skr: Skr, published: Path, tmp_path: Path):
     out = tmp_path / "run"
     command = ("evaluate", published, "--out", out, "--json")
-    first = skr(*command).json
+    report = tmp_path / "report.ipynb"
+    first = skr(*command, "--report", report).json
+    assert "read_scores('run')" in report.read_text()
+    page = unescape((out / "report.html").read_text()).replace("\u00a0", " ")
+    assert "6 questions are too few to tell." in page
+    assert "<dd>published.jsonl, 6 asked</dd>" in page
+    assert f"--report {report}" in page
     assert {each.name for each in out.iterdir()} >= {
         "run.json",
         "answers.jsonl",
@@ -87,6 +94,7 @@ def test_a_run_folder(skr: Skr, published: Path, tmp_path: Path):
     assert (out / "result.json").read_bytes() == written
     assert (out / "answers.jsonl").read_bytes() == answers
     one_line(skr(*command, "--max-rounds", 2), "max_rounds", "--out")
+    one_line(skr("evaluate", published, "--report", report), "notebook", "--out")
 
 
 def test_never_always_and_a_router(skr: Skr, published: Path, tmp_path: Path):
@@ -245,25 +253,24 @@ def test_recorded_hotpotqa_with_sentences(skr: Skr, data_dir: Path):
 @pytest.mark.parametrize(
     ("loop", "words"),
     [
-        ([1.0] * 8, "The loop pays: it scored 75.0 points higher than one search (+"),
-        ([0.0] * 8, "The loop does not pay: it scored 75.0 points lower than one search (-"),
-        ([1.0, 0.0] * 4, "8 questions are too few to tell."),
+        ([1.0] * 16, "Better: 16 of 16 right with the loop instead of 4 with one search"),
+        ([0.0] * 16, "Worse: 0 of 16 right with the loop instead of 12 with one search"),
+        ([1.0, 0.0] * 8, "16 questions are too few to tell."),
+        ([1.0] * 4, "4 questions are too few to tell."),
     ],
 )
 def test_whether_the_loop_pays(loop: list[float], words: str):
     def judged(values: list[float]) -> list[Judged]:
-        asked = [Question(str(n), f"Who is {n}?", ("Ada",)) for n in range(len(values))]
         return [
-            Judged(question, None, {"answer_accuracy": each})
-            for question, each in zip(asked, values, strict=True)
+            Judged(Question(f"{n}", f"Who is {n}?", ("Ada",)), None, {"answer_accuracy": each})
+            for n, each in enumerate(values)
         ]
 
-    single = [0.0] * 6 + [1.0, 1.0] if max(loop) else [1.0] * 6 + [0.0, 0.0]
+    quarter = len(loop) // 4
+    single = [1 - max(loop)] * 3 * quarter + [max(loop)] * quarter
     both = {"single_shot": judged(single), "loop": judged(loop)}
-    said = evaluate_command.whether_the_loop_pays(both)
+    [said] = findings_of_result(evaluate_command.result_of(both, {}))
     assert words in said
-    assert evaluate_command.result_of(both, {}).notes == (said,)
-    assert evaluate_command.whether_the_loop_pays({"loop": judged(loop)}) == ""
 
 
 def test_a_table_of_others_is_asked_and_its_answers_are_written(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from html import unescape
 from pathlib import Path
 
 import orjson
@@ -45,20 +46,32 @@ def others(tmp_path: Path) -> Path:
 def test_calibrate_prints_the_summary_and_how_to_use_the_file(
     skr: Skr, recorded: Path, tmp_path: Path
 ):
-    out, plot = tmp_path / "router.skr", tmp_path / "curve.svg"
-    result = skr("calibrate", recorded, "--out", out, "--plot", plot, "--router", "question,paper")
+    out, plot, report = (tmp_path / name for name in ("router.skr", "curve.svg", "report.html"))
+    drawn = ("--plot", plot, "--report", report)
+    result = skr("calibrate", recorded, "--out", out, *drawn, "--router", "question,paper")
     assert result.code == 0, result.err
     said = str(calibrate(Records.read(recorded), routers=["question", "paper"]))
     told, use = result.out.rstrip("\n").rsplit("\n", 1)
     assert told == said
     assert f"skr ask QUESTION --router {out}" in use
     assert plot.stat().st_size > 0
+    written = unescape(report.read_text()).replace("\u00a0", " ")
+    assert told.splitlines()[0] in written
+    for judged in (f"<dd>{recorded.name}, 60 questions</dd>", "the other four", f"--plot {plot}"):
+        assert judged in written
+
+
+def test_a_report_that_cannot_be_is_refused_first(skr: Skr, recorded: Path, tmp_path: Path):
+    out = ("--out", tmp_path / "router.skr")
+    result = skr("calibrate", recorded, *out, "--report", tmp_path / "report.txt")
+    assert (result.code, "its name ends in .html or .ipynb" in result.err) == (2, True)
+    assert not (tmp_path / "router.skr").exists()
 
 
 def test_calibrate_then_route(skr: Skr, recorded: Path, tmp_path: Path):
     out = tmp_path / "router.skr"
     found = skr("calibrate", recorded, "--out", out, "--router", "paper", "--json").json
-    assert set(found) == {"out", "verdict", "sentences", "summary", "compared", "curve"}
+    assert set(found) == {*("out", "verdict", "sentences", "summary", "compared", "curve", "about")}
     assert found["verdict"] == found["sentences"][0]
     assert found["verdict"].startswith("60 of 60 right instead of 30")
     assert "paper" in found["compared"]
@@ -225,7 +238,13 @@ def test_monitor_reads_the_history_of_the_page(skr: Skr, recorded: Path, tmp_pat
 
 def test_replay(skr: Skr, recorded: Path):
     options = ("--router", "always,paper,question", "--by", "extra.kind")
-    found = skr("replay", "--train", recorded, *options, "--json").json
+    report = recorded.parent / "report.ipynb"
+    found = skr("replay", "--train", recorded, *options, "--json", "--report", report).json
+    first, *cells = orjson.loads(report.read_bytes())["cells"]
+    assert "## Better: 60 of 60 right with the router" in first["source"]
+    [code] = [each["source"] for each in cells if each["cell_type"] == "code"]
+    assert f"read_records(Path('{recorded.name}'))" in code
+    assert found["about"]["judged"].startswith("in five parts")
     assert set(found["groups"]) == {"Int", "Who"}
     assert set(found["overall"]["routers"]) == {"always", "paper", "question"}
     paper = found["overall"]["routers"]["paper"]

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from matplotlib.figure import Figure
+from itertools import combinations
 
-from skr_app.report import Forest, Lines, Result, Row, Scatter, drawing_of, plot
-from skr_learn.metrics import Interval
+import numpy as np
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+from matplotlib.text import Text
+
+from skr_app.report import AgainstCost, Forest, Lines, Result, Row, drawing_of, plot
+from skr_learn.metrics import Interval, Reliability
 
 
 def drawn(drawing):
-    figure = Figure()
+    figure = Figure(figsize=(5, 3.3), layout="constrained")
+    FigureCanvasAgg(figure)
     drawing(figure)
     figure.draw_without_rendering()
     [axes] = figure.axes
@@ -32,9 +38,8 @@ def test_shares_are_drawn_from_0_to_1():
         "single shot",
         "0.630 (0.600 to 0.670), n 500",
     ]
-    for each in (Lines({"loop": [(2, LOOP), (5, LOOP)]}, "references", True),
-                 Scatter([("loop", 4000.0, LOOP)], "accuracy", "tokens")):  # fmt: skip
-        assert drawn(each).get_ylim() == (0, 1)
+    lines = Lines({"loop": [(2, LOOP), (5, LOOP)]}, "references", True)
+    assert drawn(lines).get_ylim() == (0, 1)
 
 
 def test_differences_have_their_0_in_sight_and_sure_ones_are_filled():
@@ -76,6 +81,40 @@ def test_rows_that_stand_for_numbers_are_lines_and_the_others_levels():
     assert list(second.get_ydata()) == [0.5, 0.6]
     assert set(level.get_ydata()) == {0.3}
     assert plot(result).startswith(b"\x89PNG")
+
+
+def test_names_beside_marks_cover_neither_one_another_nor_a_mark():
+    crowd = [(f"policy {n}", 500.0 + 150 * (n % 3), Interval(0.6 + n / 99, 0.5, 0.7, 90))
+             for n in range(7)]  # fmt: skip
+    oracle = ((400.0, 500.0, 800.0), (0.5, 0.8, 0.9))
+    axes = drawn(AgainstCost(crowd, "tokens a question", oracle))
+    names = [each.get_text() for each in axes.texts]
+    assert {"policy 0, 60%", "policy 6, 66%", "best possible"} <= {*names}
+    boxes = [Text.get_window_extent(each) for each in axes.texts]
+    assert not any(one.overlaps(other) for one, other in combinations(boxes, 2))
+    at = [axes.transData.transform((cost, each.mean)) for _, cost, each in crowd]
+    assert not any(box.contains(*each) for box in boxes for each in at)
+    low, high = axes.get_ylim()
+    assert low <= 0.5
+    assert high >= 0.9
+
+
+def test_a_crowd_on_one_spot_leaves_names_out_rather_than_one_upon_another():
+    crowd = [(f"a policy of a rather long name {n}", 1.0, LOOP) for n in range(12)]
+    boxes = [Text.get_window_extent(each) for each in drawn(AgainstCost(crowd, "calls")).texts]
+    assert 2 < len(boxes) < 12
+    assert not any(one.overlaps(other) for one, other in combinations(boxes, 2))
+
+
+def test_what_is_wrong_of_the_surest_is_named_at_each_quarter():
+    chances = np.linspace(0.05, 1, 100)
+    axes = drawn(Reliability.of(chances, np.where(chances > 0.5, 1.0, 0.0)))
+    assert [each.get_text() for each in axes.texts] == [
+        "0% wrong",
+        "0% wrong",
+        "29% wrong",
+        "47% wrong",
+    ]
 
 
 def test_nothing_to_draw():

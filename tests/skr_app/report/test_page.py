@@ -8,6 +8,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import orjson
 import pytest
 
@@ -26,6 +27,7 @@ from skr_core.errors import DataError, InputError
 from skr_core.plain import to_plain
 from skr_learn import Calibration, Record, calibrate, replay
 from skr_learn.metrics import Interval
+from tests.skr_app.report.measured import N, measured, measured_result, scores
 from tests.skr_learn.routers.facts import KNOWN, UNKNOWN, known, records, unknown
 
 HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(2)>\" onclick='x' {{ 7 * 7 }}"
@@ -240,13 +242,39 @@ def test_a_replay_with_groups(read):
     found = replay(asked, routers=["always", "never", "paper"], by="extra.dataset")
     section = read(to_plain(found))
     [said] = section.findings
-    assert said.startswith("The router paper answers")
-    paper = found.overall.routers["paper"]
-    assert f"{100 * paper.over_best.mean:+.1f} points" in said
+    assert said.startswith("Better: 60 of 60 right with the router paper instead of 30 with no s")
     assert "Accuracy gained against the best constant policy, paired" in titles(section)
     assert "Paper against the best constant policy, by group" in titles(section)
     assert "All figures: rivers" in titles(section)
     assert f"n {found.overall.n}" in report_page([section])
+
+
+def test_no_choice_among_the_answers_of_a_run_or_a_replay_is_drawn_above_the_oracle(read):
+    replayed = read(to_plain(replay(records(30), routers=["always", "paper", "question"])))
+    for section in (measured(), replayed):
+        drawing = section.blocks[0].charts[0].drawing
+        assert len(drawing.marks) >= 3
+        for _, cost, accuracy in drawing.marks:
+            assert accuracy.mean <= np.interp(cost, *drawing.oracle) + 1e-9
+    rows = scores()
+    answers = [[row["values"] for row in rows if row["id"] == n] for n in range(N)]
+    drawing = measured().blocks[0].charts[0].drawing
+    numbers = np.random.default_rng(0)
+    for _ in range(20):
+        taken = [
+            each[place] for each, place in zip(answers, numbers.integers(4, size=N), strict=True)
+        ]
+        cost, right = (
+            np.mean([each[name] for each in taken]) for name in ("prompt_tokens", "answer_accuracy")
+        )
+        assert right <= np.interp(cost, *drawing.oracle) + 1e-9
+
+
+def test_a_run_of_which_some_failed_has_no_oracle():
+    kept = [row for row in scores() if row["id"] != 3 or row["system"] != "loop"]
+    [chart] = of_result("run", measured_result(), kept).blocks[0].charts
+    assert chart.drawing.oracle == ((), ())
+    assert "dotted" not in of_result("run", measured_result(), kept).blocks[0].remark
 
 
 def test_a_replay_says_what_was_left_out_and_what_was_assumed(read):
