@@ -6,7 +6,7 @@ No command imports them. A test runs each command and compares what it prints wi
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal, NotRequired
 
 from typing_extensions import TypedDict
@@ -249,6 +249,7 @@ class Calibrated(TypedDict):
         summary: The same in figures.
         compared: What each candidate is worth.
         curve: Accuracy against cost.
+        about: What was judged on what: records, model, retriever, metric, date and command.
     """
 
     out: str | None
@@ -257,6 +258,18 @@ class Calibrated(TypedDict):
     summary: Summary
     compared: dict[str, Figures]
     curve: RoutingCurve
+    about: dict[str, str]
+
+
+@dataclass(frozen=True)
+class Replayed(Replay):
+    """What a replay found.
+
+    Attributes:
+        about: What was judged on what: records, model, retriever, metric, date and command.
+    """
+
+    about: Mapping[str, str] = field(default_factory=dict)
 
 
 class System(TypedDict):
@@ -356,7 +369,7 @@ PRINTED: Mapping[str, Any] = {
     "questions accept": Accepted,
     "collect": Collected,
     "calibrate": Calibrated,
-    "replay": Replay,
+    "replay": Replayed,
     "evaluate": Evaluated,
     "monitor": Monitoring,
 }
