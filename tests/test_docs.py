@@ -63,7 +63,7 @@ INSTEAD = {
 }
 """What needs a key or a download, and what the same command is run with here."""
 NOT_RUN = {
-    "demo --out": "takes a minute; the folder has its files, and test_first_hour.py goes on there",
+    "demo --out": "takes a minute; the folder has its files: tests/skr_app/test_commands.py",
     "serve": "serves until it is stopped: tests/skr_app/web and tests/skr_store",
     "--store http://": "asks a server of a store: tests/skr_store/test_chroma_server.py",
     "--base-url": "asks a server of the reader's own",
@@ -87,8 +87,7 @@ LEFT_OUT: dict[str, str] = dict.fromkeys(
     "serving.md's client asks the server of tests/integration/test_langgraph_dev.py",
 )
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
-RUN = [page for page in PAGES[1:] if re.search(r"^skr ", page.read_text("utf-8"), re.MULTILINE)]
-"""test_first_hour.py runs the README's way."""
+RUN = [page for page in PAGES if re.search(r"^skr ", page.read_text("utf-8"), re.MULTILINE)]
 LAB = ROOT / "lab"
 OF_THE_LAB = [
     LAB / "README.md",
@@ -311,6 +310,22 @@ def test_what_the_architecture_names_is_there() -> None:
         for part in name.split("."):
             (found,) = (each for each in body if getattr(each, "name", "") == part)
             body = getattr(found, "body", [])
+
+
+def test_each_promise_names_a_test_that_is_there() -> None:
+    page = (ROOT / "docs" / "reliability.md").read_text(encoding="utf-8")
+    there = {
+        (file.name, name)
+        for file in (ROOT / "tests").rglob("test_*.py")
+        for name in re.findall(
+            r"^ *(?:async )?def (test_\w+)", file.read_text("utf-8"), re.MULTILINE
+        )
+    }
+    promises = re.findall(r"^\| .+[.] \| (.+) \|$", page, re.MULTILINE)
+    assert len(promises) >= 30
+    assert not [each for each in promises if not re.fullmatch(r"`test_\w+\.py::test_\w+`", each)]
+    named = re.findall(r"`(test_\w+\.py)::(test_\w+)`", page)
+    assert [each for each in named if each not in there] == []
 
 
 def test_what_extending_announces_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

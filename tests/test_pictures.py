@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import xml.etree.ElementTree as ET
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -12,11 +14,21 @@ from scripts.drawing import rounded
 from skr_graphs import create_self_completion_graph
 
 
+ROOT = Path(__file__).resolve().parents[1]
+
+
 @pytest.mark.parametrize("name", pictures.PICTURES)
 def test_a_picture_is_as_it_is_kept(name: str) -> None:
     kept = (pictures.FOLDER / name).read_text(encoding="utf-8")
     assert kept == pictures.PICTURES[name](), "run  make docs"
     assert ET.fromstring(kept).tag.endswith("svg")
+
+
+def test_the_pictures_of_the_first_page_and_what_they_lead_to_are_there() -> None:
+    page = (ROOT / "README.md").read_text(encoding="utf-8")
+    places = re.findall(r'(?:href|src)="([^"]+)"', page)
+    assert len(places) == 4
+    assert all((ROOT / place).is_file() for place in places)
 
 
 def test_the_loop_shows_each_node_and_each_edge_of_the_compiled_graph() -> None:

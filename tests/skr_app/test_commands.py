@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from statistics import fmean
 
@@ -12,6 +13,8 @@ from skr_app.country import KINDS, load_country
 from skr_core.errors import install_line
 from skr_learn import Records
 from tests.skr_app.conftest import Skr
+
+README = Path(__file__).resolve().parents[2] / "README.md"
 
 RECORDS = "self-knowledge.jsonl"
 
@@ -68,7 +71,11 @@ def test_demo_shows_both_halves_and_leaves_files_to_try_commands_on(
     assert 'daughter of a clockmaker. [1][6] [1] Marrow Bay Lighthouse "It was designed' in told
     assert told.index("dog?") < told.rindex(refusal) < told.index("where the answer is")
     assert "a stand-in without weights" in told
-    assert "of 200 right (always the loop:" in told
+    page = README.read_text(encoding="utf-8")
+    for cells in re.findall(r"^\| ((?:in|nowhere|all) ?.*%) \|$", page, re.MULTILINE):
+        assert cells.replace(" | ", " ") in told, "the first page says what it prints"
+    (routed,) = re.findall(r"\(always the loop: \d+\)", page)
+    assert f"of 200 right {routed}" in told
     assert "┤" in told, "the curve"
     assert told.index("in 1879") < told.index("Edda Lorne") < told.rindex("Hallerfeld")
     assert "skr ingest FILES" in told
