@@ -21,7 +21,9 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator
+from contextlib import suppress
 from typing import Any
 
 import httpx
@@ -55,11 +57,23 @@ def sync_client(timeout: float = TIMEOUT) -> httpx.Client:
     Args:
         timeout: Seconds without a word from the server.
     """
-    client: httpx.Client = DefaultHttpxClient(
+    return _SyncClient(
         timeout=timeout,
         event_hooks={"request": [_keep_to_deadline], "response": [_look_at, _read_sync]},
     )
-    return client
+
+
+class _SyncClient(DefaultHttpxClient):  # type: ignore[misc]
+    """Closes its connections when nobody has it any more, as the SDK's own client does."""
+
+    def __init__(self, **options: Any) -> None:
+        self._process = os.getpid()
+        super().__init__(**options)
+
+    def __del__(self) -> None:
+        if self._process == os.getpid():  # in a forked child they are its parent's
+            with suppress(Exception):
+                self.close()
 
 
 def async_client(timeout: float = TIMEOUT) -> httpx.AsyncClient:
