@@ -22,15 +22,14 @@ ASKED = {
     "What happens when the model fails after a usable draft?": "model_failed",
     "Which exception does a failing retriever raise?": "RetrieverError",
     "How do I get the sources of an answer from the chain?": "return_sources",
-    "How do I keep a model's replies so that nothing is asked twice?": "CachedModel|--cache",
+    "How do I keep a model's replies so that nothing is asked twice?": "set_llm_cache|--cache",
     "Can several processes open one store?": "Any number of processes|any number of processes",
     "What does the stop reason uncited mean?": "cites nothing|cites none",
     "What does an arbiter cost?": "one short call|one direct call|one call|One call more",
     "Does a saved router work with another model?": "refuse",
     "How can I limit the money that a batch of questions costs?": "Spending|--max-spend",
     "What happens to a question that points back at earlier turns?": "rewritten",
-    "Is Chroma's telemetry switched on?": "telemetry is off",
-    "For how many seconds may a server be silent?": "60 seconds",
+    "When is a call given up that no text comes of?": "300 seconds",
     "Which kinds of files can I ingest?": "Markdown|PDF",
     "How do I use a reranker?": "compressor",
     "Where is what a store acknowledges kept on the disk?": "store.sqlite3",
@@ -41,22 +40,23 @@ OTHERS = {  # never looked at while the model was made
     "What does a LearnedReflector estimate from?": "records",
     "Can I pickle a query engine?": "pickled",
     "What does exit code 2 mean?": "input",
-    "Which Chroma command takes no lock?": "chroma run",
-    "What tells whether a text is UTF-16?": "Byte-order|byte-order",
-    'What does when_insufficient="refuse" do?': "always refuses",
+    'What does when_insufficient="refuse" do?': "always a refusal",
     "How often is a busy server asked?": "three times",
     "What is a reference's id?": "hash",
 }
 
 
-LEAST = 22
-"""Of the thirty. It was 25, 15 of the twenty and all of the ten: room for what is rewritten."""
+GENERATED = ("commands.md", "licences.md", "matrix.md")
+"""Pages of tables alone."""
+LEAST = 16
+"""Of the twenty-seven. It was 19, over tables as much as prose: room for what is rewritten."""
 
 
 @pytest.fixture(scope="module")
 def answers() -> dict[str, Answer]:
     with Store.ephemeral() as store:
-        ingest([ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))], store)
+        pages = {*(ROOT / "docs").rglob("*.md")} - {ROOT / "docs" / name for name in GENERATED}
+        ingest([ROOT / "README.md", *sorted(pages)], store)
         system = GraphAnswerer(Settings.of(ExtractiveModel(), store))
         return {question: system.answer(question) for question in ASKED | OTHERS}
 
