@@ -330,7 +330,12 @@ def open_searched_by(
 
 
 def with_default_store(options: BatchOptions, questions: Sequence[Question]) -> BatchOptions:
-    """The options, with the default store where nothing is named that could be searched."""
+    """The options, with the default store where nothing is named that could be searched.
+
+    A store that the environment names for all commands gives way to what this one names.
+    """
+    if (options.retriever or options.corpus) and options.store == os.environ.get("SKR_STORE"):
+        options = replace(options, store=None)
     named = (options.retriever, options.store, options.corpus) != (None, None, None)
     if named or any(each.contexts for each in questions):
         return options

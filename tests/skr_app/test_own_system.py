@@ -192,3 +192,12 @@ def test_what_cannot_be_had_is_told(skr: Skr, program: Path):
     given = ("--retriever", "harbour:retriever", "--store", program)
     result = skr("collect", "questions.jsonl", *given)
     assert (result.code, "give one of --retriever" in result.err) == (2, True)
+
+
+@pytest.mark.usefixtures("program")
+def test_a_store_of_the_environment_gives_way(
+    skr: Skr, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SKR_STORE", str(tmp_path / "store"))
+    done = skr("collect", "questions.jsonl", "--retriever", "harbour:retriever", "--json")
+    assert done.code == 0, done.err
