@@ -13,7 +13,6 @@ from scripts import pictures
 from scripts.drawing import rounded
 from skr_graphs import create_self_completion_graph
 
-
 ROOT = Path(__file__).resolve().parents[1]
 
 
