@@ -12,11 +12,9 @@ from itertools import pairwise
 from typing import Any
 
 from skr_app.web.streaming import file_name
-
-_FILES = ("source", "url", "file_path", "path", "file_name")
-"""The names under which loaders keep where a passage is from."""
-_PAGES = ("page_label", "page")
-"""The names of its page; the first is the one that is printed on it."""
+from skr_core.references import document_of as document_of_source
+from skr_core.references import place_of
+from skr_core.types import Reference
 
 
 def pieces_of(output: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -71,17 +69,16 @@ def document_of(reference: Mapping[str, Any]) -> dict[str, str]:
         >>> passage = {"title": "Ferry", "metadata": {"source": "/home/ada/ferry.pdf", "page": 3}}
         >>> found = document_of(passage)
         >>> found["name"], found["place"]
-        ('ferry.pdf', 'page 3')
+        ('ferry.pdf', 'Ferry, page 3')
         >>> document_of({"title": "Jaws"})["name"]
         'Jaws'
     """
     title, metadata = reference.get("title", ""), reference.get("metadata") or {}
-    source = next((str(metadata[key]) for key in _FILES if metadata.get(key)), "")
-    page = next((metadata[key] for key in _PAGES if metadata.get(key) not in (None, "")), None)
-    places = [str(metadata.get("heading") or ""), "" if page is None else f"page {page}"]
-    name = file_name(source) or title or "A document without a name"
+    passage = Reference("", "", title, metadata=metadata)
+    source, place = document_of_source(passage), place_of(passage)
+    name = title if source == title else file_name(source)
     return {
-        "key": blake2b((source or title).encode(errors="replace"), digest_size=12).hexdigest(),
-        "name": name,
-        "place": ", ".join(each for each in places if each and each != name),
+        "key": blake2b(source.encode(errors="replace"), digest_size=12).hexdigest(),
+        "name": name or "A document without a name",
+        "place": "" if place == name else place,
     }

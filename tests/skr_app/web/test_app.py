@@ -892,7 +892,7 @@ def test_the_passages_of_one_document_are_known_as_such():
     assert first["key"] == second["key"] != other["key"]
     assert {each["name"] for each in (first, second, other)} == {"manual.pdf"}
     places = [each["place"] for each in (first, second, other)]
-    assert places == ["page i", "page 7", "Manual: Oil"]
+    assert places == ["Manual, page i", "Manual, page 7", "Manual: Oil"]
     assert "srv" not in str([first, second, other])
     titled = document_of({"title": "Jaws", "metadata": {}})
     assert (titled["name"], titled["place"]) == ("Jaws", "")
