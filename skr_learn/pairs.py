@@ -12,6 +12,7 @@ from skr_core.types import Reference
 
 MOST_HOLDERS = 5
 """A name that more passages hold does not tell two of them from the others."""
+_HEADING = re.compile(r"^#.*$|^.*\n(?:===+|---+|~~~+)$", re.MULTILINE)
 
 
 def pairs_of(passages: Sequence[Reference]) -> list[tuple[str, tuple[Reference, Reference]]]:
@@ -23,7 +24,8 @@ def pairs_of(passages: Sequence[Reference]) -> list[tuple[str, tuple[Reference, 
     # Scripts without capitals show no names, but a title may stand in another's text.
     bare = {each.title for each in passages if each.title.lower() == each.title.upper()}
     for each in passages:
-        said = f"{each.title}\n{each.text}"
+        # In headings every word may have a capital: only that of the document is looked at.
+        said = f"{each.title.partition(': ')[0]}\n{_HEADING.sub('', each.text)}"
         titles = {title for title in bare if len(title) > 1 and title in said}
         for name in names_in(said) | titles:
             holders[name].append(each)
@@ -41,18 +43,19 @@ def pairs_of(passages: Sequence[Reference]) -> list[tuple[str, tuple[Reference, 
 
 
 def names_in(text: str) -> set[str]:
-    """Runs of capitalised words; a word that only begins a sentence is none.
+    """Runs of capitalised words; a word that only begins a sentence or a point is none.
 
     Example:
-        >>> sorted(names_in("Built by Ada Moor, it burnt. Then it was rebuilt in Arden."))
+        >>> sorted(names_in("Built by Ada Moor, it burnt. - **Then** it was rebuilt in Arden."))
         ['Ada Moor', 'Arden']
     """
     found = set()
     for sentence in split_sentences(text):
-        tokens = enumerate(re.findall(r"\w[\w'’-]*|[^\w\s]", sentence))
-        for is_name, part in groupby(tokens, key=lambda each: each[1][:1].isupper()):
+        tokens = re.findall(r"\w[\w'’-]*|[^\w\s]", sentence)
+        first = next((place for place, each in enumerate(tokens) if each[0].isalnum()), 0)
+        for is_name, part in groupby(enumerate(tokens), key=lambda each: each[1][:1].isupper()):
             places, said = zip(*part, strict=True)
-            begun = said[1:] if places[0] == 0 else said
+            begun = said[1:] if places[0] <= first else said
             if is_name:
                 found |= {" ".join(each) for each in (said, begun) if each and begun}
     return {each for each in found if len(each) > 2}
