@@ -312,6 +312,7 @@ class Evaluated(TypedDict):
     """Systems beside each other. With another metric its score stands in each of them, too.
 
     Attributes:
+        findings: What follows, in sentences.
         questions: The file of questions.
         model: The name of the model.
         retriever: The name of the retriever.
@@ -325,6 +326,7 @@ class Evaluated(TypedDict):
         result: The table.
     """
 
+    findings: list[str]
     questions: str
     model: str
     retriever: str

@@ -15,6 +15,14 @@ import pytest
 from skr_core.errors import MissingDependency, extra, install_line
 
 ROOT = Path(__file__).resolve().parents[1]
+
+
+@pytest.fixture(autouse=True)
+def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Within the folder of a clone the line that installs is shorter."""
+    monkeypatch.chdir(tmp_path)
+
+
 FOLDERS = [
     *("skr_core", "graphs/skr_graphs", "langchain_skr", "llamaindex_skr"),
     *("skr_learn", "skr_store", "skr_app"),

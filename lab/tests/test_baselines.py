@@ -140,7 +140,11 @@ def test_thoughts_change_neither_what_is_asked_nor_what_is_read(name: str, thoug
     has, model, retriever = resources(*replies)
     thinking, thinks, searched = resources(*(f"{thoughts}{reply}" for reply in replies))
     said, same = (make_baseline(name, each).answer(QUESTION) for each in (has, thinking))
-    assert (said.text, said.citations, said.rounds) == (same.text, same.citations, same.rounds)
+    assert (said.text, said.citations) == (same.text, same.citations)
+    if name == "cot_rr":  # which searches side by side too
+        assert sorted(searched.queries) == sorted(retriever.queries)
+        return
+    assert said.rounds == same.rounds
     assert sorted(each.text for each in thinks.prompts) == sorted(
         each.text for each in model.prompts
     )

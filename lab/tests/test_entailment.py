@@ -20,7 +20,7 @@ FALSE = ("paris is old", "paris is a town of new")
 
 def test_without_transformers(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setitem(__import__("sys").modules, "transformers", None)
-    with pytest.raises(MissingDependency, match=r"skr-rag\[local\]"):
+    with pytest.raises(MissingDependency, match=r"\[local\]"):
         T5Entailment("some-model").predict([TRUE])
 
 

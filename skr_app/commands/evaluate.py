@@ -252,7 +252,9 @@ def evaluate(
                     write_report(out / "report.html", section)
             if report is not None:
                 write_report(report, section, scores_again(report, out) if out else "")
+    said = findings_of_result(result)
     more: dict[str, Any] = {
+        "findings": said,
         "questions": str(questions),
         "model": system.model.name,
         "retriever": settings["retriever"],
@@ -265,7 +267,6 @@ def evaluate(
             for name, measure in {**COLUMNS, score: score}.items()
         }
     labels = {measure: name for name, measure in COLUMNS.items()}
-    said = findings_of_result(result)
     show_result(result, out, json=json, more=more, labels=labels, findings=said)
 
 

@@ -127,10 +127,11 @@ def _counted(comparison: Comparison, both: Sequence[Interval], gain: Interval, s
             f"{lead}: {right:,} of {n:,} right with {name} and {before:,} with {against} "
             f"{points} points){spent}."
         )
-    higher = f"{100 * abs(gain.mean):.1f} points {'higher' if gain.mean >= 0 else 'lower'}"
+    scored = f"{100 * abs(gain.mean):.1f} points {'higher' if gain.mean > 0 else 'lower'} than"
+    beside = f"{scored} {against} {points})" if gain.mean else f"as {against} did"
     return (
-        f"No clear difference: {name} scored {higher} than {against} {points}), {right:,} and "
-        f"{before:,} of {n:,} right{spent}. {n:,} questions are too few to tell."
+        f"No clear difference: {name} scored {beside}, {right:,} and {before:,} of {n:,} right"
+        f"{spent}. {n:,} questions are too few to tell."
     )
 
 
