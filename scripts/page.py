@@ -1,4 +1,4 @@
-"""The picture of the page in the documentation, taken anew; it needs Chromium.
+"""The pictures of the page and of the demonstration's verdict, taken anew; it needs Chromium.
 
 Usage: python -m scripts.page
 """
@@ -11,16 +11,21 @@ import subprocess
 import sys
 from io import BytesIO
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from PIL import Image
 from playwright.sync_api import sync_playwright
 
-PICTURE = Path(__file__).resolve().parents[1] / "docs" / "page.png"
+DOCS = Path(__file__).resolve().parents[1] / "docs"
 QUESTION = "Where was the engineer who designed the Marrow Bay lighthouse born?"
 SIZE = {"width": 1180, "height": 880}
 
 
 def main() -> None:
+    with TemporaryDirectory() as folder:
+        demo = [sys.executable, "-m", "skr_app", "demo", "--out", folder]
+        subprocess.run(demo, check=True, capture_output=True)
+        keep(Image.open(Path(folder) / "curve.png"), DOCS / "pictures" / "verdict.png")
     command = [sys.executable, "-m", "skr_app", "serve", "--demo", "--port", "0", "--no-token"]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as server:
         assert server.stderr is not None
@@ -45,7 +50,12 @@ def take(address: str) -> None:
         tab.evaluate("scrollTo(0, 0)")
         taken = tab.screenshot()
         browser.close()
-    Image.open(BytesIO(taken)).quantize(64).save(PICTURE, optimize=True)
+    keep(Image.open(BytesIO(taken)), DOCS / "page.png")
+
+
+def keep(picture: Image.Image, path: Path) -> None:
+    """Write a picture in as few colours as it needs."""
+    picture.quantize(64).save(path, optimize=True)
 
 
 if __name__ == "__main__":

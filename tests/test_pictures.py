@@ -26,7 +26,7 @@ def test_a_picture_is_as_it_is_kept(name: str) -> None:
 def test_the_pictures_of_the_first_page_and_what_they_lead_to_are_there() -> None:
     page = (ROOT / "README.md").read_text(encoding="utf-8")
     places = re.findall(r'(?:href|src)="([^"]+)"', page)
-    assert len(places) == 4
+    assert len(places) == 6
     assert all((ROOT / place).is_file() for place in places)
 
 
