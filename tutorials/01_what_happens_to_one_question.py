@@ -9,7 +9,8 @@
 #
 # If you know LangChain, you need four words more:
 #
-# - A **reference** is a document that was found for this question. Each is shown to the model once.
+# - A **reference** is a document that was found for this question. Each stands once in a prompt,
+#   however often it was found.
 # - A **round** is one turn of the loop: search, let the model answer, look at what it says.
 # - The **verdict** is how a reply begins: `SUFFICIENT` or `INSUFFICIENT`. It ends the loop, or not.
 # - A **stop reason** says why the loop ended.
@@ -183,7 +184,8 @@ for event in told:
 #
 # ## What each step writes down
 #
-# The state is one dictionary of plain values. Each step returns the keys that it changes. `pool`
+# The state is one dictionary of plain values. Each step returns the keys that it changes;
+# `condense` also resets what an earlier question left in the thread. `pool`
 # holds every reference once, by its id, and `rounds` names them by id:
 
 # %%
@@ -214,8 +216,8 @@ print(f"\n({usage.prompt_tokens} tokens sent, {usage.completion_tokens} received
 
 # %% [markdown]
 # The second prompt is the same with more references, and with what the first one lacks: what was
-# searched, so that nothing is asked twice, and the part of an answer that was supported so far, if
-# there was one.
+# searched beside the question, so that nothing is asked twice, and the part of an answer that was
+# supported so far, if there was one.
 
 # %%
 second, generation = model.calls[-1]
@@ -245,9 +247,10 @@ print("cost:", {task: usage.total_tokens for task, usage in answer.usage.items()
 # %% [markdown]
 # ## Budgets, and why the loop stops
 #
-# Every way out has a name, the *stop reason*. `sufficient` and `known` are as it should be. Any
-# other says what ended the loop first; the answer is then the best that there was, and it is up
-# to you what to do with it (`when_insufficient`).
+# Every way out has a name, the *stop reason*. `sufficient`, `known` and `confirmed` (lesson 3) are
+# as it should be. Any other says what ended the loop first; the answer is then the best that there
+# was, and it is up to you what to do with it: `when_insufficient` is `"best_draft"`,
+# `"own_knowledge"` or `"refuse"`.
 
 # %%
 from skr_core import Budget
@@ -273,7 +276,7 @@ for state in history:
     print(f"step {state.metadata['step']:2}, rounds: {rounds}, next: {following}")
 
 # %% [markdown]
-# Suppose you want to know what a worse second search would have cost. Go back to the moment
+# Suppose you want to know what another second search would have found. Go back to the moment
 # before it, put in a query of your own, and let the graph go on from there. What came before is
 # not run again: no search and no call is repeated.
 
@@ -338,8 +341,9 @@ if TRACES.exists():
 # print(answer.stop_reason, answer.total_usage.calls)
 # ```
 #
-# The same two rounds and two calls, with fewer tokens: the right document is the first in both
-# rounds. Your documents are seldom so kind. A small `k` costs recall, a large one costs tokens.
+# (A round that leaves no draft has no reflection.) The same two rounds and two calls, with fewer
+# tokens: the right document is the first in both rounds. Your documents are seldom so kind. A
+# small `k` costs recall, a large one costs tokens.
 #
 # </details>
 #
@@ -356,8 +360,10 @@ if TRACES.exists():
 #     print(wish, answer.stop_reason, answer.sufficient, answer.text, sep=" | ")
 # ```
 #
-# The loop ends without a sufficient verdict. By default users see the best draft under a line that
-# says that it is not a full answer; with `when_insufficient="refuse"` they see a refusal.
+# The loop ends without a sufficient verdict, and here both refuse, because the stand-in drafts
+# nothing. Of a model that has a part of the answer users see that part by default, under a line
+# that says so; with `when_insufficient="refuse"` they see a refusal (lesson 5 shows the
+# difference).
 #
 # </details>
 #

@@ -77,8 +77,8 @@ model = init_chat_model(os.environ["SKR_MODEL"]) if "SKR_MODEL" in os.environ el
 # %% [markdown]
 # ## Why a loop
 #
-# One document names the engineer, another says where she was born. The question shares no word
-# with the second, so a search for the question does not find it:
+# One document names the engineer, another says where she was born. The question shares
+# hardly a word with the second, so a search for the question does not find it:
 
 # %%
 QUESTION = "Where was the engineer who designed the Marrow Bay lighthouse born?"
@@ -266,7 +266,7 @@ if TRACES.exists():
 # ## Exercises
 #
 # **1.** Your users wait. Stream the chain's answer, and print the titles of its sources before its
-# first token.
+# first token. Its chunks are dictionaries: `context` once, then `answer` in pieces.
 #
 # <details markdown="1"><summary>Solution</summary>
 #
@@ -294,7 +294,8 @@ if TRACES.exists():
 # print(cheap["answer"], cheap["stop_reason"], cheap["sufficient"], sep="\n")
 # ```
 #
-# It does: the stop reason is `max_calls`, `sufficient` is false, and the text begins by saying so.
+# It does: the stop reason is `max_calls`, `sufficient` is false, and the text is a refusal,
+# because the stand-in drafts nothing. A part of an answer would stand under a line that says so.
 #
 # </details>
 #

@@ -67,9 +67,11 @@ added = store.add(list(country.corpus))
 # - `single`: one search, and an answer from what it found.
 # - `loop`: as many searches as it takes, up to three by default.
 #
-# It compares each answer with the right ones and keeps what it cost. With `out="records.jsonl"`
-# the records are kept in a file, and a run that was interrupted goes on where it stopped.
-# `Settings.of` takes any chat model and retriever of LangChain or LlamaIndex.
+# `GraphAnswerer` is the graph of [lesson 1](01_what_happens_to_one_question.ipynb) with all its
+# settings in one object. `collect` compares each answer with the right ones and keeps what it
+# cost. With `out="records.jsonl"` the records are kept in a file, and a run that was interrupted
+# goes on where it stopped. `Settings.of` takes any chat model and retriever of LangChain or
+# LlamaIndex.
 
 # %%
 from textwrap import fill
@@ -149,8 +151,8 @@ print(f"retrieval helps {helps} questions, hurts {hurts}, and changes nothing fo
 #
 # A *router* decides for each question which action to take. `calibrate` fits several on the
 # records, judges each by what it would serve of questions that it was not fitted on, and takes
-# the one that serves the aim best: by default the best accuracy that costs no more than it is
-# worth. Where no router can be trusted it says so, and recommends one action for all questions.
+# the most accurate, unless a cheaper one is nearly as good. Where no router can be trusted it
+# says so, and recommends one action for all questions.
 
 # %%
 from skr_learn import calibrate
@@ -159,15 +161,18 @@ found = calibrate(records)
 show(found.summary.verdict)
 
 # %% [markdown]
-# Read the sentence slowly, because all that you need is in it: how many are right, in place of how
-# many by the best action taken for every question, at which cost. The bracket is a 95 % interval:
-# if it lies around zero, the accuracy may have risen or fallen, and only the saving is certain.
-# The last words say how many calls of the model a question takes, and whether answers stream.
+# Read the sentence slowly, because all that you need is in it: how many are right with the
+# router, how many with the best single action, and what that costs. The bracket is the 95 %
+# interval of the gain, in questions of 200: if it lies around zero, the accuracy may have risen
+# or fallen, and only the saving is certain. The last words say how many calls of the model a
+# question takes, and whether answers stream.
 #
 # The picture shows what the router reaches at each cost; further to the right a question costs
 # more. The band is a 95 % interval, the dots are the three actions taken for every question, and
-# the diamond is the sentence's: there the rule too was chosen without the questions that it is
-# judged on, so it may lie below the line.
+# the diamond is the sentence's. It may lie below the line, because it is the stricter estimate: its
+# threshold was chosen without the questions that it is judged on.
+#
+# (`skr demo` shows ten passages for each search and this lesson four, so its figures differ.)
 
 # %%
 from IPython.display import Image
@@ -180,8 +185,9 @@ Image("curve.png", width=500, alt="Accuracy against cost: the router and the con
 #
 # A router that looks at more can decide better, but looking costs something. `ladder` reads the
 # answer that the model gives without passages, and again the answer of the first round; `arbiter`
-# asks for every answer; the others read the question alone. Each is at the rule that it would be
-# served with.
+# asks for every answer; `confirm` asks for the direct answer and searches, and where the passages
+# contain that answer it is served and they are not read. The others read the question alone. Each
+# row uses the threshold that would be saved.
 
 # %%
 rows = []
@@ -213,9 +219,9 @@ for question in ("What is the flower of Varnland?", "Who is the mayor of Penmarr
     print(f"  stopped: {answer['stop_reason']}, rests on passages: {answer['grounded']}\n")
 
 # %% [markdown]
-# The first answer is the model's own, found likelier than what it read: it is not `grounded`, and
-# says so. For the second the memory holds a name that is no longer right. The router has learnt
-# that the memory should not be trusted with such questions.
+# The first answer is the model's own, which the passages found confirm; they were not read, so it
+# is not `grounded`, and says so. For the second the memory holds a name that is no longer right:
+# no passage confirms it, so they were read.
 #
 # ## When the answer is no
 #
@@ -261,7 +267,9 @@ if TRACES.exists():
 # ## Exercises
 #
 # **1.** You need not take what was chosen. Calibrate for at most 0.3 thousand tokens a question,
-# for a search for half of the questions, and for answers that stream. What does each aim cost you?
+# for a search for half of the questions, and for answers that stream: `budget=` (a number here, not
+# lesson 1's `Budget`), `retrieval_rate=` and `stream=`. What does each cost you? `summary.promised`
+# tells.
 #
 # <details markdown="1"><summary>Solution</summary>
 #
@@ -276,7 +284,8 @@ if TRACES.exists():
 #
 # </details>
 #
-# **2.** How many records does it take? Calibrate on the first 20, 50, 100 and 200.
+# **2.** How many records does it take? Calibrate on the first 20, 50, 100 and 200, and look at
+# `summary.gain`.
 #
 # <details markdown="1"><summary>Solution</summary>
 #

@@ -100,8 +100,8 @@ unknown = [each for each in country.questions if "outdated" in each.types][:20]
 learnt = [each for each in country.questions if each not in known + unknown]  # 40 are kept apart
 
 records = collect(learnt, GraphAnswerer(Settings.of(model, store)))
-# What looks at the question alone costs no call. How often to search is nothing that the middleware
-# decides, so the router chooses between none and as often as it takes.
+# A router that looks at the question alone costs no call. The middleware only decides whether to
+# search, so two actions are enough; 0.7 is the share of questions that are searched for.
 router = calibrate(
     records, routers=["question"], actions=["direct", "loop"], retrieval_rate=0.7
 ).router
@@ -178,8 +178,8 @@ for tools, messages in seen.calls:
 # %% [markdown]
 # ### One search is not always enough
 #
-# Middleware searches once, for the question as it stands. Here that finds the lighthouse and its
-# engineer's name, but not the passage about her:
+# Middleware searches once, for the question as it stands. Here that finds the lighthouse, but not
+# the passage about the engineer who designed it; the model quotes what it can:
 
 # %%
 TWO_HOPS = "Where was the engineer who designed the Marrow Bay lighthouse born?"
@@ -284,8 +284,10 @@ panels[0].invert_yaxis()
 figure.tight_layout()
 
 # %% [markdown]
-# Forty questions are too few to tell a small difference in accuracy from chance. The calls are
-# certain: the middleware costs the agent's model none.
+# The tool searches for everything, and this reader loses most of what it knew; the router searches
+# only for about half. Forty questions are too few to tell a small difference from chance. The
+# middleware costs the agent's own model no further call; the searches of both ask a model for themselves,
+# which the right panel leaves out.
 #
 # | | middleware | tool |
 # |---|---|---|
@@ -328,7 +330,8 @@ if TRACES.exists():
 # ## Exercises
 #
 # **1.** Replace the router by a rule of your own: search for whatever may have changed, and trust
-# the model with the rest. Any object with `decide` and `adecide` is a router.
+# the model with the rest. Any object with `decide` and `adecide` that return a
+# `skr_core.Decision(retrieve, reason=...)` is a router.
 #
 # <details markdown="1"><summary>Solution</summary>
 #

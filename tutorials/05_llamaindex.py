@@ -194,7 +194,8 @@ for citation in response.metadata["citations"]:
 #
 # `stream_chat` yields the final answer's tokens, and only these: no drafts that were set aside,
 # no queries. Searching happens before the first token, so the sources are there from the start.
-# The exchange joins the conversation when the stream has been read to its end.
+# The exchange joins the conversation when the stream has been read to its end. (The passage names
+# no number: that it suffices is the model's opinion.)
 
 # %%
 stream = chat.stream_chat("What age did she reach?")

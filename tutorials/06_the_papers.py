@@ -218,7 +218,7 @@ table(
 # %% [markdown]
 # Punishment moves answers from certain to uncertain: overconfidence falls and conservativeness
 # rises. Whether that pays is the last line, the accuracy of retrieving where the model is
-# uncertain, beside the one above it, that of always retrieving.
+# uncertain, beside the one above it, that of always retrieving. Here it does not.
 #
 # ## What the published replies give
 #
@@ -279,7 +279,7 @@ if TRACES.exists():
 # ## Exercises
 #
 # **1.** An answer counts as right where it contains a right one, as in the paper. How many of the
-# sample's answers are right by exact match?
+# sample's answers are right by exact match (`rescore` of `skr_learn`)?
 #
 # <details markdown="1"><summary>Solution</summary>
 #
