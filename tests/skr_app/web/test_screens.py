@@ -153,7 +153,7 @@ def test_markdown_becomes_elements_in_which_citations_can_be_pressed(tab: Page):
     expect(link).to_have_attribute("href", "https://harbour.test/lorn")
     expect(link).to_have_attribute("rel", "noopener noreferrer")
     text.locator("ul .marker").click()
-    expect(tab.locator(".source.lit .place")).to_have_text("page 3")
+    expect(tab.locator(".source.lit .place")).to_have_text("Handbook, page 3")
     text.get_by_role("button", name="Copy the code").click()
     code = tab.evaluate("navigator.clipboard.readText()")
     assert code.startswith("def price(")
@@ -173,7 +173,7 @@ def test_each_script_runs_its_own_way(tab: Page):
 def test_sources_name_their_document_once_and_a_run_is_taken_along(tab: Page):
     run = ask(tab, next(iter(SCRIPTS)))
     expect(run.locator(".document h4")).to_have_text(["handbook.pdf"])
-    expect(run.locator(".document .place")).to_have_text(["page 11", "page 3"])
+    expect(run.locator(".document .place")).to_have_text(["Handbook, page 11", "Handbook, page 3"])
     run.get_by_role("button", name="Copy answer").click()
     copied = tab.evaluate("navigator.clipboard.readText()")
     assert copied.startswith("The ferry of **Lorn** sails at noon [1].")
