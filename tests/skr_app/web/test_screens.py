@@ -177,7 +177,7 @@ def test_sources_name_their_document_once_and_a_run_is_taken_along(tab: Page):
     run.get_by_role("button", name="Copy answer").click()
     copied = tab.evaluate("navigator.clipboard.readText()")
     assert copied.startswith("The ferry of **Lorn** sails at noon [1].")
-    assert "\n[1] handbook.pdf, page 11: “A ticket of the ferry costs 3.50" in copied
+    assert "\n[1] handbook.pdf, Handbook, page 11: “A ticket of the ferry costs 3.50" in copied
     run.get_by_role("button", name="Copy link").click()
     tab.goto(tab.evaluate("navigator.clipboard.readText()"))
     expect(tab.locator(".view.kept .asked")).to_have_text(next(iter(SCRIPTS)))
