@@ -26,7 +26,7 @@ from scripts.tutorials import (
 )
 
 NAMES = sorted(path.stem for path in SCRIPTS.glob("*.py"))
-PICTURE = 60_000
+PICTURE = 80_000
 """Bytes, at most."""
 
 # A notebook is read by people elsewhere, and rebuilt without a change.
