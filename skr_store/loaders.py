@@ -2,7 +2,7 @@
 
 | suffix | what becomes a document |
 |---|---|
-| .txt .text .py | the file, by its name |
+| .txt .text .rst .adoc .log .py | the file, by its name |
 | .md .markdown | the file, or where it is long each section, by the headings above it |
 | .html .htm .docx | the same, by <title> where no heading is the page's own |
 | .pdf .pptx | a page, a slide |
@@ -319,11 +319,7 @@ def _document_of_line(line: bytes, path: Path, number: int) -> Document:
 _MARKDOWN = (".md", ".markdown")
 _CODE = (".py",)
 _LOADERS: dict[str, Callable[[Path, OnBad], Iterator[Document]]] = {
-    ".txt": _load_text,
-    ".text": _load_text,
-    ".md": _load_text,
-    ".markdown": _load_text,
-    ".py": _load_text,
+    **dict.fromkeys((".txt", ".text", ".rst", ".adoc", ".log", *_MARKDOWN, *_CODE), _load_text),
     **dict.fromkeys(CONVERTED, _load_converted),
     ".jsonl": _load_jsonl,
     ".jsonl.gz": _load_jsonl,

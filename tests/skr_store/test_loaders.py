@@ -38,12 +38,13 @@ def write_pdf(path, pages, title="A paper", password=None):
 
 
 def test_folders_are_read_in_order_without_hidden_and_unknown_files(tmp_path):
-    for name in ("b.txt", "a.MD", "sub/c.html", ".hidden.txt", ".git/d.txt", "e.png", "f.jsonl.gz"):
+    names = ("b.txt", "a.MD", "sub/c.html", ".hidden.txt", ".git/d.txt", "e.png", "f.jsonl.gz")
+    for name in (*names, "g.rst"):
         path = tmp_path / name
         path.parent.mkdir(exist_ok=True)
         path.write_text("x")
     found = [path.relative_to(tmp_path).as_posix() for path in find_files([tmp_path])]
-    assert found == ["a.MD", "b.txt", "f.jsonl.gz", "sub/c.html"]
+    assert found == ["a.MD", "b.txt", "f.jsonl.gz", "g.rst", "sub/c.html"]
 
 
 def test_missing_and_unknown_files_are_refused(tmp_path):
