@@ -286,8 +286,8 @@ figure.tight_layout()
 # %% [markdown]
 # The tool searches for everything, and this reader loses most of what it knew; the router searches
 # only for about half. Forty questions are too few to tell a small difference from chance. The
-# middleware costs the agent's own model no further call; the searches of both ask a model for themselves,
-# which the right panel leaves out.
+# middleware costs the agent's own model no further call; the searches of both ask a model for
+# themselves, which the right panel leaves out.
 #
 # | | middleware | tool |
 # |---|---|---|
